@@ -1,0 +1,39 @@
+# Every target sets up what it needs. `make help` explains them.
+PYTHON ?= python3
+STAGE ?= local
+
+.PHONY: help setup demo local test lint bench package deploy clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s%s\n", $$1, $$2}' Makefile
+
+setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
+	@$(PYTHON) infra/local/setup.py
+
+demo: setup ## pay two links on the local stack, then keep it running (PORT=8000, ONCE=1 ends it, FRESH=1 starts empty)
+	@.venv/bin/python -m infra.local.demo
+
+local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it
+	@.venv/bin/python -m infra.local
+
+test: setup ## run every test
+	@.venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+
+lint: setup ## check style, types and the layers of the house
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+
+bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
+	@.venv/bin/python -m infra.bench
+
+package: setup ## build what Lambda gets, for STAGE, into build/STAGE
+	@.venv/bin/python -m infra.package --stage $(STAGE) --out build/$(STAGE)
+
+deploy: setup ## put STAGE into AWS, or with STAGE=local into the running local cloud
+	@.venv/bin/python -m infra.deploy --stage $(STAGE)
+
+clean: ## remove environments, packages, builds and the local state
+	rm -rf .venv .local infra/local/node_modules build .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

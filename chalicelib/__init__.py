@@ -1,0 +1,1 @@
+"""The payment request service: see README.md, the map of the code."""

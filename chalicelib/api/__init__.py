@@ -1,0 +1,1 @@
+"""HTTP: who is asking, what for; parse in, shape out."""

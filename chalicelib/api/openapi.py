@@ -1,0 +1,150 @@
+"""The OpenAPI 3.1 document, generated from the operations and the pydantic models that validate them."""
+
+import json
+import re
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
+
+from chalicelib.api.caller import Mode
+from chalicelib.api.edge import OPERATIONS, Operation
+from chalicelib.api.incoming import CHANGING
+from chalicelib.api.schemas.common import ErrorAnswer
+from chalicelib.core.idempotency import MAX_KEY_LENGTH
+from chalicelib.core.sessions import COOKIE
+
+VERSION = "0.13.0"
+_REFERENCE = "#/components/schemas/{model}"
+
+_SECURITY_SCHEMES = {
+    "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+    "clientId": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-client-id",
+        "description": "With an Origin header among the client id's allowed domains, unless it has none",
+    },
+    "orchestratorKey": {"type": "apiKey", "in": "header", "name": "x-orchestrator-key"},
+    "sessionCookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+    "sessionToken": {"type": "http", "scheme": "bearer", "description": "The value of the session cookie"},
+}
+_WAYS: dict[Mode, list[dict[str, list[str]]]] = {
+    Mode.PUBLIC: [{}],
+    Mode.ORCHESTRATOR: [{"orchestratorKey": [], "clientId": []}],
+    Mode.ORCHESTRATOR_KEY: [{"orchestratorKey": []}],
+    Mode.API_KEY: [{"apiKey": []}],
+    Mode.CLIENT_ID: [{"clientId": []}],
+    Mode.SESSION: [{"sessionCookie": []}, {"sessionToken": []}],
+}
+"""Entries of a list are alternatives, names in an entry belong together."""
+
+_TEXT = {"schema": {"type": "string"}}
+_WHOLE_NUMBER = {"schema": {"type": "integer", "minimum": 0}}
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A request that is sent again under its key within 24 hours has no second effect",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH},
+}
+
+
+@cache
+def document(server_url: str) -> str:
+    """The document as JSON text; made once per process."""
+    paths: dict[str, dict[str, Any]] = {}
+    schemas: dict[str, Any] = {}
+    for known in OPERATIONS:
+        paths.setdefault(known.path, {})[known.method.lower()] = _operation(known, schemas)
+    return json.dumps(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Payment Request Service", "version": VERSION},
+            "servers": [{"url": server_url}],
+            "paths": paths,
+            "components": {"schemas": schemas, "securitySchemes": _SECURITY_SCHEMES},
+        }
+    )
+
+
+def _operation(known: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": known.name,
+        "summary": known.summary,
+        "security": [way for mode in known.modes for way in _WAYS[mode]],
+        "parameters": [*_path_parameters(known), *_query_parameters(known, schemas)],
+        "responses": {str(known.status): _content(known, known.answer, schemas, known.status)},
+    }
+    if known.method in CHANGING:
+        described["parameters"].append(_IDEMPOTENCY_KEY)
+    if known.body is not None:
+        body = _schema(known.body, "validation", schemas)
+        described["requestBody"] = {
+            "required": not known.optional_body,
+            "content": {"application/json": {"schema": body}},
+        }
+    for status in sorted({*known.errors, *_edge_errors(known)}):
+        described["responses"][str(status)] = _content(known, ErrorAnswer, schemas, status)
+    return described
+
+
+def _edge_errors(known: Operation) -> set[int]:
+    """What every operation of its kind may answer: bad headers, credentials, limits, bodies, idempotency keys."""
+    errors = {400}
+    if known.modes != (Mode.PUBLIC,):
+        errors |= {401, 403}
+    if known.rate is not None:
+        errors |= {429}
+    if known.body is not None:
+        errors |= {413, 415}
+    if known.method in CHANGING:
+        errors |= {409, 422}
+    return errors
+
+
+def _path_parameters(known: Operation) -> list[dict[str, Any]]:
+    names = re.findall(r"\{(\w+)\}", known.path)
+    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+
+
+def _query_parameters(known: Operation, schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    if known.query is None:
+        return []
+    schema = known.query.model_json_schema(ref_template=_REFERENCE)
+    required = schema.get("required", [])
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": field}
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _content(known: Operation, answer: Any, schemas: dict[str, Any], status: int) -> dict[str, Any]:
+    return {
+        "description": HTTPStatus(status).phrase,
+        "headers": _headers(known, status),
+        "content": {"application/json": {"schema": _schema(answer, "serialization", schemas)}},
+    }
+
+
+def _headers(known: Operation, status: int) -> dict[str, Any]:
+    headers: dict[str, Any] = {"x-request-id": _TEXT}
+    if known.rate is not None:
+        headers |= dict.fromkeys(("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"), _WHOLE_NUMBER)
+    if status in (429, 503):
+        headers["Retry-After"] = _WHOLE_NUMBER
+    if known.method in CHANGING and status < 500 and status != 429:
+        headers["Idempotent-Replayed"] = {"schema": {"const": "true"}}
+    return headers
+
+
+def _schema(model: Any, mode: JsonSchemaMode, schemas: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a type; the models it is made of go to the document's components."""
+    schema = TypeAdapter(model).json_schema(mode=mode, ref_template=_REFERENCE)
+    schemas.update(schema.pop("$defs", {}))
+    if "title" in schema and schema.get("type") == "object" and isinstance(model, type):
+        schemas[model.__name__] = schema
+        return {"$ref": _REFERENCE.format(model=model.__name__)}
+    return schema

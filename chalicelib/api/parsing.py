@@ -1,0 +1,81 @@
+"""Bodies and queries as typed values, and pydantic's errors as sentences."""
+
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+
+from chalicelib.api.incoming import Incoming
+from chalicelib.core.errors import BadRequest, PayloadTooLarge, Problem, UnsupportedMediaType, ValidationFailed
+
+MAX_BODY_BYTES = 256 * 1024
+_MAX_PROBLEMS = 100  # shown: a body of nothing but mistakes must not become an answer of megabytes
+
+
+def parse_body(request: Incoming, model: type[BaseModel], listed: bool) -> BaseModel:
+    """The JSON body as the model. `listed` is Operation.lists_problems. Raises the BadRequest family, 413 or 415.
+
+    pydantic's parser is used for what Python's own lets through: lone surrogates, NaN, and nesting so deep that it
+    would end the process (web3 raises the recursion limit to 100,000).
+    """
+    if len(request.raw_body) > MAX_BODY_BYTES:
+        raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} kB: send less at once")
+    content_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+    if content_type != "application/json":
+        raise UnsupportedMediaType("Send the body as JSON, with content-type: application/json")
+    try:
+        body = from_json(request.raw_body, allow_inf_nan=False)
+    except ValueError:
+        raise BadRequest("The body is not valid JSON in UTF-8, or nested too deeply") from None
+    if not isinstance(body, dict):
+        raise BadRequest("The body must be a JSON object")
+    return _validate(model, body, listed)
+
+
+def parse_query(request: Incoming, model: type[BaseModel], listed: bool) -> BaseModel:
+    """The query as the model. A parameter that is given twice has no one meaning: ValidationFailed."""
+    for name, values in request.query.items():
+        if len(values) > 1:
+            raise ValidationFailed((Problem((name,), f"{name} is given more than once"),), listed)
+    return _validate(model, {name: values[0] for name, values in request.query.items()}, listed)
+
+
+def _validate(model: type[BaseModel], values: dict[str, Any], listed: bool) -> BaseModel:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)[:_MAX_PROBLEMS]
+        problems = tuple(_problem(detail) for detail in details)
+        raise ValidationFailed(problems, listed) from None
+
+
+_SENTENCES = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "list_type": "must be an array",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "must have at least {min_length} characters",
+    "too_short": "must have at least {min_length} items",
+    "too_long": "must have at most {max_length} items",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be one of {expected}",
+}
+
+
+def _problem(detail: Any) -> Problem:
+    """A pydantic error as a sentence; texts of our own validators stay as they are."""
+    path = tuple(str(step) for step in detail["loc"])
+    kind = detail["type"]
+    if kind in _SENTENCES:
+        sentence = _SENTENCES[kind].format(**detail.get("ctx", {}))
+        return Problem(path, f"{'.'.join(path) or 'The body'} {sentence}", kind)
+    return Problem(path, detail["msg"], "custom" if kind == "rule" else kind)

@@ -1,0 +1,116 @@
+"""Models of the API keys resource."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, StrictBool, StringConstraints, field_validator
+
+from chalicelib.api.schemas.common import Input, Output, iso_or_none, rule, unsent
+from chalicelib.core.api_keys import ApiKeySettings, instant
+from chalicelib.core.credentials import SCOPES, ApiKey, CredentialStatus
+from chalicelib.core.errors import BadRequest
+from chalicelib.core.events import iso
+
+Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Scopes = Annotated[list[str], Field(min_length=1, max_length=100)]
+Ranges = Annotated[list[Annotated[str, StringConstraints(max_length=64)]], Field(max_length=50)]
+_SCOPES = f"What the key may do; everything when null. Of: {', '.join(SCOPES)}"
+_RANGES = "Addresses and CIDR ranges it may be used from; anywhere when null or empty"
+
+
+def _checked_instant(value: str | None) -> str | None:
+    try:
+        return iso(instant(value)) if value is not None else None
+    except BadRequest as error:
+        raise rule(f"expiresAt {error.message}") from None
+
+
+class CreateApiKey(Input):
+    label: Label
+    scopes: Scopes | None = Field(None, description=_SCOPES)
+    expiresAt: str | None = Field(None, description="ISO 8601 with offset, in the future; never when null")
+    allowedIps: Ranges | None = Field(None, description=_RANGES)
+
+    @field_validator("expiresAt")
+    @classmethod
+    def _instant(cls, value: str | None) -> str | None:
+        return _checked_instant(value)
+
+    def settings(self) -> ApiKeySettings:
+        return {
+            "label": self.label,
+            "scopes": self.scopes,
+            "allowed_ips": self.allowedIps,
+            "expires_at": instant(self.expiresAt) if self.expiresAt is not None else None,
+        }
+
+
+class UpdateApiKey(Input):
+    """What is left out stays as it is."""
+
+    label: Label = Field(default_factory=unsent)
+    scopes: Scopes | None = Field(default_factory=unsent, description=_SCOPES)
+    allowedIps: Ranges | None = Field(default_factory=unsent, description=_RANGES)
+    expiresAt: str | None = Field(default_factory=unsent, description="As on create; null lifts the expiry")
+    isActive: StrictBool = Field(default_factory=unsent)
+
+    @field_validator("expiresAt")
+    @classmethod
+    def _instant(cls, value: str | None) -> str | None:
+        return _checked_instant(value)
+
+    def settings(self) -> ApiKeySettings:
+        sent, settings = self.model_fields_set, ApiKeySettings()
+        if "label" in sent:
+            settings["label"] = self.label
+        if "scopes" in sent:
+            settings["scopes"] = self.scopes
+        if "allowedIps" in sent:
+            settings["allowed_ips"] = self.allowedIps
+        if "expiresAt" in sent:
+            settings["expires_at"] = instant(self.expiresAt) if self.expiresAt is not None else None
+        if "isActive" in sent:
+            settings["status"] = CredentialStatus.ACTIVE if self.isActive else CredentialStatus.INACTIVE
+        return settings
+
+
+class ApiKeyAnswer(Output):
+    """A key without itself: `prefix` is what it begins with. A key without a limit has all scopes."""
+
+    id: str
+    prefix: str
+    label: str
+    scopes: list[str]
+    expiresAt: str | None
+    allowedIps: list[str]
+    isActive: bool
+    createdAt: str
+
+    @classmethod
+    def of(cls, key: ApiKey, /, **more: str | None) -> Self:
+        """`more` are the fields that a subclass adds."""
+        return cls(
+            id=key.key_id,
+            prefix=key.prefix,
+            label=key.label,
+            scopes=list(key.scopes or SCOPES),
+            expiresAt=iso_or_none(key.expires_at),
+            allowedIps=list(key.allowed_ips),
+            isActive=key.status is CredentialStatus.ACTIVE,
+            createdAt=iso(key.created_at),
+            **more,
+        )
+
+
+class ApiKeyCreated(ApiKeyAnswer):
+    """The only time the key itself is shown."""
+
+    key: str
+
+
+class ApiKeyUsed(ApiKeyAnswer):
+    lastUsedAt: str | None
+
+
+class ApiKeyRevoked(Output):
+    id: str
+    revoked: bool

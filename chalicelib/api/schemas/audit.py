@@ -1,0 +1,43 @@
+"""Models of the audit log."""
+
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from chalicelib.api.schemas.common import Input, Output
+from chalicelib.core.audit import AuditEntry
+from chalicelib.core.events import iso
+
+
+class AuditQuery(Input):
+    cursor: str | None = Field(None, description="nextCursor of the page before")
+    limit: Annotated[int, Field(ge=1, le=100)] = 50
+
+
+class AuditLine(Output):
+    id: str
+    at: str
+    actor: str = Field(description="The kind and public id of the session or credential that acted")
+    action: str = Field(description="<resource>.<verb>, such as api_key.created")
+    target: str = Field(description="The public id of what was acted upon")
+    ipAddress: str
+    requestId: str
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> Self:
+        return cls(
+            id=entry.entry_id,
+            at=iso(entry.at),
+            actor=entry.actor,
+            action=entry.action,
+            target=entry.target,
+            ipAddress=entry.ip_address,
+            requestId=entry.request_id,
+        )
+
+
+class AuditPage(Output):
+    """Newest first. `nextCursor` is null on the last page."""
+
+    entries: list[AuditLine]
+    nextCursor: str | None

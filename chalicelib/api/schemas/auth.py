@@ -1,0 +1,116 @@
+"""Models of signing in and of sessions."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
+from chalicelib.api.schemas.common import Input, Output
+from chalicelib.core.events import iso
+from chalicelib.core.passwords import MAX_LENGTH, MIN_LENGTH
+from chalicelib.core.sessions import Challenge, Session, SessionKind
+from chalicelib.core.users import MAX_EMAIL_LENGTH, User
+from chalicelib.flows.sessions import SignedChallenge
+
+_MAX_CHAIN_ID = 2**53 - 1  # what JSON can carry exactly
+
+
+class AskChallenge(Input):
+    address: str = Field(description="EVM (0x...) or Tron (T...); the type is told by the form")
+    chainId: Annotated[int, Field(strict=True, ge=1, le=_MAX_CHAIN_ID)] = Field(
+        1, description="Where a contract wallet lives; ignored for Tron"
+    )
+
+
+class AnswerChallenge(Input):
+    challengeId: str
+    nonce: str
+    message: str = Field(description="The message as it was issued, byte for byte")
+    signature: str = Field(description="Hex, with or without 0x: 65 bytes, or more from a contract wallet")
+
+    def signed(self) -> SignedChallenge:
+        """The body as plain values."""
+        return SignedChallenge(self.challengeId, self.nonce, self.message, self.signature)
+
+
+class EmailAndPassword(Input):
+    email: str = Field(json_schema_extra={"format": "email", "maxLength": MAX_EMAIL_LENGTH})
+    password: str = Field(
+        json_schema_extra={"format": "password", "minLength": MIN_LENGTH, "maxLength": MAX_LENGTH}
+    )
+
+
+class ChallengeAnswer(Output):
+    challengeId: str
+    nonce: str
+    message: str
+    expiresAt: str
+
+    @classmethod
+    def of(cls, challenge: Challenge) -> Self:
+        return cls(
+            challengeId=challenge.challenge_id,
+            nonce=challenge.nonce,
+            message=challenge.message,
+            expiresAt=iso(challenge.expires_at),
+        )
+
+
+class SignedIn(Output):
+    """Nothing: the session is in the cookie."""
+
+
+class Registered(Output):
+    id: str
+    email: str
+    createdAt: str
+
+    @classmethod
+    def of(cls, user: User) -> Self:
+        return cls(id=user.account_id, email=user.name, createdAt=iso(user.created_at))
+
+
+class LoggedIn(Output):
+    id: str
+    email: str
+
+
+class Done(Output):
+    success: Literal[True]
+
+
+class Me(Output):
+    """Who is signed in: `address` of a wallet, `email` of an e-mail user."""
+
+    id: str
+    type: Literal["wallet", "email"]
+    address: str | None = None
+    email: str | None = None
+    expiresAt: str
+
+    @classmethod
+    def of(cls, session: Session) -> Self:
+        named = "address" if session.kind is SessionKind.WALLET else "email"
+        return cls(
+            id=session.account_id,
+            type=session.kind.value,
+            expiresAt=iso(session.expires_at),
+            **{named: session.subject},
+        )
+
+
+class SessionAnswer(Output):
+    id: str
+    createdAt: str
+    lastSeenAt: str
+    expiresAt: str
+    current: bool = Field(description="True for the session that asks")
+
+    @classmethod
+    def of(cls, session: Session, current: Session) -> Self:
+        return cls(
+            id=session.session_id,
+            createdAt=iso(session.created_at),
+            lastSeenAt=iso(session.last_seen_at),
+            expiresAt=iso(session.expires_at),
+            current=session.session_id == current.session_id,
+        )

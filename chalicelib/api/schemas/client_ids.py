@@ -1,0 +1,146 @@
+"""Models of the client ids resource, on the API host and, with a little more, on the auth host."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self, cast
+
+from pydantic import Field, StrictInt, StringConstraints
+
+from chalicelib.api.schemas.common import Input, Output, iso_or_none, unsent
+from chalicelib.core.client_ids import ClientIdSettings
+from chalicelib.core.credentials import ClientId, CredentialStatus
+from chalicelib.core.events import iso
+
+Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Domain = Annotated[str, StringConstraints(max_length=300)]
+Domains = Annotated[list[Domain], Field(max_length=10)]
+SomeDomains = Annotated[list[Domain], Field(min_length=1, max_length=10)]
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+Seconds = Annotated[StrictInt, Field(gt=0, le=2**32)]
+
+_FIELDS = {
+    "label": "label",
+    "allowedDomains": "allowed_domains",
+    "feePercentage": "fee_percentage",
+    "feeAddress": "fee_address",
+    "operatorWalletAddress": "operator_wallet_address",
+    "defaultPreApprovalExpiry": "default_pre_approval_expiry",
+    "defaultAuthorizationExpiry": "default_authorization_expiry",
+    "payeeDestinationId": "payee_destination_id",
+    "orchestratorId": "admits_orchestrator",
+    "status": "status",
+}
+"""The record's name of each setting."""
+
+
+class _Settings(Input):
+    """What may be set and unset. What is left out stays as it is; null unsets."""
+
+    feePercentage: ShortText | None = Field(
+        default_factory=unsent, description='0 to 100, at most 2 decimals; any but "0" overrides the fee of a request'
+    )
+    feeAddress: ShortText | None = Field(default_factory=unsent, description="Needed with feePercentage")
+    operatorWalletAddress: ShortText | None = Field(default_factory=unsent)
+    defaultPreApprovalExpiry: Seconds | None = Field(default_factory=unsent, description="In seconds")
+    defaultAuthorizationExpiry: Seconds | None = Field(default_factory=unsent, description="In seconds")
+    orchestratorId: ShortText | None = Field(
+        default_factory=unsent, description="Which orchestrator may link it; null withdraws that and ends its link"
+    )
+
+    def settings(self) -> ClientIdSettings:
+        sent: dict[str, Any] = {_FIELDS[name]: getattr(self, name) for name in self.model_fields_set}
+        if "status" in sent:
+            sent["status"] = CredentialStatus(sent["status"])
+        return cast(ClientIdSettings, sent)
+
+
+class CreateClientId(_Settings):
+    label: Label
+    allowedDomains: SomeDomains = Field(description="Origins such as https://shop.example")
+
+
+class UpdateClientId(_Settings):
+    label: Label = Field(default_factory=unsent)
+    allowedDomains: SomeDomains = Field(default_factory=unsent)
+    status: Literal["active", "inactive", "revoked"] = Field(default_factory=unsent, description="revoked is for good")
+
+
+class CreateOwnClientId(CreateClientId):
+    """Without domains the client id is for servers."""
+
+    allowedDomains: Domains = Field(default_factory=list, description="Origins such as https://shop.example")
+    payeeDestinationId: ShortText | None = Field(
+        default_factory=unsent, description="Where links pay to that name only an amount: an own, active one"
+    )
+
+
+class UpdateOwnClientId(UpdateClientId):
+    allowedDomains: Domains = Field(default_factory=unsent)
+    payeeDestinationId: ShortText | None = Field(default_factory=unsent)
+
+
+class _ClientId(Output):
+    @classmethod
+    def of(cls, client: ClientId, last_used: datetime | None = None) -> Self:
+        """The fields that the model has, of all there are."""
+        known: dict[str, Any] = {
+            **{name: getattr(client, field) for name, field in _FIELDS.items()},
+            "id": client.record_id,
+            "clientId": client.client_id,
+            "allowedDomains": list(client.allowed_domains),
+            "createdAt": iso(client.created_at),
+            "updatedAt": iso(client.updated_at or client.created_at),
+            "lastUsedAt": iso_or_none(last_used),
+        }
+        return cls(**{name: known[name] for name in cls.model_fields})
+
+
+class ClientIdListed(_ClientId):
+    id: str
+    clientId: str
+    label: str
+    allowedDomains: list[str]
+    status: CredentialStatus
+    createdAt: str
+    lastUsedAt: str | None
+
+
+class _Answer(_ClientId):
+    """Every setting; subclasses add times, and the auth host the payee destination."""
+
+    id: str
+    clientId: str
+    label: str
+    allowedDomains: list[str]
+    feePercentage: str | None
+    feeAddress: str | None
+    operatorWalletAddress: str | None
+    defaultPreApprovalExpiry: int | None
+    defaultAuthorizationExpiry: int | None
+    orchestratorId: str | None
+    status: CredentialStatus
+
+
+class ClientIdCreated(_Answer):
+    createdAt: str
+
+
+class ClientIdUpdated(_Answer):
+    updatedAt: str
+
+
+class ClientIdAnswer(_Answer):
+    createdAt: str
+    updatedAt: str
+    lastUsedAt: str | None
+
+
+class OwnClientIdCreated(ClientIdCreated):
+    payeeDestinationId: str | None
+
+
+class OwnClientIdUpdated(ClientIdUpdated):
+    payeeDestinationId: str | None
+
+
+class OwnClientIdAnswer(ClientIdAnswer):
+    payeeDestinationId: str | None

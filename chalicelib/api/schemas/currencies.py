@@ -1,0 +1,65 @@
+"""Models of the currencies resource."""
+
+from typing import Self
+
+from pydantic import field_validator
+
+from chalicelib.api.schemas.common import Input, Output, rule
+from chalicelib.core.tokens import Token
+
+
+class CurrenciesQuery(Input):
+    network: str | None = None
+    symbol: str | None = None
+    id: str | None = None
+    firstOnly: str | None = None
+
+    @field_validator("firstOnly")
+    @classmethod
+    def _true_or_false(cls, value: str | None) -> str | None:
+        if value not in (None, "true", "false"):
+            raise rule("firstOnly must be 'true' or 'false' if provided")
+        return value
+
+
+class RoutesQuery(Input):
+    network: str | None = None
+    networks: str | None = None
+
+
+class TokenAnswer(Output):
+    """One currency. `hash` equals `address` for ERC-20 tokens and is absent for TRC-20 ones."""
+
+    id: str
+    name: str
+    symbol: str
+    decimals: int
+    address: str
+    network: str
+    type: str
+    hash: str | None = None
+    chainId: int
+
+    @classmethod
+    def of(cls, token: Token) -> Self:
+        shown = {} if token.type == "TRC20" else {"hash": token.hash}
+        return cls(
+            id=token.id,
+            name=token.name,
+            symbol=token.symbol,
+            decimals=token.decimals,
+            address=token.address,
+            network=token.network,
+            type=token.type,
+            chainId=token.chain_id,
+            **shown,
+        )
+
+
+class RoutesAnswer(Output):
+    """`network` when one or none was asked for, `networks` when a list was."""
+
+    currencyId: str
+    network: str | None = None
+    networks: list[str] | None = None
+    conversionRoutes: list[TokenAnswer]

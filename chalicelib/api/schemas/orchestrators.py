@@ -1,0 +1,106 @@
+"""Models of the orchestrators resource."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints
+
+from chalicelib.api.schemas.common import Input, Output
+from chalicelib.core.credentials import OrchestratorKey
+from chalicelib.core.events import iso
+from chalicelib.core.orchestrators import Linkage, Orchestrator
+
+MAX_PAGE = 10_000
+
+
+class CreateOrchestrator(Input):
+    orchestratorName: Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
+    orchestratorContactEmail: str = Field(description="Where support is asked for")
+
+
+class LinkClient(Input):
+    clientId: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+class LinksQuery(Input):
+    page: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 1
+    limit: Annotated[int, Field(ge=1, le=100)] = 50
+
+
+class OrchestratorAnswer(Output):
+    id: str
+    name: str
+    supportEmail: str
+    status: Literal["active"]
+    createdAt: str
+    updatedAt: str
+
+    @classmethod
+    def of(cls, orchestrator: Orchestrator) -> Self:
+        created = iso(orchestrator.created_at)
+        return cls(
+            id=orchestrator.orchestrator_id,
+            name=orchestrator.name,
+            supportEmail=orchestrator.contact_email,
+            status="active",
+            createdAt=created,
+            updatedAt=created,
+        )
+
+
+class OrchestratorKeyAnswer(Output):
+    id: str
+    orchestratorId: str
+    keyPrefix: str
+    status: str
+    createdAt: str
+
+    @classmethod
+    def of(cls, key: OrchestratorKey) -> Self:
+        return cls(
+            id=key.key_id,
+            orchestratorId=key.orchestrator_id,
+            keyPrefix=key.prefix,
+            status=key.status.value,
+            createdAt=iso(key.created_at),
+        )
+
+
+class OrchestratorCreated(Output):
+    """The only time the key is shown, as `rawKey`."""
+
+    orchestrator: OrchestratorAnswer
+    key: OrchestratorKeyAnswer
+    rawKey: str
+
+
+class ClientLinkAnswer(Output):
+    clientId: str
+    status: str
+    createdAt: str
+    revokedAt: str | None
+
+    @classmethod
+    def of(cls, linkage: Linkage) -> Self:
+        return cls(
+            clientId=linkage.client_id,
+            status=linkage.status.value,
+            createdAt=iso(linkage.created_at),
+            revokedAt=iso(linkage.revoked_at) if linkage.revoked_at else None,
+        )
+
+
+class ClientLinksAnswer(Output):
+    links: list[ClientLinkAnswer]
+    total: int
+    page: int
+    limit: int
+
+
+class ClientLinked(Output):
+    link: ClientLinkAnswer
+    alreadyLinked: bool
+
+
+class ClientUnlinked(Output):
+    link: ClientLinkAnswer
+    wasAlreadyRevoked: bool

@@ -1,0 +1,229 @@
+"""Models of the payee destinations resource, on the API host and on the auth host."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, field_validator
+
+from chalicelib.api.schemas.common import Input, Output, rule
+from chalicelib.core.destinations import interop_address, interop_binary
+from chalicelib.core.errors import BadRequest
+from chalicelib.core.events import iso
+from chalicelib.core.payee_destinations import (
+    PayeeDestination,
+    SigningNonce,
+    signing_data,
+    wallet_address,
+)
+
+_MAX_CHAIN_ID = 2**53 - 1  # what JSON numbers hold exactly
+Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+class WalletAddressQuery(Input):
+    walletAddress: str
+
+    @field_validator("walletAddress")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        try:
+            return wallet_address(value)
+        except BadRequest as error:
+            raise rule(error.message) from None
+
+
+class SigningDataQuery(Input):
+    walletAddress: str
+    action: Literal["add", "deactivate"]
+    tokenAddress: str
+    chainId: str
+
+    @field_validator("chainId")
+    @classmethod
+    def _number(cls, value: str) -> str:
+        if not (value.isascii() and value.isdigit() and len(value) <= 16):
+            raise rule("chainId must be a whole number, such as 8453")
+        return value
+
+
+class SignedNonce(Input):
+    """What a wallet signed, from signing-data."""
+
+    signature: Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{130}$")]
+    nonce: Text
+
+
+class AccessPolicy(Input):
+    """Who may pay. Screening is not offered, so nothing can be held back until it is done."""
+
+    mode: str
+    hideUntilApproved: bool = False
+    hidePayeeAddress: bool = False
+
+    @field_validator("mode")
+    @classmethod
+    def _off(cls, value: str) -> str:
+        if value != "off":
+            raise rule("accessPolicy.mode must be off: screening of wallets is not supported yet")
+        return value
+
+    @field_validator("hideUntilApproved", "hidePayeeAddress")
+    @classmethod
+    def _shown(cls, value: bool) -> bool:
+        if value:
+            raise rule("accessPolicy cannot hide anything: screening of wallets is not supported yet")
+        return value
+
+
+class KeepDestination(Input):
+    """`walletAddress` may be left out: it is the wallet of the session."""
+
+    tokenAddress: str
+    chainId: Annotated[int, Field(strict=True, gt=0, le=_MAX_CHAIN_ID)]
+    accessPolicy: AccessPolicy | None = None
+    walletAddress: str | None = None
+
+    @property
+    def access_mode(self) -> str | None:
+        return self.accessPolicy.mode if self.accessPolicy else None
+
+
+class DestinationIdQuery(Input):
+    destinationId: Text
+
+
+class DeactivateDestination(Input):
+    destinationId: Text
+
+
+class TypedDataField(Output):
+    name: str
+    type: str
+
+
+class TypedDataDomain(Output):
+    name: str
+    version: str
+    chainId: int
+
+
+class TypedDataMessage(Output):
+    walletAddress: str
+    tokenAddress: str
+    chainId: int
+    action: str
+    clientId: str
+    nonce: str
+    expiresAt: int
+
+
+class SigningDataAnswer(Output):
+    """EIP-712 data (TIP-712 for Tron). `values` repeats `message`, for libraries of either name; so does the rest."""
+
+    domain: TypedDataDomain
+    types: dict[str, list[TypedDataField]]
+    primaryType: str
+    message: TypedDataMessage
+    values: TypedDataMessage
+    nonce: str
+    expiresAt: int
+    walletAddress: str
+    action: str
+    clientId: str
+    tokenAddress: str
+    chainId: int
+
+    @classmethod
+    def of(cls, nonce: SigningNonce, brand: str) -> Self:
+        typed = signing_data(nonce, brand)
+        return cls.model_validate({**typed, "values": typed["message"], **typed["message"]})
+
+
+class AccessPolicyAnswer(Output):
+    mode: Literal["off"]
+    screeningProvider: None
+    hideUntilApproved: bool
+    hidePayeeAddress: bool
+
+
+class PayeeDestinationAnswer(Output):
+    """Where a wallet is paid. `claimed`: its wallet has made it itself."""
+
+    id: str
+    destinationId: str
+    walletAddress: str
+    tokenAddress: str
+    chainId: int
+    accessPolicy: AccessPolicyAnswer | None
+    binaryInteropAddress: str
+    humanReadableInteropAddress: str
+    claimed: bool
+    active: bool
+    createdAt: str
+
+    @classmethod
+    def of(cls, destination: PayeeDestination) -> Self:
+        return cls(**_facts(destination))
+
+
+class PayeeDestinationCreated(PayeeDestinationAnswer):
+    message: str
+
+    @classmethod
+    def of(cls, destination: PayeeDestination) -> Self:
+        return cls(**_facts(destination), message="Payee destination created successfully")
+
+
+class PayeeDestinationRemoved(Output):
+    success: bool
+    message: str
+    destinationId: str
+    active: bool
+
+
+class DestinationDeactivated(Output):
+    success: bool
+    message: str
+
+
+class PayoutDestinationAnswer(Output):
+    """Where a recipient is paid; the hexadecimal addresses are in lower case here."""
+
+    destinationId: str
+    walletAddress: str
+    tokenAddress: str
+    chainId: int
+    claimed: bool
+
+    @classmethod
+    def of(cls, destination: PayeeDestination) -> Self:
+        return cls(
+            destinationId=destination.destination_id,
+            walletAddress=_lower(destination.wallet_address),
+            tokenAddress=_lower(destination.token_address),
+            chainId=destination.chain_id,
+            claimed=True,
+        )
+
+
+def _facts(destination: PayeeDestination) -> dict[str, Any]:
+    wallet, chain_id = destination.wallet_address, destination.chain_id
+    policy = destination.access_mode and AccessPolicyAnswer(
+        mode="off", screeningProvider=None, hideUntilApproved=False, hidePayeeAddress=False
+    )
+    return {
+        "id": destination.record_id,
+        "destinationId": destination.destination_id,
+        "walletAddress": wallet,
+        "tokenAddress": destination.token_address,
+        "chainId": chain_id,
+        "accessPolicy": policy,
+        "binaryInteropAddress": "0x" + interop_binary(wallet, chain_id).hex(),
+        "humanReadableInteropAddress": interop_address(wallet, chain_id),
+        "claimed": True,
+        "active": destination.is_active,
+        "createdAt": iso(destination.created_at),
+    }
+
+
+def _lower(address: str) -> str:
+    return address.lower() if address.startswith("0x") else address

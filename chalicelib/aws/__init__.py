@@ -1,0 +1,1 @@
+"""How we reach DynamoDB, SQS, KMS and Secrets Manager."""

@@ -1,0 +1,90 @@
+"""Frozen dataclasses as DynamoDB attribute values and back, driven by their type annotations.
+
+    str, Enum     S        int        N (up to 38 digits)
+    BaseUnits     S        (a uint256 has up to 78 digits, more than N holds)
+    datetime      N        milliseconds since the epoch
+    bool          BOOL     None       absent
+    tuple[T, ...] L        dataclass  M
+"""
+
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import Any, TypeVar
+
+from chalicelib.core.money import BaseUnits
+
+Attributes = dict[str, Any]
+"""{name: {"S": ...}}, as the DynamoDB API spells an item."""
+
+T = TypeVar("T")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_HINTS: dict[type, dict[str, Any]] = {}
+"""Resolved annotations: they never change while the process lives."""
+
+
+def encode(record: Any) -> Attributes:
+    """The attributes of a dataclass; fields that are None are left out."""
+    return {
+        name: _encode(value, hint)
+        for name, hint in _hints(type(record)).items()
+        if (value := getattr(record, name)) is not None
+    }
+
+
+def decode(cls: type[T], item: Attributes) -> T:
+    """The dataclass of an item; attributes that are not its fields (keys, indexes) are ignored."""
+    values = {
+        name: _decode(item[name], hint) if name in item else None for name, hint in _hints(cls).items()
+    }
+    return cls(**values)
+
+
+def epoch_milliseconds(instant: datetime) -> int:
+    return (instant - _EPOCH) // _MILLISECOND
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    if cls not in _HINTS:
+        hints = typing.get_type_hints(cls)
+        _HINTS[cls] = {field.name: _required(hints[field.name]) for field in fields(cls)}
+    return _HINTS[cls]
+
+
+def _required(hint: Any) -> Any:
+    """`str | None` as `str`: None is told by absence."""
+    if isinstance(hint, types.UnionType):
+        return next(arm for arm in hint.__args__ if arm is not type(None))
+    return hint
+
+
+def _encode(value: Any, hint: Any) -> dict[str, Any]:
+    if typing.get_origin(hint) is tuple:
+        return {"L": [_encode(element, hint.__args__[0]) for element in value]}
+    if is_dataclass(hint):
+        return {"M": encode(value)}
+    if hint is BaseUnits:
+        return {"S": str(value)}
+    if hint is bool:
+        return {"BOOL": value}
+    if hint is int:
+        return {"N": str(value)}
+    if hint is datetime:
+        return {"N": str(epoch_milliseconds(value))}
+    return {"S": value.value if isinstance(value, Enum) else value}
+
+
+def _decode(attribute: dict[str, Any], hint: Any) -> Any:
+    (value,) = attribute.values()
+    if typing.get_origin(hint) is tuple:
+        return tuple(_decode(element, hint.__args__[0]) for element in value)
+    if is_dataclass(hint):
+        return decode(typing.cast(type, hint), value)
+    if hint is BaseUnits or hint is int:
+        return int(value)
+    if hint is datetime:
+        return _EPOCH + int(value) * _MILLISECOND
+    return hint(value) if isinstance(hint, type) and issubclass(hint, Enum) else value

@@ -1,0 +1,1 @@
+"""Calldata: the bytes a wallet sends, one module per family of contracts."""

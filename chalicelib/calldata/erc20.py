@@ -1,0 +1,30 @@
+"""ERC-20 tokens (TRC-20 alike): approvals to sign, balances and allowances to read.
+
+approve    095ea7b3 | spender | amount
+balanceOf  70a08231 | owner
+allowance  dd62ed3e | owner | spender
+"""
+
+from chalicelib.calldata.abi import address_word, call, uint_word
+from chalicelib.calldata.transaction import Call, Transaction
+from chalicelib.core.addresses import evm_address
+
+_APPROVE = bytes.fromhex("095ea7b3")
+_BALANCE_OF = bytes.fromhex("70a08231")
+_ALLOWANCE = bytes.fromhex("dd62ed3e")
+
+
+def approve(token: str, spender: str, amount: int) -> Transaction:
+    """Lets `spender` take up to `amount` base units; 0 withdraws an allowance that is there."""
+    to = evm_address(token) if token.startswith("0x") else token
+    return Transaction(to, call(_APPROVE, address_word(spender), uint_word(amount)), 0)
+
+
+def balance_of(token: str, owner: str) -> Call:
+    """Asks a token how many base units `owner` holds; the answer is one uint256."""
+    return Call(token, call(_BALANCE_OF, address_word(owner)))
+
+
+def allowance(token: str, owner: str, spender: str) -> Call:
+    """Asks a token how many base units of `owner` `spender` may take; the answer is one uint256."""
+    return Call(token, call(_ALLOWANCE, address_word(owner), address_word(spender)))

@@ -1,0 +1,107 @@
+"""Single payments through the fee proxies: payee and fee are paid and an event with the reference is emitted.
+
+ERC20FeeProxy.transferFromWithReferenceAndFee (EVM and Tron), 4 + 8 words of 32 bytes:
+
+    c219a14d
+    000  token
+    020  payee
+    040  amount
+    060  0xc0: where the reference begins
+    080  fee amount
+    0a0  fee address
+    0c0  8: length of the reference
+    0e0  reference, 8 bytes and 24 zeros
+
+EthereumFeeProxy.transferWithReferenceAndFee, 4 + 6 words; the payee gets the value less the fee:
+
+    b868980b
+    000  payee
+    020  0x80: where the reference begins
+    040  fee amount
+    060  fee address
+    080  8: length of the reference
+    0a0  reference, 8 bytes and 24 zeros
+
+Without a fee both name the zero address: the native proxy would also "send" 0 to any other one and revert
+when that is a contract. With the zero address a fee would be announced and never moved, so that is refused.
+"""
+
+from chalicelib.calldata.abi import address_word, bytes_tail, call, uint_word
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.core.addresses import ZERO_ADDRESS, address_bytes
+from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+
+_PAY_ERC20 = bytes.fromhex("c219a14d")
+_PAY_NATIVE = bytes.fromhex("b868980b")
+_REFERENCE_LENGTH = 8
+
+
+def pay_erc20(
+    network: str,
+    *,
+    token: str,
+    payee: str,
+    amount: int,
+    reference: bytes,
+    fee_amount: int = 0,
+    fee_address: str | None = None,
+) -> Transaction:
+    """Pays `amount` base units to the payee and `fee_amount` on top to the fee address; the proxy needs both approved.
+
+    Raises LookupError where the proxy is not deployed, ValueError for a fee without a real address.
+    """
+    return Transaction(
+        to=address_of(ERC20_FEE_PROXY, network),
+        data=call(
+            _PAY_ERC20,
+            address_word(token),
+            address_word(payee),
+            uint_word(amount),
+            uint_word(0xC0),
+            uint_word(fee_amount),
+            _fee_word(fee_amount, fee_address),
+            _reference_tail(reference),
+        ),
+        value=0,
+    )
+
+
+def pay_native(
+    network: str,
+    *,
+    payee: str,
+    amount: int,
+    reference: bytes,
+    fee_amount: int = 0,
+    fee_address: str | None = None,
+) -> Transaction:
+    """Pays `amount` of the native coin to the payee and `fee_amount` to the fee address: the value is their sum.
+
+    The fee address must not be a contract. Raises as `pay_erc20`.
+    """
+    return Transaction(
+        to=address_of(NATIVE_FEE_PROXY, network),
+        data=call(
+            _PAY_NATIVE,
+            address_word(payee),
+            uint_word(0x80),
+            uint_word(fee_amount),
+            _fee_word(fee_amount, fee_address),
+            _reference_tail(reference),
+        ),
+        value=amount + fee_amount,
+    )
+
+
+def _fee_word(fee_amount: int, fee_address: str | None) -> bytes:
+    if fee_amount == 0:
+        return address_word(ZERO_ADDRESS)
+    if fee_address is None or not any(address_bytes(fee_address)):
+        raise ValueError("a fee needs the address that receives it")
+    return address_word(fee_address)
+
+
+def _reference_tail(reference: bytes) -> bytes:
+    if len(reference) != _REFERENCE_LENGTH:
+        raise ValueError(f"a payment reference has {_REFERENCE_LENGTH} bytes")
+    return bytes_tail(reference)

@@ -1,0 +1,1 @@
+"""The rules of the service: pure functions of their arguments."""

@@ -1,0 +1,106 @@
+"""Addresses of EVM chains (hex, EIP-55) and of Tron (base58check): checked, compared, turned into bytes."""
+
+import hashlib
+import re
+from functools import lru_cache
+
+from chalicelib.core.errors import BadRequest
+from chalicelib.core.keccak import keccak256
+
+ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
+DEAD_ADDRESS = "0x000000000000000000000000000000000000dEaD"
+
+_EVM = re.compile(r"0x[0-9a-fA-F]{40}")
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_TRON = re.compile(f"T[{_BASE58}]{{33}}")
+_TRON_PREFIX = 0x41
+
+
+def evm_address(text: str) -> str:
+    """The EIP-55 spelling of an EVM address.
+
+    All lower-case and all upper-case digits are accepted as they carry no checksum; mixed case must be the
+    right EIP-55 case, as a wrong one is a mistyped address. Raises BadRequest.
+    """
+    if _EVM.fullmatch(text) is None:
+        raise BadRequest("Invalid EVM address: use 0x followed by 40 hexadecimal digits")
+    digits = text[2:]
+    checksummed = _eip55(digits.lower())
+    if digits != checksummed[2:] and digits != digits.lower() and digits != digits.upper():
+        raise BadRequest("Invalid EVM address: its upper and lower case do not match the EIP-55 checksum")
+    return checksummed
+
+
+def tron_address(text: str) -> str:
+    """The same text, when it is a Tron address: base58check of 0x41 and 20 bytes. Raises BadRequest.
+
+    The case of the letters is part of the address and is never changed.
+    """
+    _tron_bytes(text)
+    return text
+
+
+def tron_to_evm(text: str) -> str:
+    """The 20 bytes of a Tron address as lower-case 0x hex, as nodes and ABI words use them. Raises BadRequest."""
+    return "0x" + _tron_bytes(text).hex()
+
+
+def tron_address_of(raw: bytes) -> str:
+    """The base58 text of a Tron address from the 20 bytes it shares with EVM chains."""
+    if len(raw) != 20:
+        raise ValueError("an address has 20 bytes")
+    payload = bytes([_TRON_PREFIX]) + raw
+    number = int.from_bytes(payload + _check(payload), "big")
+    text = ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = _BASE58[digit] + text
+    return text
+
+
+def address_of_family(text: str, family: str) -> str:
+    """`text` checked as an address of a network's family, `evm` or `tron`. Raises BadRequest."""
+    return tron_address(text) if family == "tron" else evm_address(text)
+
+
+def address_bytes(text: str) -> bytes:
+    """The 20 bytes of an EVM or Tron address that was checked before; ValueError or BadRequest otherwise."""
+    if not text.startswith("0x"):
+        return _tron_bytes(text)
+    raw = bytes.fromhex(text[2:])
+    if len(raw) != 20:
+        raise ValueError("an EVM address has 20 bytes")
+    return raw
+
+
+def same_address(a: str, b: str) -> bool:
+    """Whether two texts name one address: EVM ignoring case, Tron to the letter."""
+    if a.startswith("0x") and b.startswith("0x"):
+        return a.lower() == b.lower()
+    return a == b
+
+
+@lru_cache(maxsize=4096)
+def _eip55(lower_digits: str) -> str:
+    """EIP-55: a letter is upper-case where the matching hex digit of keccak256(text) is 8 or more."""
+    digest = keccak256(lower_digits.encode()).hex()
+    return "0x" + "".join(
+        digit.upper() if nibble >= "8" else digit for digit, nibble in zip(lower_digits, digest, strict=False)
+    )
+
+
+def _tron_bytes(text: str) -> bytes:
+    """The 20 bytes of base58check( 0x41 | 20 bytes ), where the check is 4 bytes of a double SHA-256."""
+    if _TRON.fullmatch(text) is not None:
+        number = 0
+        for character in text:
+            number = number * 58 + _BASE58.index(character)
+        raw = number.to_bytes(25, "big")  # 58**34 < 2**200
+        payload, check = raw[:21], raw[21:]
+        if payload[0] == _TRON_PREFIX and check == _check(payload):
+            return payload[1:]
+    raise BadRequest("Invalid Tron address: use the 34 characters that start with T, in their exact case")
+
+
+def _check(payload: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]

@@ -1,0 +1,90 @@
+"""API keys: what their owner may set, and how they are made and changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypedDict
+
+from chalicelib.core import ids
+from chalicelib.core.credentials import SCOPES, ApiKey, CredentialStatus, credential_hash, ip_range
+from chalicelib.core.errors import BadRequest
+from chalicelib.core.ids import Entropy
+
+_SHOWN = 80  # characters of a text that was sent, in the message that refuses it
+
+
+class ApiKeySettings(TypedDict, total=False):
+    """Settings by the name of the record's field; those that are left out stay as they are."""
+
+    label: str
+    scopes: Sequence[str] | None
+    allowed_ips: Sequence[str] | None
+    expires_at: datetime | None
+    status: CredentialStatus
+
+
+def new_api_key(account_id: str, settings: ApiKeySettings, now: datetime, entropy: Entropy) -> tuple[ApiKey, str]:
+    """A new key of the account: its record, and the key itself, which is shown once. Raises BadRequest."""
+    checked = _checked(settings, now)
+    key = ids.api_key(entropy)
+    record = ApiKey(
+        key_hash=credential_hash(key),
+        key_id=ids.ulid(now, entropy),
+        account_id=account_id,
+        label="",
+        prefix=key[:8],
+        status=CredentialStatus.ACTIVE,
+        created_at=now,
+    )
+    return replace(record, **checked), key
+
+
+def changed_api_key(record: ApiKey, settings: ApiKeySettings, now: datetime) -> ApiKey:
+    """The key with other settings. Raises BadRequest."""
+    return replace(record, **_checked(settings, now))
+
+
+def toggled_api_key(record: ApiKey) -> ApiKey:
+    """The key switched off or on."""
+    is_active = record.status is CredentialStatus.ACTIVE
+    return replace(record, status=CredentialStatus.INACTIVE if is_active else CredentialStatus.ACTIVE)
+
+
+def instant(text: str) -> datetime:
+    """The time of an ISO 8601 text with its offset. Raises BadRequest."""
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise BadRequest("must be a time in ISO 8601 with its offset, such as 2027-01-31T12:00:00Z")
+
+
+def _checked(settings: ApiKeySettings, now: datetime) -> Mapping[str, Any]:
+    expires_at = settings.get("expires_at")
+    if expires_at is not None and expires_at <= now:
+        raise BadRequest("expiresAt is in the past: give a time in the future, or none")
+    checked: dict[str, Any] = dict(settings)
+    if "scopes" in settings:
+        checked["scopes"] = _scopes(settings["scopes"])
+    if "allowed_ips" in settings:
+        checked["allowed_ips"] = _ranges(settings["allowed_ips"] or ())
+    return checked
+
+
+def _scopes(wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """In the order of SCOPES; all of them are no limit, so that a key with everything may do what is added later."""
+    for each in wanted or ():
+        if each not in SCOPES:
+            raise BadRequest(f"scopes: {each[:_SHOWN]!r} is not a scope; allowed are {', '.join(SCOPES)}")
+    if wanted is None or set(wanted) == set(SCOPES):
+        return ()
+    return tuple(each for each in SCOPES if each in wanted)
+
+
+def _ranges(texts: Sequence[str]) -> tuple[str, ...]:
+    try:
+        return tuple(dict.fromkeys(ip_range(text) for text in texts))
+    except BadRequest as error:
+        raise BadRequest(f"allowedIps: {error.message}") from None

@@ -1,0 +1,99 @@
+"""Client ids: what their owner may set, which settings need each other, and how they are made and changed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypedDict
+
+from chalicelib.core import ids, money
+from chalicelib.core.addresses import ZERO_ADDRESS, evm_address
+from chalicelib.core.credentials import ClientId, CredentialStatus, allowed_domain, credential_hash
+from chalicelib.core.errors import BadRequest
+from chalicelib.core.ids import Entropy
+
+_FEE_DECIMALS = 2
+
+
+class ClientIdSettings(TypedDict, total=False):
+    """Settings by the name of the record's field; those that are left out stay as they are, None unsets."""
+
+    label: str
+    allowed_domains: Sequence[str]
+    fee_percentage: str | None
+    fee_address: str | None
+    operator_wallet_address: str | None
+    default_pre_approval_expiry: int | None
+    default_authorization_expiry: int | None
+    payee_destination_id: str | None
+    admits_orchestrator: str | None
+    status: CredentialStatus
+
+
+def new_client_id(account_id: str, settings: ClientIdSettings, now: datetime, entropy: Entropy) -> ClientId:
+    """A new client id of the account. Raises BadRequest (supplement of the interface, client ids)."""
+    client_id = ids.client_id(entropy)
+    record = ClientId(
+        client_id_hash=credential_hash(client_id),
+        client_id=client_id,
+        record_id=ids.ulid(now, entropy),
+        account_id=account_id,
+        label="",
+        allowed_domains=(),
+        status=CredentialStatus.ACTIVE,
+        created_at=now,
+    )
+    return _consistent(replace(record, **_checked(settings)))
+
+
+def changed_client_id(record: ClientId, settings: ClientIdSettings, now: datetime) -> ClientId:
+    """The client id with other settings. Raises BadRequest, also for bringing a revoked one back."""
+    wanted = settings.get("status", record.status)
+    if record.status is CredentialStatus.REVOKED and wanted is not CredentialStatus.REVOKED:
+        raise BadRequest("cannot reactivate revoked ID")
+    return _consistent(replace(record, **_checked(settings), updated_at=now))
+
+
+def _consistent(record: ClientId) -> ClientId:
+    if record.fee_percentage is not None and record.fee_address is None:
+        raise BadRequest("feeAddress is required when feePercentage is set")
+    return record
+
+
+def _checked(settings: ClientIdSettings) -> Mapping[str, Any]:
+    checked: dict[str, Any] = dict(settings)
+    if "allowed_domains" in settings:
+        checked["allowed_domains"] = tuple(
+            dict.fromkeys(_field("allowedDomains", allowed_domain, text) for text in settings["allowed_domains"])
+        )
+    if (percentage := settings.get("fee_percentage")) is not None:
+        checked["fee_percentage"] = _percentage(percentage)
+    if (address := settings.get("fee_address")) is not None:
+        checked["fee_address"] = _field("feeAddress", _wallet, address)
+    if (address := settings.get("operator_wallet_address")) is not None:
+        checked["operator_wallet_address"] = _field("operatorWalletAddress", _wallet, address)
+    return checked
+
+
+def _percentage(text: str) -> str:
+    with suppress(BadRequest):
+        money.parse_percentage(text)
+        if len(text.partition(".")[2]) <= _FEE_DECIMALS:
+            return text
+    raise BadRequest(
+        f"feePercentage must be a plain decimal number from 0 to 100 with at most {_FEE_DECIMALS} decimals, such as 1.5"
+    )
+
+
+def _wallet(text: str) -> str:
+    address = evm_address(text)
+    if address == ZERO_ADDRESS:
+        raise BadRequest("the zero address: funds sent there are lost")
+    return address
+
+
+def _field(name: str, parse: Callable[[str], str], text: str) -> str:
+    try:
+        return parse(text)
+    except BadRequest as error:
+        raise BadRequest(f"{name}: {error.message}") from None

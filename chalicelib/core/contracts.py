@@ -1,0 +1,28 @@
+"""Where the payment contracts are deployed, per network."""
+
+from chalicelib.data import load
+
+ERC20_FEE_PROXY = "ERC20FeeProxy"
+NATIVE_FEE_PROXY = "EthereumFeeProxy"
+MULTICALL3 = "Multicall3"
+
+
+def address_of(contract: str, network: str) -> str:
+    """The address of a contract on a network: EIP-55, or base58 on tron.
+
+    Raises LookupError when it is not deployed there.
+    """
+    entry = load("contracts").get(contract, {}).get(network)
+    if entry is None:
+        raise LookupError(f"{contract} is not deployed on {network}")
+    return str(entry)
+
+
+def fee_proxies(network: str) -> tuple[str, ...]:
+    """The contracts whose events are payments on a network: the ERC-20 fee proxy, then the native one if any."""
+    deployed = load("contracts")
+    return tuple(
+        str(deployed[contract][network])
+        for contract in (ERC20_FEE_PROXY, NATIVE_FEE_PROXY)
+        if network in deployed[contract]
+    )

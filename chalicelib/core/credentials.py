@@ -1,0 +1,201 @@
+"""Accounts, API keys, client ids and orchestrator keys: their records, how they are looked up, what they admit."""
+
+import hashlib
+import ipaddress
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from chalicelib.core.errors import BadRequest, Forbidden, ForeignOrigin, Unauthorized
+from chalicelib.core.rate_limits import Tier
+
+RESOURCES = ("secure_payments", "webhooks", "client_ids", "payee_destinations", "audit")
+SCOPES = tuple(f"{resource}:{verb}" for resource in RESOURCES for verb in ("read", "write"))
+"""What an API key may be limited to; a key without scopes may do everything of its account."""
+
+
+class CredentialStatus(StrEnum):
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who owns credentials, links and webhooks: a wallet, an e-mail user, or one made by the operator."""
+
+    account_id: str
+    name: str
+    created_at: datetime
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A server-side credential. The key itself is never stored, only its SHA-256; `prefix` tells keys apart."""
+
+    key_hash: str
+    key_id: str
+    account_id: str
+    label: str
+    prefix: str
+    status: CredentialStatus
+    created_at: datetime
+    scopes: tuple[str, ...] = ()
+    allowed_ips: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    tier: Tier = Tier.DEFAULT
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class ClientId:
+    """A browser-side credential: public, bound to origins. No `allowed_domains` means server use, no Origin needed.
+
+    `fee_percentage` other than "0" overrides the fee of a request. `payee_destination_id` is where links pay to that
+    name only an amount. `admits_orchestrator` is whom the owner lets link it; `orchestrator_id` is set while an
+    orchestrator acts for it.
+    """
+
+    client_id_hash: str
+    client_id: str
+    record_id: str
+    account_id: str
+    label: str
+    allowed_domains: tuple[str, ...]
+    status: CredentialStatus
+    created_at: datetime
+    updated_at: datetime | None = None
+    fee_percentage: str | None = None
+    fee_address: str | None = None
+    operator_wallet_address: str | None = None
+    default_pre_approval_expiry: int | None = None
+    default_authorization_expiry: int | None = None
+    payee_destination_id: str | None = None
+    admits_orchestrator: str | None = None
+    orchestrator_id: str | None = None
+    was_linked: bool = False
+    tier: Tier = Tier.DEFAULT
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class OrchestratorKey:
+    """The key of a platform that creates links for the client ids of others; stored as its SHA-256."""
+
+    key_hash: str
+    key_id: str
+    orchestrator_id: str
+    account_id: str
+    prefix: str
+    status: CredentialStatus
+    created_at: datetime
+    tier: Tier = Tier.DEFAULT
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Leads from an account to one of its credentials: `kind` as in its key, `record_id` its public id."""
+
+    account_id: str
+    kind: str
+    record_id: str
+    credential_hash: str
+    version: int = 0
+
+
+def credential_hash(text: str) -> str:
+    """The key under which a credential is stored.
+
+    Plain SHA-256 is right here and argon2 would not be: the credentials are 178 to 256 random bits, not passwords.
+    Looking a hash up tells an attacker nothing by its timing, since they cannot choose the hash.
+    """
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def check_api_key(key: ApiKey | None, ip_address: str, now: datetime) -> ApiKey:
+    """Raises Unauthorized unless the key is known, active and in time, Forbidden for an address outside its ranges."""
+    if key is None or key.status is not CredentialStatus.ACTIVE or (key.expires_at and now >= key.expires_at):
+        raise Unauthorized()
+    if key.allowed_ips and not _within(ip_address, key.allowed_ips):
+        raise Forbidden("This API key may not be used from this address")
+    return key
+
+
+def check_orchestrator_key(key: OrchestratorKey | None) -> OrchestratorKey:
+    """Raises Unauthorized unless the key is known and active."""
+    if key is None or key.status is not CredentialStatus.ACTIVE:
+        raise Unauthorized()
+    return key
+
+
+def check_linked(client: ClientId, key: OrchestratorKey) -> ClientId:
+    """Raises Forbidden unless the client id is linked to the key's orchestrator."""
+    if client.orchestrator_id != key.orchestrator_id:
+        raise Forbidden("The client ID is not linked to this orchestrator")
+    return client
+
+
+def check_client_id(client: ClientId | None, origin: str | None) -> ClientId:
+    """Raises Unauthorized when unknown or without Origin, Forbidden when shut or called from another origin."""
+    if client is None:
+        raise Unauthorized()
+    if client.status is not CredentialStatus.ACTIVE:
+        revoked = client.status is CredentialStatus.REVOKED
+        raise Forbidden("Client ID has been revoked" if revoked else "Client ID is inactive")
+    if not client.allowed_domains:
+        return client
+    if not origin:
+        raise Unauthorized("Origin header is required")
+    if origin not in client.allowed_domains:
+        raise ForeignOrigin("Origin is not among the allowed domains of this client ID")
+    return client
+
+
+def check_scope(scopes: tuple[str, ...], wanted: str | None) -> None:
+    """Raises Forbidden, naming the scope, unless a key limited to `scopes` may do `wanted`."""
+    if wanted is not None and scopes and wanted not in scopes:
+        raise Forbidden(f"This API key lacks the scope {wanted}")
+
+
+def ip_range(text: str) -> str:
+    """An address or CIDR range in its canonical form. Raises BadRequest."""
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        raise BadRequest(f"{text!r} is not an IP address or range, such as 203.0.113.0/24") from None
+
+
+_LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
+_DOMAIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?/?")
+
+
+def allowed_domain(text: str) -> str:
+    """An origin as browsers send it: lower case, no path, no default port.
+
+    `https` only, except `http` for localhost, 127.0.0.1 and [::1] (supplement of the interface, client ids).
+    """
+    parts, host, port = None, None, None
+    try:
+        parts = urlsplit(text.lower()) if _DOMAIN.fullmatch(text.lower()) else None
+        host, port = (parts.hostname, parts.port) if parts else (None, None)
+    except ValueError:  # brackets that hold no IPv6 address, or a port beyond 65535
+        host = None
+    if parts is None or not host:
+        raise BadRequest(f"{text!r} is not an origin: give scheme and host, such as https://shop.example")
+    if parts.scheme == "http" and host not in _LOCAL_HOSTS:
+        raise BadRequest(f"{text!r} must start with https:// (http:// is for localhost only)")
+    host = f"[{host}]" if ":" in host else host
+    default_port = 443 if parts.scheme == "https" else 80
+    return f"{parts.scheme}://{host}" + (f":{port}" if port and port != default_port else "")
+
+
+def _within(address: str, ranges: tuple[str, ...]) -> bool:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(found in ipaddress.ip_network(each) for each in ranges)

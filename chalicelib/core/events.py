@@ -1,0 +1,135 @@
+"""Events: what a merchant is told, with the exact bytes of each body (interface.md, Events)."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from chalicelib.core import ids
+from chalicelib.core.addresses import same_address
+from chalicelib.core.ids import Entropy
+from chalicelib.core.links import Link, Payment, Request, RequestStatus
+from chalicelib.core.money import BaseUnits, format_amount
+from chalicelib.core.tokens import Token, token_with_id
+
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing to tell; `body` is the JSON text that every delivery of it signs and sends.
+
+    `announced` turns true in the transaction that writes the deliveries; until then the event is in the outbox.
+    """
+
+    event_id: str
+    kind: str
+    account_id: str
+    client_id: str | None
+    body: str
+    created_at: datetime
+    announced: bool
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class EventContext:
+    """When an event happens, and the two names in its body that are the deployment's own."""
+
+    now: datetime
+    entropy: Entropy
+    explorer_url: str
+    payment_processor: str
+
+
+def iso(instant: datetime) -> str:
+    """ISO 8601 UTC with milliseconds: 2026-03-15T10:00:00.000Z."""
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def compact_json(value: Any) -> str:
+    """Exactly what JavaScript's `JSON.stringify(JSON.parse(text))` gives back.
+
+    Receivers in the field verify the signature over the re-serialised body (supplement, 10.1): no spaces, no
+    escapes beyond the necessary, and every amount a string, so that no number can be spelt in two ways.
+    """
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def payment_events(link: Link, request: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+    """`payment.confirmed` or `payment.partial` with its variants; `request` is the state after the payment."""
+    token = _token(request)
+    kind = "payment.confirmed" if request.status is RequestStatus.PAID else "payment.partial"
+    payload = {
+        **_payment_payload(kind, request, payment, context),
+        "subStatus": "",
+        "fees": _fees(link, payment, token),
+        "payee": request.payee,
+        "reference": link.reference,
+        "payerIdentifier": link.payer_identifier,
+    }
+    if request.paid > request.amount:
+        payload["excessAmount"] = format_amount(BaseUnits(request.paid - request.amount), token.decimals)
+    variants: list[Payload] = [payload]
+    if link.client_id is not None:
+        owner = {"clientId": link.client_id, "origin": link.origin or ""}
+        variants.append({**payload, "event": f"{kind}.client_id", **owner})
+    variants.append({**payload, "event": f"{kind}.checkout"})
+    return tuple(_event(link, variant, context) for variant in variants)
+
+
+def failed_events(link: Link, request: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+    """The correction of a confirmed payment that a fork removed; `request` is the state without it."""
+    payload = {
+        **_payment_payload("payment.failed", request, payment, context),
+        "subStatus": "failed",
+        "failureReason": "chain_reorganization",
+    }
+    return (_event(link, payload, context),)
+
+
+def _fees(link: Link, payment: Payment, token: Token) -> list[dict[str, str]]:
+    """The fee that reached the link's fee address. A payer may name any other in the call; that is no fee of ours."""
+    if not payment.fee_amount or link.fee_address is None or not same_address(payment.fee_address, link.fee_address):
+        return []
+    amount = format_amount(payment.fee_amount, token.decimals)
+    return [{"type": "platform", "amount": amount, "currency": token.symbol}]
+
+
+def _payment_payload(kind: str, request: Request, payment: Payment, context: EventContext) -> Payload:
+    token = _token(request)
+    return {
+        "event": kind,
+        "requestId": request.request_id,
+        "requestID": request.request_id,
+        "paymentReference": request.payment_reference,
+        "explorer": f"{context.explorer_url}/request/{request.request_id}",
+        "amount": format_amount(payment.amount, token.decimals),
+        "totalAmountPaid": format_amount(request.paid, token.decimals),
+        "expectedAmount": format_amount(request.amount, token.decimals),
+        "timestamp": iso(context.now),
+        "txHash": payment.tx_hash,
+        "network": request.network,
+        "currency": token.symbol,
+        "paymentCurrency": token.symbol,
+        "isCryptoToFiat": False,
+        "paymentProcessor": context.payment_processor,
+    }
+
+
+def _event(link: Link, payload: Payload, context: EventContext) -> Event:
+    return Event(
+        event_id=ids.ulid(context.now, context.entropy),
+        kind=payload["event"],
+        account_id=link.account_id,
+        client_id=link.client_id,
+        body=compact_json(payload),
+        created_at=context.now,
+        announced=False,
+    )
+
+
+def _token(request: Request) -> Token:
+    token = token_with_id(request.currency)
+    assert token is not None, "a stored request always has a catalogued currency"
+    return token

@@ -1,0 +1,68 @@
+"""Identifiers and secrets: how each is spelt, made from the time and random bytes that the caller hands in."""
+
+import string
+from collections.abc import Callable
+from datetime import datetime
+
+Entropy = Callable[[int], bytes]
+"""Gives that many random bytes; `secrets.token_bytes` in production."""
+
+_ALPHANUMERIC = string.ascii_letters + string.digits
+
+
+def ulid(now: datetime, entropy: Entropy) -> str:
+    """26 characters of Crockford base32: 48 bits of milliseconds, 80 random bits."""
+    return ulid_from(now, entropy(10))
+
+
+def ulid_from(now: datetime, tail: bytes) -> str:
+    """The ULID of `now` with the given 10 bytes as its random part."""
+    from ulid import ULID
+
+    milliseconds = int(now.timestamp() * 1000)
+    return str(ULID(milliseconds.to_bytes(6, "big") + tail))
+
+
+def request_id(entropy: Entropy) -> str:
+    """66 hex characters: the multi-format prefix `01` and 32 random bytes (supplement, conventions)."""
+    return "01" + entropy(32).hex()
+
+
+def salt(entropy: Entropy) -> str:
+    """16 hex characters, one per request: makes the payment reference unguessable."""
+    return entropy(8).hex()
+
+
+def client_id(entropy: Entropy) -> str:
+    """`cli_` and 30 mixed-case alphanumerics."""
+    return "cli_" + _alphanumeric(30, entropy)
+
+
+def api_key(entropy: Entropy) -> str:
+    """`key_` and 43 mixed-case alphanumerics: 256 bits, shown once."""
+    return "key_" + _alphanumeric(43, entropy)
+
+
+def session_token(entropy: Entropy) -> str:
+    """43 mixed-case alphanumerics: 256 bits."""
+    return _alphanumeric(43, entropy)
+
+
+def orchestrator_key(entropy: Entropy) -> str:
+    """`orc_live_` and 43 mixed-case alphanumerics."""
+    return "orc_live_" + _alphanumeric(43, entropy)
+
+
+def webhook_secret(entropy: Entropy) -> str:
+    """64 lower-case hex characters: the HMAC key of one webhook."""
+    return entropy(32).hex()
+
+
+def _alphanumeric(length: int, entropy: Entropy) -> str:
+    """Uniform characters: a random number of 64 spare bits more than needed, read in base 62."""
+    number = int.from_bytes(entropy(length * 6 // 8 + 8 + 1), "big")
+    characters = []
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        characters.append(_ALPHANUMERIC[digit])
+    return "".join(characters)

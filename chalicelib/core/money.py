@@ -1,0 +1,70 @@
+"""Amounts and percentages: decimal text outside, whole base units inside, never a float."""
+
+import re
+from decimal import Decimal
+from typing import NewType
+
+from chalicelib.core.errors import BadRequest
+
+BaseUnits = NewType("BaseUnits", int)
+"""A sum in the smallest unit of its token: 1.5 USDC (6 decimals) is 1_500_000."""
+
+MAX_UINT256 = 2**256 - 1
+_MAX_INTEGER_DIGITS = len(str(MAX_UINT256))
+_MAX_PERCENTAGE_DECIMALS = 18
+
+# One spelling per number: no sign, exponent, separator, bare point or leading zero, ASCII digits only.
+_PLAIN_DECIMAL = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?")
+
+
+def parse_amount(text: str, decimals: int) -> BaseUnits:
+    """The base units of a human-readable amount such as `12.50` (interface.md, Limits: greater than 0).
+
+    Raises BadRequest for anything but a plain decimal above 0 that the token can hold: at most `decimals`
+    digits after the point, trailing zeros included, and at most uint256 in base units.
+    """
+    match = _PLAIN_DECIMAL.fullmatch(text)
+    if match is None:
+        raise BadRequest(
+            "Amount must be a plain decimal number such as 12.50: digits and at most one point, "
+            "without sign, exponent, spaces or leading zeros"
+        )
+    whole, fraction = match[1], match[2] or ""
+    if len(whole) > _MAX_INTEGER_DIGITS:
+        raise BadRequest(f"Amount is too large: use at most {_MAX_INTEGER_DIGITS} digits before the point")
+    if len(fraction) > decimals:
+        raise BadRequest(f"Amount has too many decimals: the currency has {decimals}, use at most that many")
+    units = int(whole + fraction.ljust(decimals, "0"))
+    if units == 0:
+        raise BadRequest("Amount must be greater than 0")
+    if units > MAX_UINT256:
+        raise BadRequest("Amount is too large: in the smallest unit of the currency it must fit in 256 bits")
+    return BaseUnits(units)
+
+
+def format_amount(value: int, decimals: int) -> str:
+    """Base units as human-readable decimal text: no exponent, no trailing zeros (`10`, `0.5`, `0`)."""
+    if value < 0:
+        raise ValueError("an amount is never negative")
+    digits = str(value).rjust(decimals + 1, "0")
+    whole, fraction = digits[: len(digits) - decimals], digits[len(digits) - decimals :].rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def parse_percentage(text: str) -> Decimal:
+    """A fee percentage from `0` to `100` (interface.md, Limits), exact. Raises BadRequest."""
+    match = _PLAIN_DECIMAL.fullmatch(text)
+    fraction = (match[2] or "") if match else ""
+    # Three digits before the point are enough for 100, and spare Decimal an absurdly long text.
+    if match is None or len(match[1]) > 3 or len(fraction) > _MAX_PERCENTAGE_DECIMALS or Decimal(text) > 100:
+        raise BadRequest(
+            "feePercentage must be a plain decimal number from 0 to 100 "
+            f"with at most {_MAX_PERCENTAGE_DECIMALS} decimals, such as 1.5"
+        )
+    return Decimal(text)
+
+
+def fee_of(amount: int, percentage: Decimal) -> BaseUnits:
+    """floor(amount * percentage / 100) in base units, in whole numbers: no Decimal context may round it."""
+    numerator, denominator = percentage.as_integer_ratio()
+    return BaseUnits(amount * numerator // (denominator * 100))

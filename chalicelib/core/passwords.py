@@ -1,0 +1,53 @@
+"""Passwords: argon2id hashes in the PHC string form, and a check that takes as long when there is nobody to check.
+
+One hash takes 19 MiB and 2 passes on one lane, what OWASP recommends: about 20 ms of a desktop's core, once a login or
+registration. argon2-cffi is imported by the first of them.
+"""
+
+from chalicelib.core.errors import BadRequest
+
+MIN_LENGTH, MAX_LENGTH = 8, 100
+"""In code points (interface.md, Limits)."""
+MEMORY_KIB, PASSES, LANES = 19 * 1024, 2, 1
+SALT_BYTES, HASH_BYTES = 16, 32
+NOBODYS = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$ACLZoEAOVPkfKguZYbSFrpX7QbJAa2axonBu1tLaRIk"
+"""What is hashed against when there is no user: made with the parameters above, and no password opens it."""
+
+
+def check_password(password: str) -> None:
+    """Raises BadRequest for what cannot be a password."""
+    _bytes(password)
+
+
+def password_hash(password: str, salt: bytes) -> str:
+    """`$argon2id$v=19$m=...,t=...,p=...$salt$hash`; `salt` is SALT_BYTES of entropy. Raises BadRequest."""
+    from argon2 import low_level
+
+    kind = low_level.Type.ID
+    return low_level.hash_secret(_bytes(password), salt, PASSES, MEMORY_KIB, LANES, HASH_BYTES, kind).decode()
+
+
+def is_password(password: str, stored: str | None) -> bool:
+    """Whether the password is the one that was hashed; None is nobody's, and takes the same time to refuse.
+
+    Raises BadRequest for what cannot be a password.
+    """
+    from argon2 import low_level
+    from argon2.exceptions import VerifyMismatchError
+
+    secret = _bytes(password)
+    try:
+        low_level.verify_secret((stored or NOBODYS).encode(), secret, low_level.Type.ID)
+    except VerifyMismatchError:
+        return False
+    return stored is not None
+
+
+def _bytes(password: str) -> bytes:
+    """UTF-8, not normalised: what was typed. Every code point counts, NUL included; lone surrogates have no bytes."""
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        raise BadRequest(f"password must have {MIN_LENGTH} to {MAX_LENGTH} characters")
+    try:
+        return password.encode()
+    except UnicodeEncodeError:
+        raise BadRequest("password must be text in UTF-8") from None

@@ -1,0 +1,279 @@
+"""Payee destinations: where a wallet wants to be paid, proved by its signature, and bound to a client id."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from chalicelib.core import ids
+from chalicelib.core.addresses import address_of_family, same_address, tron_to_evm
+from chalicelib.core.credentials import ClientId
+from chalicelib.core.destinations import Destination, destination_id, parse_destination_id
+from chalicelib.core.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
+from chalicelib.core.ids import Entropy
+from chalicelib.core.networks import Network, network, network_of_chain
+from chalicelib.core.sessions import Wallet
+from chalicelib.core.tokens import token_at
+from chalicelib.core.users import User
+from chalicelib.core.wallets import recover_digest, signature_bytes, typed_data_digest
+
+NONCE_LIFETIME = timedelta(minutes=5)
+INVALID_NONCE = "Invalid or expired nonce: get new signing data"
+NOT_VOUCHED = (
+    "The wallet is not the client ID's: bind it with an API key of the account beside the client ID, "
+    "or from the account's session"
+)
+_CUT_OFF = re.compile(r"[0-9A-Za-z]+@eip155:[0-9]+")
+_FIELDS = (
+    ("walletAddress", "address"),
+    ("tokenAddress", "address"),
+    ("chainId", "uint256"),
+    ("action", "string"),
+    ("clientId", "string"),
+    ("nonce", "string"),
+    ("expiresAt", "uint256"),
+)
+
+
+class Action(StrEnum):
+    ADD = "add"
+    DEACTIVATE = "deactivate"
+
+
+@dataclass(frozen=True)
+class PayeeDestination:
+    """A receiving route. Addresses are in their canonical form (EIP-55, or base58 on Tron).
+
+    `account_id` is who made it: the account of the client id that it was signed for, or the wallet's own.
+    `access_mode` is the mode of its access policy when it was given one; screening is not built, so it is `off`.
+    """
+
+    record_id: str
+    destination_id: str
+    account_id: str
+    wallet_address: str
+    token_address: str
+    chain_id: int
+    is_active: bool
+    created_at: datetime
+    client_id: str | None = None
+    access_mode: str | None = None
+    version: int = 0
+
+    @property
+    def route(self) -> Destination:
+        return Destination(self.wallet_address, self.chain_id, self.token_address)
+
+
+@dataclass(frozen=True)
+class SigningNonce:
+    """What one signature is bound to: client id, wallet, token, chain and action; used once, within five minutes."""
+
+    nonce: str
+    client_id: str
+    wallet_address: str
+    token_address: str
+    chain_id: int
+    action: Action
+    expires_at: datetime
+    version: int = 0
+
+    @property
+    def route(self) -> Destination:
+        return Destination(self.wallet_address, self.chain_id, self.token_address)
+
+
+def checked_route(wallet: str, token_address: str, chain_id: int) -> Destination:
+    """A route in its canonical spelling. Raises BadRequest unless the catalogue has the token on that chain."""
+    chain = network_of_chain(chain_id)
+    if chain is None:
+        raise BadRequest("chainId is not of a supported network; GET /v2/currencies lists them")
+    address = _address("walletAddress", wallet, chain)
+    listed = token_at(chain.name, _address("tokenAddress", token_address, chain))
+    if listed is None:
+        raise BadRequest(f"tokenAddress is not a supported token on {chain.name}; GET /v2/currencies lists them")
+    return Destination(address, chain_id, listed.address)
+
+
+def wallet_address(text: str) -> str:
+    """A wallet of either family in its canonical form. Raises BadRequest."""
+    try:
+        return address_of_family(text, "tron" if text.startswith("T") else "evm")
+    except BadRequest as error:
+        raise BadRequest(f"walletAddress: {error.message}") from None
+
+
+def route_of_id(text: str, strict: bool) -> Destination:
+    """The route that an id names: `<wallet>@eip155:<chain>#<checksum>:<token>` or `<network>:<wallet>:<token>`.
+
+    Raises NotFound for an id that ends where its `#` was, as one that is not percent-encoded does in a URL, and
+    BadRequest `Invalid destination ID format` for anything else that is neither form.
+    """
+    if _CUT_OFF.fullmatch(text):
+        raise NotFound("Payee destination not found: the id ends before its #, which a URL needs as %23")
+    parts = text.split(":")
+    chain = network(parts[0]) if len(parts) == 3 else None
+    if chain is None:
+        return parse_destination_id(text, strict).destination
+    try:
+        return checked_route(parts[1], parts[2], chain.chain_id)
+    except BadRequest:
+        raise BadRequest("Invalid destination ID format") from None
+
+
+def new_nonce(route: Destination, client_id: str, action: Action, now: datetime, entropy: Entropy) -> SigningNonce:
+    return SigningNonce(
+        nonce=entropy(16).hex(),
+        client_id=client_id,
+        wallet_address=route.wallet,
+        token_address=route.token_address,
+        chain_id=route.chain_id,
+        action=action,
+        expires_at=now + NONCE_LIFETIME,
+    )
+
+
+def signing_data(nonce: SigningNonce, brand: str) -> dict[str, Any]:
+    """What the wallet signs, as typed data: EIP-712, and TIP-712 where the addresses are Tron's.
+
+    `{domain, types, primaryType, message}`: the fields in the order of `types`, the client id among them, so that the
+    wallet shows whom it binds. `types` is without EIP712Domain, as signing libraries want it. There is
+    no verifying contract: nothing on a chain reads the signature.
+    """
+    return {
+        "domain": {"name": f"{brand} Payee Destination", "version": "1", "chainId": nonce.chain_id},
+        "types": {"PayeeDestination": [{"name": name, "type": kind} for name, kind in _FIELDS]},
+        "primaryType": "PayeeDestination",
+        "message": {
+            "walletAddress": nonce.wallet_address,
+            "tokenAddress": nonce.token_address,
+            "chainId": nonce.chain_id,
+            "action": nonce.action.value,
+            "clientId": nonce.client_id,
+            "nonce": nonce.nonce,
+            "expiresAt": int(nonce.expires_at.timestamp()),
+        },
+    }
+
+
+def check_nonce(
+    nonce: SigningNonce | None, text: str, client_id: str, action: Action, now: datetime
+) -> SigningNonce:
+    """Raises BadRequest unless the nonce was issued to this client id for this action, and is in time."""
+    if (
+        nonce is None
+        or nonce.nonce != text
+        or nonce.client_id != client_id
+        or nonce.action is not action
+        or now >= nonce.expires_at
+    ):
+        raise BadRequest(INVALID_NONCE)
+    return nonce
+
+
+def check_signer(nonce: SigningNonce, signature: str, brand: str) -> None:
+    """Raises Unauthorized unless the wallet of the nonce made the signature over its signing data."""
+    digest = typed_data_digest(signing_data(nonce, brand))
+    signer = recover_digest(digest, signature_bytes(signature))
+    wallet = nonce.wallet_address
+    expected = wallet if wallet.startswith("0x") else tron_to_evm(wallet)
+    if signer is None or not same_address(signer, expected):
+        raise Unauthorized("The signature is not that of the wallet over this signing data")
+
+
+def belongs_to(destination: PayeeDestination, client: ClientId) -> bool:
+    """Whether a client id may see and end a destination: of its account, and not bound to another client id alone."""
+    return destination.account_id == client.account_id and (
+        destination.client_id in (None, client.client_id) or destination.record_id == client.payee_destination_id
+    )
+
+
+def check_addable(
+    route: Destination, client: ClientId, bound: PayeeDestination | None, active: PayeeDestination | None
+) -> None:
+    """Whether a client id may be bound to a route that its wallet signed for.
+
+    `bound` is what the client id is bound to now, `active` the wallet's active destination, whoever made it. A client
+    id and its origin are public, so whoever knows them could sign with a wallet of their own: a client id that is
+    bound takes only the wallet it is bound to. Raises Forbidden, and Conflict while the wallet has another route.
+    """
+    if bound is not None and not same_address(bound.wallet_address, route.wallet):
+        raise Forbidden("This client ID is bound to another wallet; its account can change that at /v1/client-ids")
+    if active is None:
+        return
+    if not belongs_to(active, client):
+        raise Forbidden("The active destination of this wallet belongs to another client ID")
+    check_only_one(route, active)
+
+
+def check_vouched(
+    route: Destination, client: ClientId, bound: PayeeDestination | None, user: User | None
+) -> None:
+    """Raises Forbidden unless the owner of the client id has vouched for the wallet, elsewhere than in public.
+
+    Client id and origin are public and a wallet signs for itself only, so neither says that the owner wants to be paid
+    there. It does when it is the wallet of the account (`user` is who signs in by it), the operator wallet of the
+    client id, or the one that it is bound to. An API key of the account vouches, too: then this is not asked.
+    """
+    wallets = [client.operator_wallet_address, bound.wallet_address if bound else None]
+    is_own = user is not None and user.account_id == client.account_id
+    if not is_own and not any(wallet and same_address(wallet, route.wallet) for wallet in wallets):
+        raise Forbidden(NOT_VOUCHED)
+
+
+def check_wallet(wallet: Wallet, route: Destination) -> None:
+    """Raises Forbidden unless the wallet that signed in is the one of the route, on its chain if it is a contract."""
+    if not same_address(route.wallet, wallet.address):
+        raise Forbidden("This payee destination is another wallet's")
+    if wallet.chain_id not in (None, route.chain_id):
+        raise Forbidden(
+            f"This wallet is a contract of chain {wallet.chain_id}: it has destinations on that chain alone"
+        )
+
+
+def check_only_one(route: Destination, active: PayeeDestination) -> None:
+    """Raises Conflict when the wallet's active destination is another one."""
+    if active.route != route:
+        raise Conflict("This wallet has another active destination: deactivate it first")
+
+
+def established(
+    known: PayeeDestination | None,
+    route: Destination,
+    account_id: str,
+    client_id: str | None,
+    now: datetime,
+    entropy: Entropy,
+) -> PayeeDestination:
+    """An active destination: the known one of this route again, or a new one."""
+    if known is not None:
+        return replace(known, is_active=True, client_id=client_id or known.client_id)
+    return PayeeDestination(
+        record_id=ids.ulid(now, entropy),
+        destination_id=destination_id(route),
+        account_id=account_id,
+        wallet_address=route.wallet,
+        token_address=route.token_address,
+        chain_id=route.chain_id,
+        is_active=True,
+        created_at=now,
+        client_id=client_id,
+    )
+
+
+def rerouted(destination: PayeeDestination, route: Destination) -> PayeeDestination:
+    """The same destination, paid in another token or on another chain; client ids that are bound to it follow."""
+    return replace(
+        destination,
+        destination_id=destination_id(route),
+        token_address=route.token_address,
+        chain_id=route.chain_id,
+    )
+
+
+def _address(name: str, text: str, chain: Network) -> str:
+    try:
+        return address_of_family(text, chain.family)
+    except BadRequest as error:
+        raise BadRequest(f"{name}: {error.message}") from None

@@ -1,0 +1,124 @@
+"""Sample events, as test deliveries carry them: every kind a receiver may have to understand."""
+
+from typing import Any
+
+from chalicelib.core import ids
+from chalicelib.core.errors import Problem, ValidationFailed
+from chalicelib.core.events import Event, EventContext, compact_json, iso
+
+CORE_KINDS = (
+    "payment.processing",
+    "payment.failed",
+    "payment.refunded",
+    "payment.confirmed",
+    "payment.partial",
+    "request.recurring",
+    "payment_detail.updated",
+    "compliance.updated",
+)
+VARIANT_KINDS = (
+    "payment.confirmed.client_id",
+    "payment.confirmed.checkout",
+    "payment.partial.client_id",
+    "payment.partial.checkout",
+)
+
+_REQUEST_ID = "req_test123456789abcdef"
+_REFERENCE = "0x1234567890abcdef1234567890abcdef12345678"
+_TX_HASH = "0x1234567890abcdef1234567890abcdef1234567890abcdef1234567890abcdef"
+_WALLET = "0x742d35Cc6634C0532925a3b844Bc454e4438f44e"
+_USER = "user_test123456789"
+
+
+def sample_event(kind: str, account_id: str, client_id: str | None, context: EventContext) -> Event:
+    """An event of that kind about nothing real. Raises ValidationFailed, listing the kinds, for an unknown one."""
+    kinds = CORE_KINDS + VARIANT_KINDS
+    if kind not in kinds:
+        expected = " | ".join(f"'{k}'" for k in kinds)
+        problem = Problem(
+            ("eventType",),
+            f"Invalid enum value. Expected {expected}, received '{kind}'",
+            "invalid_enum_value",
+            (("options", list(kinds)),),
+        )
+        raise ValidationFailed((problem,), listed=True)
+    return Event(
+        event_id=ids.ulid(context.now, context.entropy),
+        kind=kind,
+        account_id=account_id,
+        client_id=client_id,
+        body=compact_json(_payload(kind, client_id, context)),
+        created_at=context.now,
+        announced=True,
+    )
+
+
+def _payload(kind: str, client_id: str | None, context: EventContext) -> dict[str, Any]:
+    core_kind = kind.removesuffix(".client_id").removesuffix(".checkout")
+    payload = {"event": kind, **_BODIES[core_kind], "timestamp": iso(context.now)}
+    if "requestId" in payload:
+        payload["requestID"] = payload["requestId"]
+        payload["paymentProcessor"] = context.payment_processor
+        payload["explorer"] = f"{context.explorer_url}/request/{payload['requestId']}"
+    if kind.endswith(".client_id"):
+        payload |= {"clientId": client_id or "cli_test", "origin": "https://shop.example"}
+    return payload
+
+
+_PAID: dict[str, Any] = {
+    "requestId": _REQUEST_ID,
+    "paymentReference": _REFERENCE,
+    "amount": "100.0",
+    "totalAmountPaid": "100.0",
+    "expectedAmount": "100.0",
+    "txHash": _TX_HASH,
+    "network": "ethereum",
+    "currency": "USDC",
+    "paymentCurrency": "USDC",
+    "isCryptoToFiat": False,
+    "subStatus": "",
+    "fees": [],
+}
+
+_BODIES: dict[str, dict[str, Any]] = {
+    "payment.confirmed": _PAID,
+    "payment.partial": {**_PAID, "amount": "50.0", "totalAmountPaid": "50.0"},
+    "payment.failed": {
+        "requestId": _REQUEST_ID,
+        "paymentReference": _REFERENCE,
+        "subStatus": "insufficient_funds",
+    },
+    "payment.refunded": {
+        "requestId": _REQUEST_ID,
+        "paymentReference": _REFERENCE,
+        "refundedTo": _WALLET,
+        "refundAmount": "100.0",
+        "currency": "USDC",
+    },
+    "payment.processing": {
+        "requestId": _REQUEST_ID,
+        "paymentReference": _REFERENCE,
+        "offrampId": "offramp_test123456789",
+        "subStatus": "ongoing_checks",
+        "rawPayload": {"status": "ongoing_checks", "providerId": "provider_test123"},
+    },
+    "request.recurring": {
+        "requestId": _REQUEST_ID,
+        "paymentReference": _REFERENCE,
+        "originalRequestId": "req_test_original123456789",
+        "originalRequestPaymentReference": "0xabcdefabcdefabcdefabcdefabcdefabcdefabcd",
+    },
+    "compliance.updated": {
+        "clientUserId": _USER,
+        "kycStatus": "approved",
+        "agreementStatus": "completed",
+        "isCompliant": True,
+        "rawPayload": {"verificationLevel": "full", "documents": "verified"},
+    },
+    "payment_detail.updated": {
+        "paymentDetailsId": "pd_test_verified",
+        "clientUserId": _USER,
+        "status": "approved",
+        "rawPayload": {"bankAccount": "verified", "method": "bank_transfer"},
+    },
+}

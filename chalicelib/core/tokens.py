@@ -1,0 +1,182 @@
+"""The catalogue of currencies: what can be invoiced, what it can be paid in, and which id means what."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from chalicelib.core.keccak import keccak256
+from chalicelib.core.networks import ALL_NETWORKS, Network, network
+from chalicelib.data import load
+
+FIAT = "fiat"
+_NATIVE_DECIMALS = 18
+_FIAT_DECIMALS = 2
+
+# Ids that are in use though the catalogue knows the token under another one.
+_ALIASES = {
+    "USDC-base-base": "USDC-base",
+    "USDC-matic": "USDCn-matic",
+    "USDC-optimism": "USDCn-optimism",
+    "USDC-sepolia": "fUSDC-sepolia",
+    "USDT-sepolia": "fUSDT-sepolia",
+    "USDT0-arbitrum-one": "USDT-arbitrum-one",
+    "USDT0-matic": "USDT-matic",
+    "USDT0-optimism": "USDT-optimism",
+}
+
+# An invoice in one of these can be paid in the tokens below and in the native coin of a network.
+_INVOICE_CURRENCIES = frozenset({"USD", "EUR", "CNY", "GBP", "JPY"})
+_PAYMENT_SYMBOLS = frozenset({"USDC", "USDT", "DAI", "FAU"})
+
+
+@dataclass(frozen=True)
+class Token:
+    """One currency, the nine fields of the interface.
+
+    `type` is ERC20, TRC20, ETH (any native coin) or ISO4217. Native coins and fiat have no contract: `hash` is
+    computed, and a native coin's `address` repeats it. A TRC20 answer leaves `hash` out (interface.md, Token).
+    """
+
+    id: str
+    name: str
+    symbol: str
+    decimals: int
+    address: str
+    network: str
+    type: str
+    hash: str
+    chain_id: int
+
+    @property
+    def is_native(self) -> bool:
+        return self.type == "ETH"
+
+    @property
+    def is_fiat(self) -> bool:
+        return self.type == "ISO4217"
+
+
+def token_with_id(id: str) -> Token | None:
+    """The token of that id, in its exact case; known aliases and network aliases (`USDT-polygon`) are followed."""
+    symbol, _, suffix = id.rpartition("-")
+    chain = network(suffix)
+    known = f"{symbol}-{chain.name}" if chain and symbol else id
+    return _by_id().get(_ALIASES.get(known, known))
+
+
+def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[Token, ...]:
+    """Tokens of a network (a name, an alias or `fiat`) and a symbol, case ignored; all tokens without a filter."""
+    name = None if network is None else _network_name(network)
+    folded = None if symbol is None else symbol.lower()
+    return tuple(
+        entry
+        for entry in _by_id().values()
+        if (name is None or entry.network == name) and (folded is None or entry.symbol.lower() == folded)
+    )
+
+
+def token_at(network: str, address: str) -> Token | None:
+    """The token of a network at a contract address, or its native coin at the coin's hash; None when unlisted."""
+    return _by_address().get((_network_name(network), _address_key(address)))
+
+
+def conversion_routes(token: Token, networks: tuple[str, ...] | None) -> tuple[Token, ...]:
+    """What an invoice in `token` can be paid in, on the given networks (names or aliases; None means all).
+
+    A crypto token is paid in itself. USD, EUR, CNY, GBP and JPY are paid in USDC, USDT, DAI, FAU or a native
+    coin; no other fiat currency has a route.
+    """
+    if not token.is_fiat:
+        routes: tuple[Token, ...] = (token,)
+    else:
+        routes = _fiat_routes() if token.id in _INVOICE_CURRENCIES else ()
+    if networks is None:
+        return routes
+    names = {_network_name(name) for name in networks}
+    return tuple(entry for entry in routes if entry.network in names)
+
+
+def currency_hash(type: str, symbol: str) -> str:
+    """The stand-in for a contract address: the last 20 bytes of keccak256 of a lower-cased JSON text."""
+    text = f'{{"type":"{type}","value":"{symbol}"}}'.lower()
+    return "0x" + keccak256(text.encode())[-20:].hex()
+
+
+def _network_name(name: str) -> str:
+    chain = network(name)
+    return chain.name if chain else name
+
+
+def _address_key(address: str) -> str:
+    # Hex is compared without case, base58 to the letter.
+    return address.lower() if address.startswith("0x") else address
+
+
+@cache
+def _by_id() -> dict[str, Token]:
+    catalogue = load("tokens")
+    return {
+        entry.id: entry
+        for part in (
+            *(_tokens_of(chain, catalogue) for chain in ALL_NETWORKS),
+            _fiat_tokens(catalogue["fiat"], catalogue["fiatDecimals"]),
+        )
+        for entry in part
+    }
+
+
+@cache
+def _by_address() -> dict[tuple[str, str], Token]:
+    return {(entry.network, _address_key(entry.address)): entry for entry in _by_id().values()}
+
+
+@cache
+def _fiat_routes() -> tuple[Token, ...]:
+    return tuple(entry for entry in _by_id().values() if entry.is_native or entry.symbol in _PAYMENT_SYMBOLS)
+
+
+def _tokens_of(chain: Network, catalogue: dict[str, Any]) -> Iterator[Token]:
+    native = catalogue["native"].get(chain.name)
+    if native is not None:
+        address = currency_hash("ETH", native["symbol"])
+        yield Token(
+            id=f"{native['symbol']}-{chain.name}",
+            name=native["name"],
+            symbol=native["symbol"],
+            decimals=_NATIVE_DECIMALS,
+            address=address,
+            network=chain.name,
+            type="ETH",
+            hash=address,
+            chain_id=chain.chain_id,
+        )
+    for key, entry in catalogue["contracts"].get(chain.name, {}).items():
+        symbol = entry.get("symbol", key)
+        yield Token(
+            id=f"{key}-{chain.name}",
+            name=entry.get("name", symbol),
+            symbol=symbol,
+            decimals=entry["decimals"],
+            address=entry["address"],
+            network=chain.name,
+            type="TRC20" if chain.family == "tron" else "ERC20",
+            hash=entry["address"],
+            chain_id=chain.chain_id,
+        )
+
+
+def _fiat_tokens(names: dict[str, str], exceptions: dict[str, list[str]]) -> Iterator[Token]:
+    decimals = {code: int(count) for count, codes in exceptions.items() for code in codes}
+    for code, name in names.items():
+        yield Token(
+            id=code,
+            name=name,
+            symbol=code,
+            decimals=decimals.get(code, _FIAT_DECIMALS),
+            address="0x" + code.encode().hex().zfill(40),
+            network=FIAT,
+            type="ISO4217",
+            hash=currency_hash("ISO4217", code),
+            chain_id=0,
+        )

@@ -1,0 +1,15 @@
+"""The audit log of an account, newest line first."""
+
+from chalicelib.aws.tables import IDENTITY, audit_partition
+from chalicelib.core.audit import AuditEntry, cursor_after, position_of
+from chalicelib.services import Services
+
+
+def page(
+    services: Services, account_id: str, cursor: str | None, limit: int
+) -> tuple[tuple[AuditEntry, ...], str | None]:
+    """Up to `limit` lines below the cursor, and the cursor of the next page when there is one. Raises BadRequest."""
+    before = position_of(cursor) if cursor is not None else None
+    found, _ = services.store.page(AuditEntry, IDENTITY, audit_partition(account_id), before, limit + 1)
+    shown = found[:limit]
+    return shown, cursor_after(shown[-1]) if len(found) > limit else None

@@ -1,0 +1,271 @@
+"""Payee destinations: bound to a client id by a wallet's signature, or kept by the wallet itself under its session.
+
+Every change is one transaction: the destination, the record that holds its wallet to one active destination, the nonce
+that the signature used up, the client id that is bound, and the audit lines.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.aws.store import Delete, WriteConflict
+from chalicelib.aws.tables import (
+    IDENTITY,
+    ActiveDestination,
+    account_partition,
+    active_destination_key,
+    destination_key,
+    nonce_key,
+    user_key,
+)
+from chalicelib.core import audit
+from chalicelib.core.audit import Actor, AuditEntry
+from chalicelib.core.credentials import ClientId
+from chalicelib.core.destinations import Destination
+from chalicelib.core.errors import BadRequest, Forbidden, NotFound
+from chalicelib.core.payee_destinations import (
+    INVALID_NONCE,
+    Action,
+    PayeeDestination,
+    SigningNonce,
+    belongs_to,
+    check_addable,
+    check_nonce,
+    check_only_one,
+    check_signer,
+    check_vouched,
+    check_wallet,
+    checked_route,
+    established,
+    new_nonce,
+    rerouted,
+    route_of_id,
+)
+from chalicelib.core.sessions import Session, SessionKind, Wallet
+from chalicelib.core.users import User
+from chalicelib.services import Services
+
+_Active = tuple[ActiveDestination, PayeeDestination]
+_NOT_FOUND = "Payee destination not found"
+_NOT_DEACTIVATED = "Destination not found or validation failed"
+
+
+def issue_nonce(services: Services, client: ClientId, route: Destination, action: Action) -> SigningNonce:
+    """What the wallet of the route is asked to sign for this client id. One write."""
+    nonce = new_nonce(route, client.client_id, action, services.clock(), services.entropy)
+    services.store.write(nonce)
+    return nonce
+
+
+def add(
+    services: Services, actor: Actor, client: ClientId, nonce_text: str, signature: str, vouched: bool = False
+) -> PayeeDestination:
+    """Binds the client id to the route that its wallet signed for; the same one again is active again.
+
+    `vouched`: an API key of the account stands beside the client id. Three reads, one more when the wallet has an
+    active destination, one more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
+    (signature), Forbidden or Conflict (core.payee_destinations.check_vouched, check_addable).
+    """
+    nonce = _signed(services, client, nonce_text, signature, Action.ADD)
+    route, own = nonce.route, _own(services, client.account_id)
+    bound = next((each for each in own if each.record_id == client.payee_destination_id), None)
+    active = _active(services, route.wallet)
+    if not vouched:
+        check_vouched(route, client, bound, services.store.get(User, user_key(route.wallet)))
+    check_addable(route, client, bound, active[1] if active else None)
+    known = active[1] if active else next((each for each in own if each.route == route), None)
+    destination = established(
+        known, route, client.account_id, client.client_id, services.clock(), services.entropy
+    )
+    writes: list[Any] = [destination, *_lines(services, actor, "payee_destination.added", destination)]
+    if active is None:
+        writes.append(_pointer(destination, route.wallet))
+    if client.payee_destination_id != destination.record_id:
+        now = services.clock()
+        writes.append(replace(client, payee_destination_id=destination.record_id, updated_at=now))
+        writes.append(audit.entry(actor, "client_id.bound", client.record_id, now, services.entropy))
+    _use_up(services, nonce, writes)
+    return destination
+
+
+def remove(
+    services: Services, actor: Actor, client: ClientId, id_text: str, nonce_text: str, signature: str
+) -> PayeeDestination:
+    """Deactivates a destination of the client id, as its wallet signed; the client id stays bound to that wallet.
+
+    Raises BadRequest, Unauthorized, Forbidden when it belongs to another client id, and NotFound for an id cut off.
+    """
+    try:
+        route = _route_of(services, id_text)
+    except BadRequest:
+        raise BadRequest(_NOT_DEACTIVATED) from None
+    nonce = _signed(services, client, nonce_text, signature, Action.DEACTIVATE)
+    active = _active(services, route.wallet)
+    if nonce.route != route or active is None or active[1].route != route:
+        raise BadRequest(_NOT_DEACTIVATED)
+    if not belongs_to(active[1], client):
+        raise Forbidden("This payee destination belongs to another client ID")
+    writes, ended = _deactivation(services, actor, active)
+    _use_up(services, nonce, writes)
+    return ended
+
+
+def active_of_client(services: Services, client: ClientId, wallet: str) -> PayeeDestination | None:
+    """The active destination of a wallet, when it is one of the client id's. Two reads."""
+    active = _active(services, wallet)
+    return active[1] if active and belongs_to(active[1], client) else None
+
+
+def of_client(services: Services, client: ClientId, id_text: str) -> PayeeDestination:
+    """A destination of the client id, active or not; one read. Raises NotFound, also for another client id's."""
+    route = None
+    with suppress(BadRequest):
+        route = _route_of(services, id_text)
+    own = (each for each in _own(services, client.account_id) if belongs_to(each, client))
+    found = _of_route(own, route) if route else None
+    if found is None:
+        raise NotFound(_NOT_FOUND)
+    return found
+
+
+def bound_to(services: Services, account_id: str, record_id: str) -> PayeeDestination | None:
+    """The destination that a client id of the account is bound to, while it is active. One read."""
+    found = services.store.get(PayeeDestination, destination_key(account_id, record_id))
+    return found if found and found.is_active else None
+
+
+def wallet_of(session: Session | None) -> Wallet:
+    """The wallet that signed in. Raises Forbidden for a session by e-mail."""
+    if session is None or session.kind is not SessionKind.WALLET:
+        raise Forbidden("wallet session required")
+    return Wallet(session.subject, session.chain_id)
+
+
+def keep(
+    services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
+) -> PayeeDestination:
+    """Makes a route the active destination of the wallet that signed in. Raises Conflict while it has another."""
+    route = checked_route(wallet.address, token_address, chain_id)
+    check_wallet(wallet, route)
+    active = _active(services, wallet.name)
+    if active:
+        check_only_one(route, active[1])
+    known = active[1] if active else _of_route(_own(services, actor.account_id), route)
+    destination = established(known, route, actor.account_id, None, services.clock(), services.entropy)
+    destination = replace(destination, access_mode=access_mode)
+    pointer = [] if active else [_pointer(destination, wallet.name)]
+    lines = _lines(services, actor, "payee_destination.added", destination)
+    services.store.write(destination, *pointer, *lines)
+    return destination
+
+
+def change(
+    services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
+) -> PayeeDestination:
+    """The wallet's active destination in another token or on another chain. Raises NotFound when there is none."""
+    route = checked_route(wallet.address, token_address, chain_id)
+    check_wallet(wallet, route)
+    destination = replace(rerouted(_required(services, wallet)[1], route), access_mode=access_mode)
+    services.store.write(destination, *_lines(services, actor, "payee_destination.changed", destination))
+    return destination
+
+
+def active_of(services: Services, name: str) -> PayeeDestination | None:
+    """The active destination of any wallet (`Wallet.name`), whoever made it. Two reads.
+
+    By an address alone it is that of its key: a contract's is not told, others may hold that address elsewhere.
+    """
+    active = _active(services, name)
+    return active[1] if active else None
+
+
+def of_wallet(services: Services, actor: Actor, wallet: Wallet, id_text: str) -> PayeeDestination:
+    """A destination of the wallet that signed in. Raises Forbidden for another wallet's, NotFound, BadRequest."""
+    route = _own_route(services, wallet, id_text)
+    active = _active(services, wallet.name)
+    found = active[1] if active and active[1].route == route else _of_route(_own(services, actor.account_id), route)
+    if found is None:
+        raise NotFound(_NOT_FOUND)
+    return found
+
+
+def deactivate(services: Services, actor: Actor, wallet: Wallet, id_text: str) -> None:
+    """Ends the active destination of the wallet that signed in. Raises Forbidden, NotFound, BadRequest."""
+    route = _own_route(services, wallet, id_text)
+    active = _required(services, wallet)
+    if active[1].route != route:
+        raise NotFound(_NOT_FOUND)
+    writes, _ = _deactivation(services, actor, active)
+    services.store.write(*writes)
+
+
+def _signed(
+    services: Services, client: ClientId, nonce_text: str, signature: str, action: Action
+) -> SigningNonce:
+    stored = services.store.get(SigningNonce, nonce_key(nonce_text))
+    nonce = check_nonce(stored, nonce_text, client.client_id, action, services.clock())
+    check_signer(nonce, signature, services.settings.brand)
+    return nonce
+
+
+def _use_up(services: Services, nonce: SigningNonce, writes: list[Any]) -> None:
+    """The writes, if the nonce is still there to be used up with them."""
+    try:
+        services.store.write(Delete(nonce), *writes)
+    except WriteConflict:
+        if services.store.get(SigningNonce, nonce_key(nonce.nonce)) is None:
+            raise BadRequest(INVALID_NONCE) from None
+        raise
+
+
+def _active(services: Services, name: str) -> _Active | None:
+    pointer = services.store.get(ActiveDestination, active_destination_key(name))
+    if pointer is None:
+        return None
+    found = services.store.get(PayeeDestination, destination_key(pointer.account_id, pointer.record_id))
+    return (pointer, found) if found and found.is_active else None
+
+
+def _required(services: Services, wallet: Wallet) -> _Active:
+    active = _active(services, wallet.name)
+    if active is None:
+        raise NotFound("This wallet has no active payee destination")
+    return active
+
+
+def _own(services: Services, account_id: str) -> tuple[PayeeDestination, ...]:
+    """All destinations of an account, oldest first."""
+    partition = account_partition(account_id)
+    return services.store.query(PayeeDestination, IDENTITY, partition, "DESTINATION#", "DESTINATION#\uffff")
+
+
+def _of_route(destinations: Any, route: Destination) -> PayeeDestination | None:
+    """The destination of a route; the active one, should a change have left another behind."""
+    found = [each for each in destinations if each.route == route]
+    return max(found, key=lambda each: each.is_active, default=None)
+
+
+def _route_of(services: Services, id_text: str) -> Destination:
+    return route_of_id(id_text, services.settings.interop_checksum == "strict")
+
+
+def _own_route(services: Services, wallet: Wallet, id_text: str) -> Destination:
+    route = _route_of(services, id_text)
+    check_wallet(wallet, route)
+    return route
+
+
+def _pointer(destination: PayeeDestination, name: str) -> ActiveDestination:
+    return ActiveDestination(name, destination.account_id, destination.record_id)
+
+
+def _deactivation(services: Services, actor: Actor, active: _Active) -> tuple[list[Any], PayeeDestination]:
+    pointer, destination = active
+    ended = replace(destination, is_active=False)
+    return [Delete(pointer), ended, *_lines(services, actor, "payee_destination.deactivated", ended)], ended
+
+
+def _lines(services: Services, actor: Actor, action: str, destination: PayeeDestination) -> tuple[AuditEntry, ...]:
+    """For the actor's account, and the one that made the destination: a wallet may end what it signed elsewhere."""
+    accounts = (destination.account_id,)
+    return audit.entries(actor, action, destination.destination_id, accounts, services.clock(), services.entropy)

@@ -1,0 +1,127 @@
+"""Who is calling: loads what a credential leads to, in one read, and holds it to the rules."""
+
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.aws.tables import Block, Key, block_key, credential_key, session_key
+from chalicelib.core.callers import Caller, Mode, Sent
+from chalicelib.core.credentials import (
+    ApiKey,
+    ClientId,
+    OrchestratorKey,
+    check_api_key,
+    check_client_id,
+    check_linked,
+    check_orchestrator_key,
+    credential_hash,
+)
+from chalicelib.core.errors import Forbidden
+from chalicelib.core.rate_limits import ANONYMOUS, REFUSED, Tier, caller_digest
+from chalicelib.core.sessions import Session, check_session
+from chalicelib.flows import sessions
+from chalicelib.services import Services
+
+_KINDS: dict[Mode, type] = {
+    Mode.ORCHESTRATOR: OrchestratorKey,
+    Mode.ORCHESTRATOR_KEY: OrchestratorKey,
+    Mode.API_KEY: ApiKey,
+    Mode.CLIENT_ID: ClientId,
+}
+
+
+def nobody(
+    services: Services, origin: str | None, ip_address: str, session_token: str | None = None, looks: bool = True
+) -> Caller:
+    """A caller without a credential: the address is all there is. One read, unless nobody `looks` who is shut out."""
+    sent_session = credential_hash(session_token) if session_token else None
+    return replace(_at_address(services, ANONYMOUS, origin, ip_address, looks), sent_session=sent_session)
+
+
+def refused(services: Services, origin: str | None, ip_address: str) -> Caller:
+    """Who sent a credential that is none. One read. What is counted against them closes nothing that needs none."""
+    return _at_address(services, REFUSED, origin, ip_address, looks=True)
+
+
+def identify(services: Services, sent: Sent, origin: str | None, ip_address: str) -> Caller:
+    """The caller that the credential belongs to, in one read. Raises Unauthorized or Forbidden."""
+    secret_hash = credential_hash(sent.secret)
+    digest = caller_digest(secret_hash, ip_address)
+    found = services.store.get_many(_wanted(sent, secret_hash, digest))
+    records: dict[type, Any] = {type(record): record for record in found.values()}
+    until, version = _shut(records.get(Block))
+    common: dict[str, Any] = {
+        "mode": sent.mode,
+        "digest": digest,
+        "credential": f"{secret_hash}/{credential_hash(sent.client_id)}" if sent.client_id else secret_hash,
+        "origin": origin,
+        "blocked_until": until,
+        "block_version": version,
+    }
+    return _CHECKS[sent.mode](services, sent, records, common, ip_address)
+
+
+def _at_address(services: Services, purpose: str, origin: str | None, ip_address: str, looks: bool) -> Caller:
+    digest = caller_digest(purpose, ip_address)
+    block = services.store.get(Block, block_key(digest)) if looks else None
+    return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_shut(block))
+
+
+def _wanted(sent: Sent, secret_hash: str, digest: str) -> dict[Key, type]:
+    wanted: dict[Key, type] = {block_key(digest): Block}
+    if sent.mode is Mode.SESSION:
+        wanted[session_key(secret_hash)] = Session
+    else:
+        wanted[credential_key(secret_hash, _KINDS[sent.mode])] = _KINDS[sent.mode]
+    if sent.client_id is not None:
+        wanted[credential_key(credential_hash(sent.client_id), ClientId)] = ClientId
+    return wanted
+
+
+def _session(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
+    """A page of a dashboard makes ten requests at once: sessions may call as often as the highest tier."""
+    session = sessions.touch(services, check_session(records.get(Session), services.clock()))
+    actor = f"session:{session.session_id}"
+    return Caller(account_id=session.account_id, actor=actor, tier=Tier.HIGH_VOLUME, session=session, **common)
+
+
+def _api_key(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
+    """A key comes from a server, which sends no Origin: the client id beside it then needs none."""
+    key = check_api_key(records.get(ApiKey), ip_address, services.clock())
+    client: ClientId | None = records.get(ClientId)
+    if sent.client_id is not None:
+        admitted = client.allowed_domains[0] if client and client.allowed_domains else None
+        client = check_client_id(client, common["origin"] or admitted)
+        if client.account_id != key.account_id:
+            raise Forbidden("The client ID belongs to another account than the API key")
+    common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id}
+    return Caller(account_id=key.account_id, tier=key.tier, scopes=key.scopes, client=client, **common)
+
+
+def _client_id(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
+    client = check_client_id(records.get(ClientId), common["origin"])
+    actor = f"client_id:{client.client_id}"
+    return Caller(account_id=client.account_id, actor=actor, tier=client.tier, client=client, **common)
+
+
+def _orchestrator(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
+    """The pair acts for the account of its client id, the key alone for the orchestrator's own."""
+    key = check_orchestrator_key(records.get(OrchestratorKey))
+    common |= {"actor": f"orchestrator:{key.orchestrator_id}", "orchestrator_id": key.orchestrator_id}
+    common |= {"key_id": key.key_id, "tier": key.tier}
+    if sent.client_id is None:
+        return Caller(account_id=key.account_id, **common)
+    client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)
+    return Caller(account_id=client.account_id, client=client, **common)
+
+
+_CHECKS = {
+    Mode.SESSION: _session,
+    Mode.API_KEY: _api_key,
+    Mode.CLIENT_ID: _client_id,
+    Mode.ORCHESTRATOR: _orchestrator,
+    Mode.ORCHESTRATOR_KEY: _orchestrator,
+}
+
+
+def _shut(block: Block | None) -> tuple[Any, int]:
+    return (block.until, block.version) if block else (None, 0)

@@ -1,0 +1,311 @@
+"""Signing in by a wallet's signature or by e-mail and password; how sessions live on, are listed and end."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from chalicelib.aws.store import Delete, WriteConflict
+from chalicelib.aws.tables import (
+    SESSIONS,
+    Key,
+    OwnedSession,
+    account_partition,
+    challenge_key,
+    owned_session_key,
+    session_key,
+    user_key,
+)
+from chalicelib.core import audit, ids, passwords, wallets
+from chalicelib.core.addresses import address_of_family
+from chalicelib.core.audit import Actor, AuditEntry
+from chalicelib.core.credentials import Account
+from chalicelib.core.errors import BadRequest, NotFound, TooManyRequests, Unauthorized
+from chalicelib.core.networks import network, network_of_chain
+from chalicelib.core.rate_limits import failure_windows
+from chalicelib.core.sessions import (
+    Challenge,
+    Session,
+    SessionKind,
+    Site,
+    Wallet,
+    check_answer,
+    new_challenge,
+    open_session,
+    touched,
+    user_names,
+)
+from chalicelib.core.users import User, email_address
+from chalicelib.flows import limits
+from chalicelib.services import Services
+
+_ATTEMPTS = 5
+"""How often a decision is made again when somebody else wrote one of its records first."""
+
+
+@dataclass(frozen=True)
+class SignedChallenge:
+    """What a wallet sends back; nonce and message have to be the issued ones, byte for byte."""
+
+    challenge_id: str
+    nonce: str
+    message: str
+    signature: str
+
+
+def challenge(services: Services, address: str, chain_id: int) -> Challenge:
+    """A text for the wallet to sign, stored for five minutes; one write. Raises BadRequest for no address.
+
+    `chain_id` is where a contract wallet lives; for a Tron address it is Tron's, whatever was asked for.
+    """
+    if not address.startswith(("0x", "T")):
+        raise BadRequest("Invalid address: use an EVM (0x...) or a Tron (T...) address")
+    family = "tron" if address.startswith("T") else "evm"
+    tron = network("tron")
+    assert tron is not None
+    settings = services.settings
+    asked = new_challenge(
+        address=address_of_family(address, family),
+        family=family,
+        chain_id=tron.chain_id if family == "tron" else chain_id,
+        site=Site(urlsplit(settings.auth_url).netloc, settings.auth_url, settings.brand),
+        now=services.clock(),
+        entropy=services.entropy,
+    )
+    services.store.write(asked)
+    return asked
+
+
+def sign_in(
+    services: Services, signed: SignedChallenge, replaced: str | None, actor: Actor
+) -> tuple[Session, str]:
+    """Opens a session for the wallet that signed; its first one makes its account. Returns session and token.
+
+    `replaced` is the hash of a session token that came with it: where that is one, it ends.
+
+    Two reads and one transaction, which uses the challenge up: of many that answer it at once, one succeeds. Raises
+    BadRequest for what is no signature, Unauthorized for a wrong or used answer, which the wallet's account hears of,
+    ChainUnavailable when a contract wallet cannot be asked.
+    """
+    signature = wallets.signature_bytes(signed.signature)
+    asked = _answered(services, signed, actor)
+    name = _signer(services, asked, signature)
+    if name is None:
+        _note_refused(services, asked.message, actor)
+        raise Unauthorized("The signature is not the wallet's for this message")
+    wallet = Wallet(asked.address, None if name == asked.address else asked.chain_id)
+    for _ in range(_ATTEMPTS):
+        known = services.store.get(User, user_key(name))
+        made = None if known else _account(services, name, None, actor)
+        user = made[0] if made else known
+        assert user is not None, "known or made"
+        try:
+            return _open(services, user, wallet, actor, replaced, Delete(asked), *(made or ()))
+        except WriteConflict:
+            _answered(services, signed, actor)  # refuses when it was the challenge; else account or session changed
+    raise WriteConflict
+
+
+def register(services: Services, email: str, password: str, actor: Actor) -> User:
+    """Makes an account for an e-mail address, in one transaction. Raises BadRequest.
+
+    For an address that has one the answer is the same, after the same work, and nothing is written. It does not tell
+    who is a customer; to log in afterwards does, as no e-mail is sent that would confirm the address.
+    """
+    name = email_address(email)
+    hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
+    made = _account(services, name, hashed, actor)
+    try:
+        services.store.write(*made)
+    except WriteConflict:
+        services.log.info("an address was registered again")
+    return made[0]
+
+
+def log_in(
+    services: Services, email: str, password: str, replaced: str | None, actor: Actor
+) -> tuple[Session, str]:
+    """Opens a session for an e-mail user in one transaction. Returns session and token.
+
+    Raises Unauthorized with one text and after the same work, whether the user is unknown or the password wrong, and
+    TooManyRequests after too many of these. A try is counted before the password is looked at, so that no race gets
+    more of them, and given back when it was the right one.
+    """
+    name = email_address(email)
+    passwords.check_password(password)
+    windows = failure_windows(name, actor.ip_address, services.settings.rate_limit_scale, services.clock())
+    limits.hold(services, *windows)
+    user = services.store.get(User, user_key(name))
+    is_right = passwords.is_password(password, user.password_hash if user else None)
+    if user is None or not is_right:
+        _write_refused(services, user, actor)
+        raise Unauthorized("Wrong e-mail address or password")
+    limits.give_back(services, *windows)
+    for _ in range(_ATTEMPTS):
+        with suppress(WriteConflict):  # the session to be replaced was used or ended meanwhile
+            return _open(services, user, None, actor, replaced)
+    raise WriteConflict
+
+
+def reset_password(services: Services, email: str, password: str, actor: Actor) -> int:
+    """Gives an e-mail user another password and ends their sessions. Returns how many. Raises NotFound and BadRequest.
+
+    `actor` acts on the user's account, whichever that is.
+    """
+    user = services.store.get(User, user_key(email_address(email)))
+    if user is None:
+        raise NotFound("There is no user with this e-mail address.")
+    hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
+    who = replace(actor, account_id=user.account_id)
+    line = audit.entry(who, "account.password_reset", user.account_id, services.clock(), services.entropy)
+    services.store.write(replace(user, password_hash=hashed), line)
+    return end_all(services, user.account_id, who)
+
+
+def touch(services: Services, session: Session) -> Session:
+    """Notes that a session is in use, at most every ten seconds: a wallet's then lives on. Returns it as it is now."""
+    used = touched(session, services.clock())
+    if used is None:
+        return session
+    try:
+        services.store.write(used, _pointer(used))
+    except WriteConflict:
+        return session  # another request of this session noted it, or ended it
+    return replace(used, version=used.version + 1)
+
+
+def list_open(services: Services, account_id: str) -> list[Session]:
+    """The open sessions of an account, the newest first. Two reads for up to a hundred."""
+    now = services.clock()
+    pointers = services.store.query(
+        OwnedSession, SESSIONS, account_partition(account_id), "SESSION#", "SESSION#\uffff"
+    )
+    wanted: dict[Key, type] = {session_key(p.token_hash): Session for p in pointers if now < p.expires_at}
+    found = services.store.get_many(wanted).values()
+    return sorted(found, key=lambda session: session.session_id, reverse=True)
+
+
+def end_all(services: Services, account_id: str, actor: Actor) -> int:
+    """Ends every session of an account, each in a transaction of its own. Returns how many."""
+    found = list_open(services, account_id)
+    return sum(_end(services, session.token_hash, actor, "session.revoked") for session in found)
+
+
+def log_out(services: Services, session: Session, actor: Actor) -> None:
+    """Ends the session that asks for it."""
+    _end(services, session.token_hash, actor, "session.ended")
+
+
+def revoke(services: Services, account_id: str, session_id: str, actor: Actor) -> None:
+    """Ends a session of the account. Raises NotFound for one that is another's, has ended, or never was."""
+    pointer = services.store.get(OwnedSession, owned_session_key(account_id, session_id))
+    if pointer is None or not _end(services, pointer.token_hash, actor, "session.revoked"):
+        raise NotFound("Session not found")
+
+
+def _answered(services: Services, signed: SignedChallenge, actor: Actor) -> Challenge:
+    stored = services.store.get(Challenge, challenge_key(signed.challenge_id))
+    try:
+        return check_answer(stored, signed.nonce, signed.message, services.clock())
+    except Unauthorized:
+        _note_refused(services, stored.message if stored else signed.message, actor)
+        raise
+
+
+def _note_refused(services: Services, message: str, actor: Actor) -> None:
+    """Tells the account of the wallet that a message names, if it has one, as often as a password may be guessed.
+
+    A used challenge is not kept: then it is the sent message that names the wallet, as anybody may ask for one.
+    """
+    found = services.store.get_many({user_key(name): User for name in user_names(message)})
+    for user in found.values():
+        now, scale = services.clock(), services.settings.rate_limit_scale
+        with suppress(TooManyRequests):
+            limits.hold(services, *failure_windows(user.name, actor.ip_address, scale, now))
+            _write_refused(services, user, actor)
+
+
+def _write_refused(services: Services, user: User | None, actor: Actor) -> None:
+    """The audit line of a refused sign-in; for nobody a write that fails, so that its time does not tell."""
+    account_id = user.account_id if user else ids.ulid(services.clock(), services.entropy)
+    who = replace(actor, account_id=account_id)
+    line = audit.entry(who, "session.refused", account_id, services.clock(), services.entropy)
+    with suppress(WriteConflict):
+        services.store.write(line if user else replace(line, version=1))
+
+
+def _signer(services: Services, asked: Challenge, signature: bytes) -> str | None:
+    """The name of the user who signed, None when it was not the challenge's wallet.
+
+    By recovery where that works, without a call; else the wallet contract is asked on the challenge's chain. A contract
+    is somebody on its chain alone: at the same address of another chain others may hold it, so its user is named with
+    the chain, and has an account of its own on each.
+    """
+    if asked.family == "tron":
+        return asked.address if wallets.recover_tron(asked.message, signature) == asked.address else None
+    if wallets.recover_personal(asked.message, signature) == asked.address:
+        return asked.address
+    chain = network_of_chain(asked.chain_id)
+    if chain is None or chain.family != "evm" or chain.name not in services.chains.networks:
+        return None
+    digest = wallets.personal_digest(asked.message)
+    if not services.chains.of(chain.name).is_valid_signature(asked.address, digest, signature):
+        return None
+    return Wallet(asked.address, asked.chain_id).name
+
+
+def _account(
+    services: Services, name: str, hashed: str | None, actor: Actor
+) -> tuple[User, Account, AuditEntry]:
+    """A new user with account and audit line, to be written together."""
+    now = services.clock()
+    account = Account(ids.ulid(now, services.entropy), name, now)
+    who = replace(actor, account_id=account.account_id)
+    line = audit.entry(who, "account.created", account.account_id, now, services.entropy)
+    return User(name, account.account_id, hashed, now), account, line
+
+
+def _open(
+    services: Services, user: User, wallet: Wallet | None, actor: Actor, replaced: str | None, *writes: object
+) -> tuple[Session, str]:
+    """Writes a new session, of the wallet or else of the e-mail user, and its audit line, together with `writes`.
+
+    With it ends the session it was asked for with: that token does not stay valid beside the new one.
+    """
+    now = services.clock()
+    who_is = (SessionKind.WALLET, wallet.address) if wallet else (SessionKind.EMAIL, user.name)
+    chain_id = wallet.chain_id if wallet else None
+    session, token = open_session(user.account_id, *who_is, now, services.entropy, chain_id)
+    who = replace(actor, account_id=session.account_id, name=f"session:{session.session_id}")
+    line = audit.entry(who, "session.created", session.session_id, now, services.entropy)
+    ending = _ending(services, replaced, who, "session.replaced") if replaced is not None else ()
+    services.store.write(session, _pointer(session), line, *ending, *writes)
+    return replace(session, version=1), token
+
+
+def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool:
+    """Removes a session; False when it has ended already. Its own use may race with that: then once more."""
+    for _ in range(_ATTEMPTS):
+        ending = _ending(services, token_hash, actor, action)
+        if not ending:
+            return False
+        with suppress(WriteConflict):
+            services.store.write(*ending)
+            return True
+    raise WriteConflict
+
+
+def _ending(services: Services, token_hash: str, actor: Actor, action: str) -> tuple[object, ...]:
+    """What ends a session, with its audit line, to be written together; nothing when it has ended already."""
+    now, session = services.clock(), services.store.get(Session, session_key(token_hash))
+    if session is None or now >= session.expires_at:
+        return ()
+    who = replace(actor, account_id=session.account_id)
+    line = audit.entry(who, action, session.session_id, now, services.entropy)
+    return Delete(session), Delete(_pointer(session)), line
+
+
+def _pointer(session: Session) -> OwnedSession:
+    """The pointer beside a session: they are always written together, so their versions are the same."""
+    return OwnedSession(
+        session.account_id, session.session_id, session.token_hash, session.expires_at, session.version
+    )

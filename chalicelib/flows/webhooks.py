@@ -1,0 +1,250 @@
+"""Webhooks: register, list, switch, delete, test; announce events and deliver them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from chalicelib.aws.queue import Message
+from chalicelib.aws.store import Absent, Delete, WriteConflict
+from chalicelib.aws.tables import (
+    WEBHOOKS,
+    delivery_key,
+    endpoint_key,
+    endpoint_url_key,
+    event_key,
+    scope,
+)
+from chalicelib.core import ids
+from chalicelib.core.audit import Actor, AuditEntry, entry
+from chalicelib.core.errors import BadRequest, NotFound
+from chalicelib.core.events import Event
+from chalicelib.core.samples import sample_event
+from chalicelib.core.webhooks import (
+    MAX_ENDPOINTS,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+    EndpointUrl,
+    NextAttempt,
+    abandon,
+    claim,
+    deliveries_of,
+    delivery_headers,
+    is_hopeless,
+    is_open,
+    release,
+    settle,
+)
+from chalicelib.services import Services
+
+
+def register(services: Services, actor: Actor, client_id: str | None, url: str) -> tuple[Endpoint, str]:
+    """A new webhook of the actor's account and its signing secret, which is not readable again.
+
+    One read, one transaction.
+
+    Raises BadRequest for an address that must not be called, for a URL that has a webhook already (of this client
+    id, or of the whole account), and beyond the number of webhooks one owner may have.
+    """
+    services.sender.check(url)
+    account_id = actor.account_id
+    if len(_endpoints(services, account_id, client_id)) >= MAX_ENDPOINTS:
+        raise BadRequest(f"No more than {MAX_ENDPOINTS} webhooks: delete one first")
+    now, secret = services.clock(), ids.webhook_secret(services.entropy)
+    webhook_id = ids.ulid(now, services.entropy)
+    endpoint = Endpoint(
+        webhook_id=webhook_id,
+        account_id=account_id,
+        client_id=client_id,
+        url=url,
+        secret_ciphertext=services.secrets.encrypt(secret, webhook_id),
+        is_active=True,
+        created_at=now,
+    )
+    taken = EndpointUrl(account_id, client_id, url, webhook_id)
+    platform = [Absent(endpoint_url_key(account_id, None, url))] if client_id else []
+    try:
+        services.store.write(endpoint, taken, *platform, _line(services, actor, endpoint, "created"))
+    except WriteConflict:
+        raise BadRequest(
+            "Webhook already exists, or a platform-level webhook with this URL already exists"
+        ) from None
+    return endpoint, secret
+
+
+def list_endpoints(services: Services, account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
+    """The webhooks of a client id, or of the account as a whole, oldest first."""
+    return _endpoints(services, account_id, client_id)
+
+
+def toggle(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> Endpoint:
+    """Switches a webhook off or on."""
+    endpoint = _endpoint(services, actor.account_id, client_id, webhook_id)
+    switched = replace(endpoint, is_active=not endpoint.is_active)
+    verb = "switched_on" if switched.is_active else "switched_off"
+    services.store.write(switched, _line(services, actor, switched, verb))
+    return switched
+
+
+def delete(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> None:
+    """Removes a webhook for good; deliveries that are under way end without a further attempt."""
+    endpoint = _endpoint(services, actor.account_id, client_id, webhook_id)
+    taken = services.store.get(EndpointUrl, endpoint_url_key(actor.account_id, client_id, endpoint.url))
+    removed = [Delete(each) for each in (endpoint, taken) if each is not None]
+    services.store.write(*removed, _line(services, actor, endpoint, "deleted"))
+
+
+def send_test(services: Services, account_id: str, client_id: str | None, kind: str) -> int:
+    """Sends a sample of an event to every active webhook of the caller; returns to how many."""
+    context = services.event_context()
+    event = sample_event(kind, account_id, client_id, context)
+    endpoints = _endpoints(services, account_id, client_id)
+    deliveries = deliveries_of(event, endpoints, context.now, is_test=True)
+    if not deliveries:
+        raise NotFound("No active webhooks found")
+    services.store.write(*deliveries)
+    _send(services, [NextAttempt(delivery, 0) for delivery in deliveries])
+    return len(deliveries)
+
+
+def announce(services: Services, events: Sequence[Event]) -> None:
+    """Turns events of one owner into deliveries, each event in one transaction, and queues the first attempts.
+
+    Safe to repeat: delivery ids follow from the event, and only one writer can take it out of the outbox.
+    A crash before the messages are sent leaves deliveries that the sweep finds due.
+    """
+    account_id, client_id = events[0].account_id, events[0].client_id
+    endpoints = {endpoint.url: endpoint for endpoint in _endpoints(services, account_id, None)}
+    if client_id is not None:
+        endpoints |= {endpoint.url: endpoint for endpoint in _endpoints(services, account_id, client_id)}
+    first: list[NextAttempt] = []
+    for event in events:
+        deliveries = deliveries_of(event, endpoints.values(), services.clock())
+        try:
+            services.store.write(replace(event, announced=True), *deliveries)
+        except WriteConflict:
+            continue  # announced by someone else
+        first += [NextAttempt(delivery, 0) for delivery in deliveries]
+    _send(services, first)
+
+
+def announce_by_id(services: Services, event_id: str) -> bool:
+    """Announces an event unless that was done already."""
+    event = services.store.get(Event, event_key(event_id))
+    if event is None or event.announced:
+        return False
+    announce(services, [event])
+    return True
+
+
+def deliver(services: Services, delivery_id: str, attempt: int) -> None:
+    """Makes one attempt: claim it, post it, write what came of it, queue the next one.
+
+    At least once, never twice at a time: whoever loses the claim does nothing. When the process dies after the
+    claim, the lease ends and the sweep queues the same attempt again, with the same delivery id.
+    """
+    delivery = services.store.get(Delivery, delivery_key(delivery_id))
+    claimed = claim(delivery, attempt, services.clock()) if delivery else None
+    if claimed is None:
+        return
+    try:
+        services.store.write(claimed)
+    except WriteConflict:
+        return
+    claimed = replace(claimed, version=claimed.version + 1)
+    endpoint = services.store.get(
+        Endpoint, endpoint_key(claimed.account_id, claimed.client_id, claimed.webhook_id)
+    )
+    if endpoint is None or not endpoint.is_active:
+        _finish(services, abandon(claimed), None)
+        return
+    delivered = _post(services, endpoint, claimed)
+    _finish(services, *settle(claimed, delivered, services.clock()))
+
+
+def requeue(services: Services, delivery_id: str) -> bool:
+    """Queues the current attempt of an overdue delivery again, or gives the delivery up when it is too old.
+
+    Its time is moved on with that, so that a queue which is slow to empty is not filled by every sweep anew.
+    """
+    delivery = services.store.get(Delivery, delivery_key(delivery_id))
+    if delivery is None or not is_open(delivery):
+        return False
+    now = services.clock()
+    try:
+        if is_hopeless(delivery, now):
+            _finish(services, abandon(delivery), None)
+            return True
+        released = release(delivery, now)
+        services.store.write(released)
+    except WriteConflict:
+        return False  # a worker has it after all
+    _send(services, [NextAttempt(released, 0)])
+    return True
+
+
+def _post(services: Services, endpoint: Endpoint, delivery: Delivery) -> bool:
+    secret = services.secrets.decrypt_once(endpoint.secret_ciphertext, endpoint.webhook_id)
+    headers = delivery_headers(delivery, secret, services.settings.header_brands)
+    answer = services.sender.post(endpoint.url, headers, delivery.body.encode())
+    log = services.log.info if answer.delivered else services.log.warning
+    log(
+        "webhook attempt",
+        extra={
+            "webhook_id": endpoint.webhook_id,
+            "delivery_id": delivery.delivery_id,
+            "event": delivery.kind,
+            "attempt": delivery.attempt,
+            "host": urlsplit(endpoint.url).hostname,
+            "status": answer.status,
+            "error": answer.error,
+        },
+    )
+    return answer.delivered
+
+
+def _finish(services: Services, settled: Delivery, following: NextAttempt | None) -> None:
+    try:
+        services.store.write(settled)
+    except WriteConflict:
+        return  # the lease ended meanwhile and another worker took over
+    if settled.state is DeliveryState.FAILED:
+        services.log.error(
+            "webhook failed for good",
+            extra={
+                "webhook_id": settled.webhook_id,
+                "delivery_id": settled.delivery_id,
+                "event": settled.kind,
+                "attempts": settled.attempt + 1,
+            },
+        )
+    if following is not None:
+        _send(services, [following])
+
+
+def _send(services: Services, attempts: list[NextAttempt]) -> None:
+    messages = [
+        Message(
+            body={"deliveryId": attempt.delivery.delivery_id, "attempt": attempt.delivery.attempt},
+            group=attempt.delivery.webhook_id,
+            delay=attempt.delay_seconds,
+        )
+        for attempt in attempts
+    ]
+    services.queue.send(services.settings.webhooks_queue, messages)
+
+
+def _line(services: Services, actor: Actor, endpoint: Endpoint, verb: str) -> AuditEntry:
+    return entry(actor, f"webhook.{verb}", endpoint.webhook_id, services.clock(), services.entropy)
+
+
+def _endpoints(services: Services, account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
+    partition = scope(account_id, client_id)
+    return services.store.query(Endpoint, WEBHOOKS, partition, "ENDPOINT#", "ENDPOINT#\uffff")
+
+
+def _endpoint(services: Services, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint:
+    endpoint = services.store.get(Endpoint, endpoint_key(account_id, client_id, webhook_id[:64]))
+    if endpoint is None:
+        raise NotFound("Webhook not found")
+    return endpoint

@@ -1,0 +1,1 @@
+"""Queue consumers and schedules: one flow each."""

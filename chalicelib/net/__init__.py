@@ -1,0 +1,1 @@
+"""How we reach the network: nodes, third parties, and the addresses that merchants give us."""

@@ -1,0 +1,197 @@
+"""Operator commands: accounts, credentials, orchestrators, passwords, sessions. `python -m infra.admin --help`.
+
+Needs the service's environment (RESOURCE_PREFIX and so on) and AWS credentials that may write the identity table.
+What is done here is in the account's audit log, by `operator`.
+"""
+
+import argparse
+import sys
+from datetime import datetime
+
+from botocore.exceptions import BotoCoreError, ClientError
+from pydantic import ValidationError
+
+from chalicelib.aws.store import WriteConflict
+from chalicelib.aws.tables import account_key
+from chalicelib.core import ids
+from chalicelib.core.audit import Actor
+from chalicelib.core.credentials import Account, ApiKey, ClientId, OrchestratorKey
+from chalicelib.core.errors import NotFound, ServiceError
+from chalicelib.core.events import iso
+from chalicelib.core.rate_limits import Tier
+from chalicelib.flows import credentials, orchestrators, sessions
+from chalicelib.services import Services, assembled
+
+FROM_STDIN = "-"
+
+
+def create_account(services: Services, name: str) -> str:
+    """A new account; returns its id."""
+    now = services.clock()
+    account = Account(ids.ulid(now, services.entropy), name, now)
+    services.store.write(account)
+    return account.account_id
+
+
+def create_api_key(services: Services, account_id: str, label: str) -> str:
+    """A new API key of the account; returns the key, which is stored only as a hash. Raises NotFound."""
+    return credentials.create_api_key(services, _operator(services, account_id), {"label": label})[1]
+
+
+def create_client_id(services: Services, account_id: str, label: str, domains: list[str]) -> str:
+    """A new client id of the account for the given origins (none: server use). Raises NotFound, BadRequest."""
+    actor = _operator(services, account_id)
+    return credentials.create_client_id(services, actor, {"label": label, "allowed_domains": domains}).client_id
+
+
+def create_orchestrator(services: Services, account_id: str, name: str, email: str) -> str:
+    """A platform of the account; returns its key. Raises NotFound, BadRequest."""
+    actor = _operator(services, account_id)
+    return orchestrators.register(services, actor, name, email)[2]
+
+
+def revoke(services: Services, credential: str) -> bool:
+    """Revokes an API key or client id for good, given itself; False when it is not known."""
+    record = credentials.find(services, credential)
+    if record is None:
+        return False
+    credentials.revoke(services, _as_operator(record.account_id), record)
+    return True
+
+
+def list_credentials(services: Services, account_id: str) -> list[str]:
+    """A line for each credential of the account: what a person needs to tell them apart. Raises NotFound."""
+    _operator(services, account_id)
+    lines = []
+    for key, used in credentials.list_own(services, account_id, ApiKey):
+        lines.append(_line("API key", key.key_id, f"{key.prefix}...", key, used))
+    for client, used in credentials.list_own(services, account_id, ClientId):
+        lines.append(_line("client id", client.record_id, client.client_id, client, used))
+    for platform, used in credentials.list_own(services, account_id, OrchestratorKey):
+        lines.append(_line("platform", platform.key_id, f"{platform.prefix}...", platform, used))
+    return lines
+
+
+def reset_password(services: Services, email: str, password: str) -> int:
+    """Another password for an e-mail user, whose sessions end; returns how many. Raises NotFound, BadRequest."""
+    return sessions.reset_password(services, email, password, _as_operator(""))
+
+
+def end_sessions(services: Services, account_id: str) -> int:
+    """Ends every session of the account; returns how many. Raises NotFound."""
+    return sessions.end_all(services, account_id, _operator(services, account_id))
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one command; 0 when it did what it says, else 1 with a sentence on stderr."""
+    options = _parser().parse_args(arguments)
+    try:
+        lines = _run(assembled(), options)
+    except ServiceError as error:
+        return _fail(error.message)
+    except WriteConflict:
+        return _fail("Somebody changed it at the same moment: run the command again.")
+    except ValidationError as error:
+        missing = ", ".join(".".join(map(str, each["loc"])).upper() for each in error.errors())
+        return _fail(f"The service's environment is missing or wrong: {missing}.")
+    except (BotoCoreError, ClientError) as error:
+        return _fail(f"AWS did not do it: {error}")
+    print(*lines, sep="\n")
+    return 0
+
+
+def _run(services: Services, options: argparse.Namespace) -> list[str]:
+    match options.command:
+        case "create-account":
+            return [create_account(services, options.name)]
+        case "create-api-key":
+            return [create_api_key(services, options.account, options.label)]
+        case "create-client-id":
+            return [create_client_id(services, options.account, options.label, options.domain)]
+        case "create-orchestrator":
+            return [create_orchestrator(services, options.account, options.name, options.email)]
+        case "list":
+            return list_credentials(services, options.account) or ["No credentials."]
+        case "reset-password":
+            ended = reset_password(services, options.email, sys.stdin.readline().rstrip("\r\n"))
+            return [f"The password is changed. Sessions ended: {ended}."]
+        case "end-sessions":
+            return [f"Sessions ended: {end_sessions(services, options.account)}."]
+    record = _named(services, options)
+    actor = _as_operator(record.account_id)
+    if options.command == "revoke":
+        credentials.revoke(services, actor, record)
+        return ["Revoked for good."]
+    credentials.set_tier(services, actor, record, Tier(options.tier))
+    return [f"The tier is {options.tier} now."]
+
+
+def _named(services: Services, options: argparse.Namespace) -> credentials.Credential:
+    """The credential that a command is about. Raises NotFound."""
+    if options.id == FROM_STDIN:
+        record = credentials.find(services, sys.stdin.readline().strip())
+        if record is None:
+            raise NotFound("There is no such credential.")
+        return record
+    if options.account is None:
+        raise NotFound("Name the account with --account, or give - as id and the credential itself on standard input.")
+    _operator(services, options.account)
+    record = credentials.find_owned(services, options.account, options.id)
+    if record is None:
+        raise NotFound(f"The account has no credential with the id {options.id}; `list` shows them.")
+    return record
+
+
+def _operator(services: Services, account_id: str) -> Actor:
+    """The operator, acting on an account. Raises NotFound."""
+    if services.store.get(Account, account_key(account_id)) is None:
+        raise NotFound(f"There is no account {account_id}.")
+    return _as_operator(account_id)
+
+
+def _as_operator(account_id: str) -> Actor:
+    return Actor(account_id, "operator", "", "")
+
+
+def _line(kind: str, record_id: str, shown: str, record: credentials.Credential, used: datetime | None) -> str:
+    last = f"last used {iso(used)}" if used else "never used"
+    named = f"orchestratorId {record.orchestrator_id}" if isinstance(record, OrchestratorKey) else record.label
+    label = "".join(character if character.isprintable() else "?" for character in named)
+    return f"{kind:9}  {record_id}  {shown}  {record.status}  {record.tier}  {last}  {label}".rstrip()
+
+
+def _fail(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m infra.admin", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    account = commands.add_parser("create-account", help="prints the new account's id")
+    account.add_argument("name")
+    key = commands.add_parser("create-api-key", help="prints the new key, once")
+    client = commands.add_parser("create-client-id", help="prints the new client id")
+    client.add_argument("--domain", action="append", default=[], help="allowed origin; may be repeated")
+    for command in (key, client):
+        command.add_argument("--label", default="made by the operator")
+    platform = commands.add_parser("create-orchestrator", help="prints the key of a platform; `list` shows its id")
+    platform.add_argument("name")
+    platform.add_argument("--email", required=True, help="where its support is asked for")
+    listed = commands.add_parser("list", help="prints the credentials of an account")
+    password = commands.add_parser("reset-password", help="reads an e-mail user's new password from standard input")
+    password.add_argument("email")
+    ended = commands.add_parser("end-sessions", help="ends every session of an account")
+    for command in (key, client, platform, listed, ended):
+        command.add_argument("--account", required=True, help="the account's id")
+    revoked = commands.add_parser("revoke", help="revokes a credential for good")
+    tier = commands.add_parser("set-tier", help="sets how often a credential may call")
+    for command in (revoked, tier):
+        command.add_argument("id", help="as `list` prints it; - reads the credential itself from standard input")
+        command.add_argument("--account", help="the account's id; not needed with -")
+    tier.add_argument("tier", choices=[each.value for each in Tier])
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

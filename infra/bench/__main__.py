@@ -1,0 +1,49 @@
+"""Runs every benchmark, prints the figures and writes `.local/bench.json`: `python -m infra.bench`."""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+
+from infra.bench import calldata, detection, flows, handlers, imports, logs, sign_in
+from infra.bench.deployment import use_local_settings
+from infra.bench.figures import Figure, table
+from infra.local.process import LOCAL, StackProblem
+
+REPORT = LOCAL / "bench.json"
+SECTIONS: dict[str, Callable[[], list[Figure]]] = {
+    "cold start (CPU, median of fresh processes)": imports.measure,
+    "calldata for one transaction (CPU)": calldata.measure,
+    "one request through the app (CPU)": handlers.measure,
+    "signing in (CPU)": sign_in.measure,
+    "DynamoDB calls of a flow": flows.measure,
+    f"detection: {detection.LOGS} new logs, {detection.OURS} of them ours": detection.measure,
+    "logs of the fee proxies": logs.measure,
+}
+
+
+def main() -> int:
+    use_local_settings()
+    print("Each figure beside what it is compared with; the ratio is the first through the second.")
+    report: dict[str, object] = {}
+    try:
+        for title, measure in SECTIONS.items():
+            print(f"\n{title}", flush=True)
+            figures = measure()
+            print(table(figures), flush=True)
+            report[title] = [figure.as_json() for figure in figures]
+    except StackProblem as problem:
+        print(f"{problem}.", file=sys.stderr)
+        return 2
+    loaded = imports.heavy_modules()
+    print("\nimport app loads none of: " + ", ".join(name for name, is_loaded in loaded.items() if not is_loaded))
+    machine = {"python": platform.python_version(), "machine": platform.machine(), "cpus": os.cpu_count()}
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(json.dumps({**machine, "figures": report, "loaded_by_import_app": loaded}, indent=1) + "\n")
+    print(f"Written to {REPORT.relative_to(REPORT.parents[1])}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Calldata per payment: our fixed layouts beside the general encoders, which have to give the same bytes."""
+
+from collections.abc import Callable
+
+from eth_abi import encode
+from web3 import Web3
+
+from chalicelib.calldata import erc20, fee_proxy
+from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from infra.bench.figures import Figure, cpu_seconds
+from tests.fakes.world import FEE_ADDRESS, PAYEE
+
+NETWORK = "sepolia"
+ERC20 = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
+REFERENCE = bytes.fromhex("a1b2c3d4e5f60718")
+AMOUNT, FEE = 12_500_000, 125_000
+
+_ERC20_TYPES = ["address", "address", "uint256", "bytes", "uint256", "address"]
+_NATIVE_TYPES = ["address", "bytes", "uint256", "address"]
+_APPROVE_TYPES = ["address", "uint256"]
+
+Build = Callable[[], str]
+
+
+def measure() -> list[Figure]:
+    """CPU microseconds for one transaction's calldata, everything imported and made beforehand."""
+    figures = []
+    for name, ours, abi, web3 in _contenders():
+        if not ours() == abi() == web3():
+            raise AssertionError(f"{name}: the encoders do not agree, so their times mean nothing")
+        own, by_abi, by_web3 = (seconds * 1e6 for seconds in cpu_seconds(ours, abi, web3))
+        figures += [
+            Figure(name, own, "us", "eth_abi.encode", by_abi),
+            Figure(name, own, "us", "web3 Contract.encode_abi", by_web3),
+        ]
+    return figures
+
+
+def _contenders() -> list[tuple[str, Build, Build, Build]]:
+    fee = {"fee_amount": FEE, "fee_address": FEE_ADDRESS}
+    spender = address_of(ERC20_FEE_PROXY, NETWORK)
+    native = {"payee": PAYEE, "amount": AMOUNT, "reference": REFERENCE, **fee}
+    erc20_values = [ERC20, PAYEE, AMOUNT, REFERENCE, FEE, FEE_ADDRESS]
+    native_values = [PAYEE, REFERENCE, FEE, FEE_ADDRESS]
+    pay_erc20, pay_native = "transferFromWithReferenceAndFee", "transferWithReferenceAndFee"
+    return [
+        (
+            "pay_erc20",
+            lambda: fee_proxy.pay_erc20(NETWORK, token=ERC20, **native).data,
+            _abi_encoder("c219a14d", _ERC20_TYPES, erc20_values),
+            _web3_encoder(spender, pay_erc20, _ERC20_TYPES, erc20_values),
+        ),
+        (
+            "pay_native",
+            lambda: fee_proxy.pay_native(NETWORK, **native).data,
+            _abi_encoder("b868980b", _NATIVE_TYPES, native_values),
+            _web3_encoder(address_of(NATIVE_FEE_PROXY, NETWORK), pay_native, _NATIVE_TYPES, native_values),
+        ),
+        (
+            "approve",
+            lambda: erc20.approve(ERC20, spender, AMOUNT).data,
+            _abi_encoder("095ea7b3", _APPROVE_TYPES, [spender, AMOUNT]),
+            _web3_encoder(ERC20, "approve", _APPROVE_TYPES, [spender, AMOUNT]),
+        ),
+    ]
+
+
+def _abi_encoder(selector: str, types: list[str], values: list[object]) -> Build:
+    return lambda: "0x" + selector + encode(types, values).hex()
+
+
+def _web3_encoder(address: str, name: str, types: list[str], values: list[object]) -> Build:
+    inputs = [{"name": f"_{position}", "type": each} for position, each in enumerate(types)]
+    abi = [{"type": "function", "name": name, "inputs": inputs, "outputs": [], "stateMutability": "payable"}]
+    contract = Web3().eth.contract(address=address, abi=abi)
+    return lambda: contract.encode_abi(name, args=values)

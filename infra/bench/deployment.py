@@ -1,0 +1,135 @@
+"""The app in this process on in-process AWS, with one merchant; requests as API Gateway hands them over."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from chalice import Chalice
+from chalice.local import LambdaContext
+
+from chalicelib.services import Services, assembled
+from chalicelib.settings import settings
+from infra import admin
+from infra.local.process import ROOT
+from tests.fakes.world import FEE_ADDRESS, PAYEE, PREFIX, in_process_aws
+
+LINKS = "/v2/secure-payments"
+LINK = "/v2/secure-payments/{token}"
+NEW_LINK = {
+    "requests": [
+        {
+            "amount": "12.50",
+            "payee": PAYEE,
+            "invoiceCurrency": "fUSDC-sepolia",
+            "paymentCurrency": "fUSDC-sepolia",
+        }
+    ],
+    "feePercentage": "1",
+    "feeAddress": FEE_ADDRESS,
+    "reference": "INV-1",
+}
+_CONTEXT = LambdaContext("api_handler", 1024, 29_000)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A running app, its services, and the API key of its merchant."""
+
+    app: Chalice
+    services: Services
+    api_key: str
+
+    def ask(self, event: Mapping[str, Any]) -> Any:
+        """The parsed body of an answer. Raises AssertionError for a refusal."""
+        answer = self.app(event, _CONTEXT)
+        assert answer["statusCode"] < 300, answer["body"]
+        return json.loads(answer["body"])
+
+    def create_link(self) -> Any:
+        return request("POST", LINKS, key=self.api_key, body=NEW_LINK)
+
+    def read_link(self, token: str, query: Mapping[str, str] = {}) -> Any:
+        return request("GET", LINK, {"token": token}, query, self.api_key)
+
+    def pay_link(self, token: str, query: Mapping[str, str] = {}) -> Any:
+        return request("GET", f"{LINK}/pay", {"token": token}, query, self.api_key)
+
+
+def request(
+    method: str,
+    resource: str,
+    parameters: Mapping[str, str] = {},
+    query: Mapping[str, str] = {},
+    key: str | None = None,
+    body: Any = None,
+) -> dict[str, Any]:
+    """The event of one request to a route such as `/v2/secure-payments/{token}`."""
+    headers = {"content-type": "application/json", "host": "api.example"}
+    return {
+        "resource": resource,
+        "path": resource.format(**parameters),
+        "httpMethod": method,
+        "headers": {**headers, **({"x-api-key": key} if key else {})},
+        "multiValueQueryStringParameters": {name: [value] for name, value in query.items()} or None,
+        "pathParameters": dict(parameters) or None,
+        "stageVariables": None,
+        "requestContext": {"resourcePath": resource, "httpMethod": method, "requestId": "bench", "identity": {}},
+        "body": None if body is None else json.dumps(body),
+        "isBase64Encoded": False,
+    }
+
+
+def use_local_settings() -> None:
+    """Gives this process the environment of the stage `local`, and AWS credentials that lead nowhere."""
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text())
+    os.environ.update(config["environment_variables"])
+    os.environ.update(config["stages"]["local"]["environment_variables"])
+    os.environ.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_DEFAULT_REGION="us-east-1")
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_SESSION_TOKEN"):
+        os.environ.pop(name, None)
+
+
+@contextmanager
+def deployed(rpc_urls: Mapping[str, str]) -> Iterator[Deployment]:
+    """The deployment, with a node for each network of `rpc_urls`."""
+    with fresh_services() as services, in_process_aws():
+        yield with_merchant(services, rpc_urls)
+
+
+@contextmanager
+def fresh_services() -> Iterator[Services]:
+    """The services as a new process would assemble them; the log is written to nowhere, and limits are far away."""
+    before_limit = os.environ.get("RATE_LIMIT_SCALE")
+    os.environ["RATE_LIMIT_SCALE"] = "1000000"
+    _forget()
+    services = assembled()
+    handler: Any = services.log.registered_handler
+    with Path(os.devnull).open("w") as nowhere:
+        before = handler.setStream(nowhere)
+        try:
+            yield services
+        finally:
+            handler.setStream(before)
+            del os.environ["RATE_LIMIT_SCALE"]
+            if before_limit is not None:
+                os.environ["RATE_LIMIT_SCALE"] = before_limit
+            _forget()
+
+
+def with_merchant(services: Services, rpc_urls: Mapping[str, str]) -> Deployment:
+    """The app, the secret with its nodes, and a new account with an API key, on the AWS of this moment."""
+    from app import app
+
+    boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-rpc-urls", SecretString=json.dumps(rpc_urls))
+    account_id = admin.create_account(services, "bench")
+    return Deployment(app, services, admin.create_api_key(services, account_id, "bench"))
+
+
+def _forget() -> None:
+    settings.cache_clear()
+    assembled.cache_clear()

@@ -1,0 +1,143 @@
+"""Detection with few and with very many open requests: scan ticks on the tables of a real local cloud.
+
+The cloud keeps its tables in memory: 100,000 open requests take about 1.1 GB while this runs.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.aws.store import Store
+from chalicelib.aws.tables import Reference
+from chalicelib.core.links import SecurePayment
+from chalicelib.core.references import reference_topic
+from chalicelib.flows import detection
+from infra.bench.calls import Calls, counted
+from infra.bench.figures import Figure
+from infra.local.cloud import Cloud
+from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.world import PREFIX, World, create_tables
+
+SIZES = (10, 1_000, 100_000)
+TICKS = 9
+LOGS, OURS = 50, 5
+_LINKS_A_WRITE = 33
+
+
+class CountingChain(FakeChain):
+    """Counts the questions, each of which is one HTTP request to a real node."""
+
+    asked = 0
+
+    def _answer(self) -> None:
+        self.asked += 1
+        super()._answer()
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """The median of some ticks: milliseconds by the wall clock, the tables' included; calls to tables and node."""
+
+    milliseconds: float
+    calls: int
+    questions: int
+
+
+def measure() -> list[Figure]:
+    """One tick with 50 new logs, 5 of which pay requests of ours, at growing numbers of open requests.
+
+    It reads the 50 logs of the tick before once more, as every tick does.
+    """
+    chain, done = CountingChain(), 0
+    with Cloud.start() as cloud:
+        client = cloud.client("dynamodb")
+        create_tables(client)
+        world = World(client, chains=FakeChains(chain))
+        world.chain = chain
+        world.register_webhook()
+        ticks: dict[int, Ticks] = {}
+        _ticks(world)  # opens connections, creates the cursor and has a tick before to read again
+        for size in SIZES:
+            _open_links(world, done, size)
+            ticks[size], done = _ticks(world), size
+    return list(_figures(ticks))
+
+
+def _figures(ticks: dict[int, Ticks]) -> Iterator[Figure]:
+    few = SIZES[0]
+    for size in SIZES[1:]:
+        name, reference = f"scan tick, {size:,} open requests", f"with {few} open requests"
+        yield Figure(name, ticks[size].milliseconds, "ms", reference, ticks[few].milliseconds, goal="about 1")
+        yield Figure(name, ticks[size].calls, "DynamoDB calls", reference, ticks[few].calls, goal="1")
+    most = SIZES[-1]
+    yield Figure(
+        f"scan tick, {most:,} open requests",
+        ticks[most].questions,
+        "requests to the node",
+        "asking for each open request",
+        most,
+    )
+
+
+def _ticks(world: World) -> Ticks:
+    samples = [_tick(world) for _ in range(TICKS)]
+    return Ticks(
+        statistics.median(taken for taken, _, _ in samples) * 1e3,
+        round(statistics.median(calls.total for _, calls, _ in samples)),
+        round(statistics.median(questions for _, _, questions in samples)),
+    )
+
+
+def _tick(world: World) -> tuple[float, Calls, int]:
+    chain = world.chain
+    assert isinstance(chain, CountingChain)
+    payments = [world.create_link() for _ in range(OURS)]
+    for position in range(LOGS):
+        ours = payments[position // (LOGS // OURS)].requests[0]
+        foreign = replace(ours, payment_reference=f"0xff{len(chain.blocks):014x}")
+        chain.pay(foreign if position % (LOGS // OURS) else ours)
+    chain.mine(2)
+    asked = chain.asked
+    with counted(world.client) as calls:
+        started = time.perf_counter()
+        recorded = detection.scan(world.services, chain.network)
+        taken = time.perf_counter() - started
+    if recorded != OURS:
+        raise AssertionError(f"a tick recorded {recorded} payments instead of {OURS}, so its time means nothing")
+    return taken, calls, chain.asked - asked
+
+
+def _open_links(world: World, first: int, last: int) -> None:
+    """Writes the open links numbered `first` to `last`: copies of one, each with its own token and reference."""
+    store, pattern = Store(PREFIX, _Batches(world.client)), world.create_link()
+    for start in range(first, last, _LINKS_A_WRITE):
+        numbers = range(start, min(start + _LINKS_A_WRITE, last))
+        store.write(*(record for number in numbers for record in _records(pattern, number)))
+
+
+def _records(pattern: SecurePayment, number: int) -> Iterator[Any]:
+    token, reference = f"{number:026}", number.to_bytes(8, "big")
+    request = replace(pattern.requests[0], request_id=token, link_token=token, payment_reference="0x" + reference.hex())
+    yield replace(pattern.link, token=token)
+    yield request
+    yield Reference(reference_topic(reference), token, 0)
+
+
+class _Batches:
+    """Takes a store's transactions as plain batches: the cloud remembers transactions for minutes, in memory."""
+
+    _SIZE = 25
+
+    def __init__(self, client: Any) -> None:
+        self._client, self.exceptions = client, client.exceptions
+
+    def transact_write_items(self, TransactItems: list[dict[str, Any]]) -> None:
+        puts = [action["Put"] for action in TransactItems]
+        for start in range(0, len(puts), self._SIZE):
+            batch = puts[start : start + self._SIZE]
+            table = batch[0]["TableName"]
+            items = [{"PutRequest": {"Item": put["Item"]}} for put in batch]
+            answer = self._client.batch_write_item(RequestItems={table: items})
+            assert not answer["UnprocessedItems"], "the local cloud takes every item"

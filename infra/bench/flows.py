@@ -1,0 +1,72 @@
+"""How many DynamoDB calls each flow makes, beside one call for each item it touches."""
+
+from collections.abc import Callable
+from typing import Any
+
+from chalicelib.flows import detection, links, outbox
+from infra.bench.calls import Calls, counted
+from infra.bench.deployment import deployed
+from infra.bench.figures import Figure
+from tests.api.node import Node
+from tests.fakes.world import WALLET, World, in_process_aws
+
+
+def measure() -> list[Figure]:
+    return [
+        Figure(f"{name} ({calls})", calls.total, "calls", "one call an item", calls.item_by_item)
+        for name, calls in calls_of_flows().items()
+    ]
+
+
+def calls_of_flows() -> dict[str, Calls]:
+    """The calls of each flow by its name; requests come in over HTTP, with an API key that has to be read, too."""
+    return {**_requests(), **_background()}
+
+
+def _requests() -> dict[str, Calls]:
+    node, wallet = Node(), {"wallet": WALLET}
+    try:
+        with deployed({"sepolia": node.url}) as deployment:
+            client = deployment.services.store.client
+            token = deployment.ask(deployment.create_link())["token"]
+            requests = {
+                "create": deployment.create_link(),
+                "metadata": deployment.read_link(token),
+                "metadata with wallet": deployment.read_link(token, wallet),
+                "pay": deployment.pay_link(token, wallet),
+            }
+            return {name: _count(client, lambda event=event: deployment.ask(event)) for name, event in requests.items()}
+    finally:
+        node.close()
+
+
+def _background() -> dict[str, Calls]:
+    """One webhook is registered, so each of the three events of a payment becomes one delivery."""
+    with in_process_aws() as client:
+        world = World(client)
+        world.register_webhook()
+        world.scan()
+
+        def tick() -> Calls:
+            return _count(client, lambda: detection.scan(world.services, world.chain.network))
+
+        found = {"scan tick without a new block": tick()}
+        world.chain.mine()
+        found["scan tick without a payment"] = tick()
+        world.chain.pay(world.create_link().requests[0])
+        world.chain.mine()
+        found["scan tick with one payment"] = tick()
+        world.chain.mine()
+        found["scan tick that reads the payment again"] = tick()
+        delivery = world.queue.messages.pop(0)
+        found["deliver one webhook"] = _count(client, lambda: world.consume(delivery, world.services))
+        assert len(world.receiver.posted) == 1
+        found["outbox sweep, nothing due"] = _count(client, lambda: outbox.sweep(world.services))
+        found["expiry sweep, nothing due"] = _count(client, lambda: links.expire_due(world.services))
+        return found
+
+
+def _count(client: Any, flow: Callable[[], object]) -> Calls:
+    with counted(client) as calls:
+        flow()
+    return calls

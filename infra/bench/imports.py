@@ -1,0 +1,83 @@
+"""Cold start: importing the app in a fresh process, with and without bytecode of what the package ships."""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from infra.bench.figures import Figure
+from infra.local.process import ROOT
+
+STARTS = 9
+HEAVY = ("web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "boto3", "botocore.client", "moto")
+_BARE = "import infra.bench.bare_app"
+_APP = "import app"
+_APP_AND_CLIENT = "import app; from chalicelib.services import assembled; assembled().store.client"
+_TIMED = "import time; began = time.process_time(); {}; print(time.process_time() - began)"
+
+
+def measure() -> list[Figure]:
+    """CPU time: medians of fresh processes that take turns; the interpreter's own start is not counted."""
+    figures = []
+    with _bytecode() as (with_pyc, without_pyc):
+        for kept, folder in (("with .pyc", with_pyc), ("without .pyc", without_pyc)):
+            bare, app, app_and_client = _starts(folder, (_BARE, _APP, _APP_AND_CLIENT))
+            reference = ("bare Chalice app with a boto3 client", bare * 1e3)
+            figures += [
+                Figure(f"import app, {kept}", app * 1e3, "ms", *reference, goal="<= 1.5"),
+                Figure(f"import app and open the DynamoDB client, {kept}", app_and_client * 1e3, "ms", *reference),
+            ]
+    return figures
+
+
+def heavy_modules() -> dict[str, bool]:
+    """Which of the heavy modules `import app` loads."""
+    answer = subprocess.run(
+        [sys.executable, "-c", f"import json, sys, app; print(json.dumps([m in sys.modules for m in {HEAVY}]))"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    return dict(zip(HEAVY, json.loads(answer.stdout), strict=True))
+
+
+def _starts(bytecode: Path, statements: tuple[str, ...]) -> list[float]:
+    samples: list[list[float]] = [[] for _ in statements]
+    for _ in range(STARTS):
+        for statement, taken in zip(statements, samples, strict=True):
+            taken.append(_start(statement, bytecode, keep=False))
+    return [statistics.median(taken) for taken in samples]
+
+
+def _start(statement: str, bytecode: Path, keep: bool) -> float:
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(bytecode)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    if not keep:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    answer = subprocess.run(
+        [sys.executable, "-c", _TIMED.format(statement)], cwd=ROOT, env=environment, check=True, capture_output=True
+    )
+    return float(answer.stdout)
+
+
+@contextmanager
+def _bytecode() -> Iterator[tuple[Path, Path]]:
+    """Two bytecode folders: a full one, and one that lacks what Lambda would have to compile at every cold start.
+
+    That is our code and all of site-packages, as chalice packs it; the standard library's bytecode is always there.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        full, partial = Path(folder, "full"), Path(folder, "partial")
+        for statement in (_BARE, _APP_AND_CLIENT):
+            _start(statement, full, keep=True)
+        shutil.copytree(full, partial)
+        for shipped in (Path(sysconfig.get_paths()["purelib"]), ROOT):  # in this order: the first may lie in the second
+            shutil.rmtree(partial / shipped.relative_to("/"))
+        yield full, partial

@@ -1,0 +1,72 @@
+"""Logs of the fee proxies: decoding and matching them, beside web3's event processing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from hexbytes import HexBytes
+from web3 import Web3
+from web3.datastructures import AttributeDict
+
+from chalicelib.core import payments
+from chalicelib.core.chainlog import decode_transfer
+from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.core.link_creation import Owner, Terms, create_link
+from chalicelib.core.links import Request
+from infra.bench.figures import Figure, cpu_seconds
+from tests.fakes.chain import FakeChain
+from tests.fakes.world import START, draft
+
+NETWORK = "sepolia"
+_EVENT = "TransferWithReferenceAndFee"
+_TAIL = [("amount", "uint256"), ("paymentReference", "bytes"), ("feeAmount", "uint256"), ("feeAddress", "address")]
+_FIELDS = {
+    ERC20_FEE_PROXY: [("tokenAddress", "address"), ("to", "address"), *_TAIL],
+    NATIVE_FEE_PROXY: [("to", "address"), *_TAIL],
+}
+
+
+def measure() -> list[Figure]:
+    """Logs a second of CPU time; web3 is given logs that it has formatted already, and does not match them."""
+    terms = Terms(lifetime=timedelta(days=7), strict_checksum=False)
+    request = create_link(draft(), Owner("acct", None, None), terms, START, bytes).requests[0]
+    figures = []
+    native = replace(request, currency="ETH-sepolia-sepolia")
+    for name, owed, contract in (("ERC-20", request, ERC20_FEE_PROXY), ("native", native, NATIVE_FEE_PROXY)):
+        log = FakeChain(NETWORK).pay(owed)
+        own, web3 = cpu_seconds(_ours(owed, log), _web3(contract, log))
+        figures.append(
+            Figure(f"{name} logs decoded and matched", 1 / own, "a second", "web3 process_log (decoded only)", 1 / web3)
+        )
+    return figures
+
+
+def _ours(request: Request, log: dict[str, Any]) -> Callable[[], object]:
+    def decode_and_match() -> object:
+        transfer = decode_transfer(NETWORK, log)
+        assert transfer is not None
+        return payments.mismatch(request, transfer)
+
+    if decode_and_match() is not None:
+        raise AssertionError("the log does not pay the request, so the time means nothing")
+    return decode_and_match
+
+
+def _web3(contract: str, log: dict[str, Any]) -> Callable[[], object]:
+    inputs = [{"name": n, "type": t, "indexed": n == "paymentReference"} for n, t in _FIELDS[contract]]
+    abi = [{"type": "event", "name": _EVENT, "inputs": inputs, "anonymous": False}]
+    event = Web3().eth.contract(address=address_of(contract, NETWORK), abi=abi).events[_EVENT]()
+    formatted = AttributeDict(
+        {
+            "address": log["address"],
+            "topics": [HexBytes(topic) for topic in log["topics"]],
+            "data": HexBytes(log["data"]),
+            "transactionHash": HexBytes(log["transactionHash"]),
+            "blockHash": HexBytes(log["blockHash"]),
+            "logIndex": int(log["logIndex"], 16),
+            "blockNumber": int(log["blockNumber"], 16),
+            "transactionIndex": 0,
+        }
+    )
+    return lambda: event.process_log(formatted)

@@ -1,0 +1,77 @@
+"""CPU of signing in: one password hash, a login with and without a user behind it, a wallet's signature.
+
+A login that is refused has to take as long for an address that nobody has as for a wrong password: who measures it
+would else learn who is a customer. Both run the whole flow, on in-process tables.
+"""
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from chalicelib.core import passwords, wallets
+from chalicelib.core.audit import Actor
+from chalicelib.core.errors import Unauthorized
+from chalicelib.flows import sessions
+from infra.bench.figures import Figure, cpu_seconds
+from tests.fakes.world import World, in_process_aws
+
+_ACTOR = Actor("", "anonymous", "203.0.113.7", "bench")
+_EMAIL, _UNKNOWN = "ann@example.com", "bob@example.com"
+_MESSAGE = "auth.example wants you to sign in with your Ethereum account:\n" + "x" * 300
+
+
+def measure() -> list[Figure]:
+    return [_password(), _refusal(), _signature()]
+
+
+def _password() -> Figure:
+    from argon2 import PasswordHasher
+
+    password, salt, default = secrets.token_hex(8), bytes(passwords.SALT_BYTES), PasswordHasher()
+    ours, theirs = cpu_seconds(
+        lambda: passwords.password_hash(password, salt), lambda: default.hash(password, salt=salt)
+    )
+    mine = f"password hash, argon2id {passwords.MEMORY_KIB // 1024} MiB, {passwords.PASSES} passes"
+    library = f"argon2-cffi's default, {default.memory_cost // 1024} MiB, {default.time_cost} passes"
+    return Figure(mine, ours * 1e3, "ms", library, theirs * 1e3)
+
+
+def _refusal() -> Figure:
+    with in_process_aws() as client:
+        world = World(client, rate_limit_scale=10**9)
+        right, wrong = secrets.token_hex(8), secrets.token_hex(8)
+        sessions.register(world.services, _EMAIL, right, _ACTOR)
+
+        def refused(email: str) -> Callable[[], None]:
+            def log_in() -> None:
+                try:
+                    sessions.log_in(world.services, email, wrong, None, _ACTOR)
+                except Unauthorized:
+                    return
+                raise AssertionError("a wrong password was accepted")
+
+            return log_in
+
+        unknown, known = cpu_seconds(refused(_UNKNOWN), refused(_EMAIL))
+    return Figure(
+        "refused login, unknown address", unknown * 1e3, "ms", "wrong password", known * 1e3, "0.95 to 1.05 x"
+    )
+
+
+def _signature() -> Figure:
+    from eth_account import Account
+    from eth_account.messages import encode_defunct
+
+    account: Any = Account.create()
+    signature = bytes(account.sign_message(encode_defunct(text=_MESSAGE)).signature)
+
+    def ours() -> object:
+        return wallets.recover_personal(_MESSAGE, signature)
+
+    def theirs() -> object:
+        return Account.recover_message(encode_defunct(text=_MESSAGE), signature=signature)
+
+    if ours() != theirs() or ours() != account.address:
+        raise AssertionError("the signature recovers to another address")
+    mine, library = cpu_seconds(ours, theirs)
+    return Figure("a wallet's signature recovered", mine * 1e6, "us", "eth_account", library * 1e6)

@@ -1,0 +1,149 @@
+"""What each Lambda function may do, as one table, and the policy files of .chalice made out of it.
+
+`python -m infra.iam` writes `.chalice/policy-<stage>-<function>.json`; tests/deploy/test_policies.py holds that the
+committed files are its output. A function that is not in the table has no policy file, and `chalice deploy` stops.
+
+A transaction has no IAM action of its own: DynamoDB asks for the action of each item in it. Secrets Manager ends every
+ARN with six characters of its own. Stage local adds what the local cloud asks for and AWS does not: the name of a
+secret without those characters, a key by the alias that the caller wrote, and an action for a batch of messages; it
+leaves out the condition on an encryption context, which the local cloud does not look at.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from infra import APP
+
+STAGES = ("local", "dev", "prod")
+CHALICE_DIR = Path(__file__).resolve().parent.parent / ".chalice"
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one function may reach: actions by table, tables whose `by_due` it reads, queues, the key, the node URLs.
+
+    `seals` and `opens` name whose secrets: patterns of the `owner` that each is encrypted for (aws/secrets.py).
+    """
+
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    due: tuple[str, ...] = ()
+    consumes: tuple[str, ...] = ()
+    sends: tuple[str, ...] = ()
+    seals: str | None = None
+    opens: str | None = None
+    rpc_urls: bool = False
+
+
+_RECORDS = ("GetItem", "Query", "PutItem", "DeleteItem")
+
+ACCESS = {
+    "api_handler": Access(
+        tables={
+            "identity": ("BatchGetItem", *_RECORDS),
+            "sessions": ("BatchGetItem", *_RECORDS),
+            "payments": ("Query", "PutItem"),
+            "webhooks": (*_RECORDS, "ConditionCheckItem"),
+            "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
+        },
+        sends=("webhooks",),
+        seals="*",
+        opens="answer#*",  # answers under an idempotency key, and no webhook's secret
+        rpc_urls=True,
+    ),
+    "deliver_webhook": Access(
+        tables={"webhooks": ("GetItem", "PutItem")},
+        consumes=("webhooks",),
+        sends=("webhooks",),
+        opens="*",
+    ),
+    "scan_chain": Access(
+        tables={
+            "payments": ("BatchGetItem", "Query", "PutItem"),
+            "webhooks": ("Query", "PutItem"),
+            "ops": ("GetItem", "Query", "PutItem"),
+        },
+        consumes=("scans",),
+        sends=("webhooks",),
+        rpc_urls=True,
+    ),
+    "start_scans": Access(sends=("scans",), rpc_urls=True),
+    "sweep_outbox": Access(
+        tables={"webhooks": ("GetItem", "Query", "PutItem")}, due=("webhooks",), sends=("webhooks",)
+    ),
+    "expire_links": Access(tables={"payments": ("GetItem", "PutItem")}, due=("payments",)),
+}
+
+
+def function_name(stage: str, function: str) -> str:
+    """The name Chalice gives a function: the API handler alone has no suffix."""
+    prefix = f"{APP}-{stage}"
+    return prefix if function == "api_handler" else f"{prefix}-{function}"
+
+
+def policy(stage: str, function: str) -> dict[str, Any]:
+    """The IAM policy document of one function."""
+    return {"Version": "2012-10-17", "Statement": list(_statements(stage, function, ACCESS[function]))}
+
+
+def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str, Any]]:
+    prefix = f"{APP}-{stage}"
+    logs = f"arn:aws:logs:*:*:log-group:/aws/lambda/{function_name(stage, function)}:*"
+    yield _allow("OwnLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], [logs])
+    if stage != "local":  # tracing is on for dev and prod; X-Ray knows no resources
+        yield _allow("Traces", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"])
+    for table, actions in access.tables.items():
+        arn = f"arn:aws:dynamodb:*:*:table/{prefix}-{table}"
+        yield _allow(f"Table{table.title()}", [f"dynamodb:{action}" for action in actions], [arn])
+    for table in access.due:
+        arn = f"arn:aws:dynamodb:*:*:table/{prefix}-{table}/index/by_due"
+        yield _allow(f"Due{table.title()}", ["dynamodb:Query"], [arn])
+    for queue in access.consumes:
+        taking = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+        yield _allow(f"Consume{queue.title()}", taking, [f"arn:aws:sqs:*:*:{prefix}-{queue}"])
+    if access.sends:
+        queues = [f"arn:aws:sqs:*:*:{prefix}-{queue}" for queue in access.sends]
+        batch = ["sqs:SendMessageBatch"] if stage == "local" else []
+        yield _allow("Send", ["sqs:GetQueueUrl", "sqs:SendMessage", *batch], queues)
+    for action, owners in (("Encrypt", access.seals), ("Decrypt", access.opens)):
+        if owners:
+            yield from _key(stage, action, owners)
+    if access.rpc_urls:
+        suffixes = ["-??????", ""] if stage == "local" else ["-??????"]
+        secrets = [f"arn:aws:secretsmanager:*:*:secret:{prefix}-rpc-urls{suffix}" for suffix in suffixes]
+        yield _allow("RpcUrls", ["secretsmanager:GetSecretValue"], secrets)
+
+
+def _key(stage: str, action: str, owners: str) -> Iterator[dict[str, Any]]:
+    """The key has no name of ours in its ARN, so its tag names it (infra/template.yaml)."""
+    condition = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
+    if owners != "*" and stage != "local":
+        condition["StringLike"] = {"kms:EncryptionContext:owner": owners}
+    allowed = _allow(f"Key{action}", [f"kms:{action}"], ["arn:aws:kms:*:*:key/*"])
+    yield {**allowed, "Condition": condition}
+    if stage == "local":
+        yield _allow(f"KeyAlias{action}", [f"kms:{action}"], [f"arn:aws:kms:*:*:alias/{APP}-{stage}-secrets"])
+
+
+def _allow(sid: str, actions: list[str], resources: list[str]) -> dict[str, Any]:
+    return {"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resources}
+
+
+def policy_files() -> dict[str, str]:
+    """File name -> text of every policy file."""
+    return {
+        f"policy-{stage}-{function}.json": json.dumps(policy(stage, function), indent=2) + "\n"
+        for stage in STAGES
+        for function in ACCESS
+    }
+
+
+def main() -> None:
+    for name, text in policy_files().items():
+        (CHALICE_DIR / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

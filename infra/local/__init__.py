@@ -1,0 +1,1 @@
+"""The local stack: local cloud, local chain, and the service itself in one process."""

@@ -1,0 +1,112 @@
+"""The local AWS: ministack as a child process, and the environment that points clients to it."""
+
+import json
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from infra.local.process import LOCAL, Child, StackProblem, free_port, is_free
+
+REGION = "us-east-1"
+PYTHON = LOCAL / "cloud-venv" / "bin" / "python"
+_LAUNCHER = Path(__file__).with_name("ministack_launcher.py")
+
+
+class Cloud:
+    """A running local cloud. Use as a context manager or call `stop`."""
+
+    def __init__(self, child: Child, port: int, scratch: Path) -> None:
+        self.child, self.url, self._scratch = child, f"http://127.0.0.1:{port}", scratch
+
+    @classmethod
+    def start(
+        cls,
+        state: Path | None = None,
+        port: int | None = None,
+        log: Path | None = None,
+        held: Sequence[int] = (),
+    ) -> Self:
+        """Start ministack; with `state` everything survives a restart, without it the memory is all there is.
+
+        Raises StackProblem when the port is taken or it does not start.
+        """
+        if port is not None and not is_free(port):
+            raise StackProblem(f"port {port} of the local cloud is already in use")
+        port = port or free_port()
+        folder = state or LOCAL / "tmp" / f"cloud-{port}"
+        workers = folder / "tmp"  # where Lambda workers unpack the package, a hundred megabytes each
+        shutil.rmtree(workers, ignore_errors=True)
+        workers.mkdir(parents=True)
+        scratch = workers if state else folder
+        env = {
+            "BIND_HOST": "127.0.0.1",
+            "GATEWAY_PORT": str(port),
+            "PERSIST_STATE": "1" if state else "0",
+            "STATE_DIR": str(folder),
+            "TMPDIR": str(workers),
+            "LAMBDA_EXECUTOR": "local",
+            "LOG_LEVEL": "WARNING",
+        }
+        command = [str(PYTHON), str(_LAUNCHER)]
+        child = Child("the local cloud", command, log or folder / "cloud.log", env, held, scratch)
+        cloud = cls(child, port, scratch)
+        with child.starting():
+            child.wait_until(cloud._answers)
+        return cloud
+
+    def environment(self) -> dict[str, str]:
+        """The variables that make boto3, and the chalice command, talk to this cloud."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": REGION,
+        }
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of this cloud, whatever the environment says."""
+        import boto3
+
+        return boto3.client(
+            service,
+            endpoint_url=self.url,
+            region_name=REGION,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+    def apply_template(self, prefix: str) -> None:
+        """Create the stack `payment-requests-<stage>` from infra/template.yaml, or bring it up to date, and wait."""
+        from infra import APP
+        from infra.stack import DeploymentStopped, apply_stack
+
+        try:
+            apply_stack(self.client("cloudformation"), prefix.removeprefix(f"{APP}-"))
+        except DeploymentStopped as stopped:
+            raise StackProblem(f"the local cloud refused the template: {stopped}") from stopped
+
+    def put_rpc_urls(self, prefix: str, urls: dict[str, str]) -> None:
+        """Tell the service where the chains are: {network: JSON-RPC URL}."""
+        text = json.dumps(urls, sort_keys=True)
+        self.client("secretsmanager").put_secret_value(SecretId=f"{prefix}-rpc-urls", SecretString=text)
+
+    def stop(self) -> None:
+        """End it; what it unpacked goes, and everything without `state`."""
+        self.child.stop()
+        shutil.rmtree(self._scratch, ignore_errors=True)  # the guard leaves it when the cloud ended by itself
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=5) as answer:
+                return bool(answer.status == 200) and self.child.running()
+        except (urllib.error.URLError, OSError):
+            return False

@@ -1,0 +1,110 @@
+"""Credentials of the local stack: those of the last run, or new ones, made by the service's own flows.
+
+    a merchant        signs in by e-mail and password; owns the API key and both client ids
+    an orchestrator   its key acts for the second client id, which is bound to a destination of the payee
+    a second account  an API key of somebody else
+    wallets           keys that no account knows before they sign in
+
+The first API key and client id have the highest tier; the second client id creates links only together with its key.
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.aws.tables import Key, credential_key, user_key
+from chalicelib.core.audit import Actor
+from chalicelib.core.client_ids import ClientIdSettings
+from chalicelib.core.credentials import ApiKey, ClientId, OrchestratorKey, credential_hash
+from chalicelib.core.payee_destinations import Action, checked_route, signing_data
+from chalicelib.core.rate_limits import Tier
+from chalicelib.core.tokens import token_with_id
+from chalicelib.core.users import User
+from chalicelib.flows import credentials, destinations, orchestrators, sessions
+from chalicelib.services import Services
+from infra import admin
+
+PAID_IN = "fUSDC-sepolia"
+_KINDS = {"api_key": ApiKey, "second_account": ApiKey, "orchestrator_key": OrchestratorKey} | dict.fromkeys(
+    ("client_id", "orchestrator_client_id"), ClientId
+)
+_WALLETS = ("wallet", "tron_wallet")
+
+
+def are_known(services: Services, last: Mapping[str, Any]) -> bool:
+    """Whether the service still knows the credentials of the last run, all of them; one read."""
+    if not {*_KINDS, *_WALLETS, "email", "password", "payee", "payer"} <= set(last):
+        return False
+    wanted: dict[Key, type] = {credential_key(credential_hash(last[name]), kind): kind for name, kind in _KINDS.items()}
+    wanted[user_key(last["email"])] = User
+    return len(services.store.get_many(wanted)) == len(wanted)
+
+
+def make(services: Services, origin: str) -> dict[str, Any]:
+    """New credentials, as `.local/stack.json` names them."""
+    from eth_account import Account
+
+    payee, payer = _new_key(), _new_key()
+    email, password = f"merchant-{secrets.token_hex(4)}@example.com", secrets.token_urlsafe(16)
+    merchant = _operator(sessions.register(services, email, password, _operator("")).account_id)
+    api_key = credentials.create_api_key(services, merchant, {"label": "local"})[1]
+    client = _client_id(services, merchant, "local", origin)
+    for text in (api_key, client.client_id):
+        record = credentials.find(services, text)
+        assert record
+        credentials.set_tier(services, merchant, record, Tier.HIGH_VOLUME)
+    linked = _client_id(services, merchant, "under the orchestrator", origin)
+    _bind(services, merchant, linked, payee)
+    return {
+        "api_key": api_key,
+        "client_id": client.client_id,
+        "email": email,
+        "password": password,
+        "orchestrator_key": _orchestrator(services, merchant, linked),
+        "orchestrator_client_id": linked.client_id,
+        "second_account": admin.create_api_key(services, admin.create_account(services, "second"), "local"),
+        **{name: _new_key() for name in _WALLETS},
+        "payee": Account.from_key(payee).address,
+        "payer": {"address": Account.from_key(payer).address, "private_key": payer},
+    }
+
+
+def _operator(account_id: str) -> Actor:
+    return Actor(account_id, "operator", "", "")
+
+
+def _client_id(services: Services, owner: Actor, label: str, origin: str) -> ClientId:
+    made = credentials.create_client_id(services, owner, {"label": label, "allowed_domains": [origin]})
+    return credentials.own_client_id(services, owner.account_id, made.client_id)
+
+
+def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) -> None:
+    """Binds a client id to a destination, signed by the wallet that is paid there."""
+    from eth_account import Account
+
+    token = token_with_id(PAID_IN)
+    assert token
+    wallet = Account.from_key(private_key)
+    route = checked_route(wallet.address, token.address, token.chain_id)
+    nonce = destinations.issue_nonce(services, client, route, Action.ADD)
+    typed = signing_data(nonce, services.settings.brand)
+    signed = wallet.sign_typed_data(typed["domain"], typed["types"], typed["message"])
+    destinations.add(services, owner, client, nonce.nonce, "0x" + bytes(signed.signature).hex(), vouched=True)
+
+
+def _orchestrator(services: Services, owner: Actor, client: ClientId) -> str:
+    """A platform of its own account, admitted by the client id's owner and linked to it; its key."""
+    key = admin.create_orchestrator(services, admin.create_account(services, "platform"), "Platform", "ops@example.com")
+    record = credentials.find(services, key)
+    assert isinstance(record, OrchestratorKey)
+    settings: ClientIdSettings = {"admits_orchestrator": record.orchestrator_id}
+    credentials.change_client_id(services, owner, client.record_id, settings)
+    orchestrators.link_client(services, _operator(record.account_id), record.orchestrator_id, client.client_id)
+    return key
+
+
+def _new_key() -> str:
+    """A private key, as hex; good for EVM and Tron."""
+    from eth_account import Account
+
+    return "0x" + bytes(Account.create().key).hex()

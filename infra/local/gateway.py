@@ -1,0 +1,308 @@
+"""API Gateway, locally: an HTTP server that hands each request to the Chalice app as the event Lambda would get.
+
+What API Gateway does before any code of ours runs is done here in the same shape: unknown paths, bodies above 10 MB,
+requests that are no HTTP. Path parameters stay percent-encoded, as a REST API leaves them.
+"""
+
+import contextlib
+import socket
+import sys
+import threading
+import traceback
+import uuid
+from base64 import b64decode
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs
+
+from chalice import Chalice
+from chalice.local import CustomLocalChalice, LambdaContext, LocalChalice
+
+from infra.gateway import RESPONSES
+from infra.gateway import body as error_body
+
+MAX_BODY = 10 * 1024 * 1024
+_MAX_HEADER_LINE = 64 * 1024
+_LAMBDA_MILLISECONDS = 29_000
+_IDLE_SECONDS = 75
+_LINGER_SECONDS = 3
+_DROPPED_HEADERS = {"content-length", "content-type", "connection"}
+
+
+class Refused(Exception):
+    """The request goes no further: what the gateway itself answers."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+def make_thread_safe(app: Chalice) -> None:
+    """Give every thread its own `current_request`, as `chalice local` does; a Lambda has one thread, we have many."""
+    if not isinstance(app, LocalChalice):
+        CustomLocalChalice.__bases__ = (LocalChalice, app.__class__)
+        app.__class__ = CustomLocalChalice
+
+
+class Router:
+    """Which route of the app a path belongs to: the literal one where a variable would also match."""
+
+    def __init__(self, routes: list[str]) -> None:
+        split = [(route, route.strip("/").split("/")) for route in routes]
+        self._routes = sorted(split, key=lambda entry: [part.startswith("{") for part in entry[1]])
+
+    def match(self, path: str) -> tuple[str, dict[str, str]] | None:
+        """(route, path parameters), or None. A slash at the end is ignored."""
+        parts = path[1:].removesuffix("/").split("/")
+        for route, wanted in self._routes:
+            if len(wanted) == len(parts) and all(_same(want, part) for want, part in zip(wanted, parts, strict=True)):
+                pairs = zip(wanted, parts, strict=True)
+                return route, {want[1:-1]: part for want, part in pairs if want.startswith("{")}
+        return None
+
+
+def _same(wanted: str, part: str) -> bool:
+    return part != "" if wanted.startswith("{") else wanted == part
+
+
+class Server(ThreadingHTTPServer):
+    """The app on a port. `serve_forever` in a thread, then `close`."""
+
+    request_queue_size = 256
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, app: Chalice, host: str, port: int) -> None:
+        make_thread_safe(app)
+        self.app, self.router = app, Router(list(app.routes))
+        self.stopping = False
+        self._in_flight, self._idle = 0, threading.Condition()
+        super().__init__((host, port), Handler)
+
+    def close(self, seconds: float = 30) -> None:
+        """Accept nothing more, let the requests that are being served finish, close the port."""
+        self.stopping = True
+        self.shutdown()
+        self.server_close()
+        with self._idle:
+            self._idle.wait_for(lambda: self._in_flight == 0, seconds)
+
+    @property
+    def serving_now(self) -> int:
+        """How many requests are being answered."""
+        return self._in_flight
+
+    @contextlib.contextmanager
+    def serving(self) -> Any:
+        with self._idle:
+            self._in_flight += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._in_flight -= 1
+                self._idle.notify_all()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # a client that went away is no error of ours
+            traceback.print_exc()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection: reads requests, has the app answer them."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or headers and body, written apart, would wait 40 ms for an acknowledgement
+    wbufsize = 1 << 16
+    timeout = _IDLE_SECONDS
+    _request_id = ""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("do_"):  # every method, known to us or not, is the app's to judge
+            return self._serve
+        raise AttributeError(name)
+
+    def _serve(self) -> None:
+        self._request_id = str(uuid.uuid4())
+        with self.server.serving():
+            try:
+                answer = self._answer()
+            except Refused as refusal:
+                self._refuse(refusal.status, refusal.message)
+                return
+            self._send(answer)
+
+    def _answer(self) -> Mapping[str, Any]:
+        if self.request_version == "HTTP/0.9":  # a request line without a version
+            self.request_version = "HTTP/1.1"
+            raise Refused(400, "The request line is not valid")
+        path, _, query = _path_of(self.path).partition("?")
+        body = self._body()
+        found = self.server.router.match(path)
+        if found is None or self.command not in self.server.app.routes[found[0]]:
+            status, _ = RESPONSES["MISSING_AUTHENTICATION_TOKEN"]
+            return self._gateway_answer(status, f"Cannot {self.command} {path}")
+        event = self._event(path, query, found, body)
+        context = LambdaContext(self.server.app.app_name, 1024, _LAMBDA_MILLISECONDS)
+        try:
+            answer: Mapping[str, Any] = self.server.app(event, context)
+        except Exception:  # noqa: BLE001 - the Lambda crashed: a status for the caller, a trace for the log
+            traceback.print_exc()
+            raise Refused(*RESPONSES["DEFAULT_5XX"]) from None
+        return answer
+
+    def _event(self, path: str, query: str, found: tuple[str, dict[str, str]], body: bytes) -> dict[str, Any]:
+        route, parameters = found
+        many = parse_qs(query, keep_blank_values=True)
+        headers: dict[str, str] = {}
+        for name, value in self.headers.items():
+            headers[name.lower()] = value  # of repeated headers the last one counts
+        context = {
+            "resourcePath": route,
+            "httpMethod": self.command,
+            "path": path,
+            "requestId": self._request_id,
+            "stage": "local",
+            "domainName": headers.get("host", ""),
+            "identity": {"sourceIp": self.client_address[0], "userAgent": headers.get("user-agent")},
+        }
+        return {
+            "resource": route,
+            "path": path,
+            "httpMethod": self.command,
+            "headers": headers,
+            "multiValueHeaders": {name: self.headers.get_all(name, []) for name in headers},
+            "queryStringParameters": {name: values[-1] for name, values in many.items()} or None,
+            "multiValueQueryStringParameters": many or None,
+            "pathParameters": parameters or None,
+            "stageVariables": None,
+            "requestContext": context,
+            "body": _text_if_possible(body),
+            "isBase64Encoded": False,
+        }
+
+    # --- reading ---
+
+    def _body(self) -> bytes:
+        if self.headers.get("transfer-encoding", "identity").lower() != "identity":
+            return self._chunked_body()
+        length = self._content_length()
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise Refused(400, "The request body ended early")
+        return body
+
+    def _content_length(self) -> int:
+        values = set(self.headers.get_all("content-length", ["0"]))
+        value = values.pop().strip()
+        if values or not (value.isascii() and value.isdigit()) or len(value) > 18:
+            raise Refused(400, "The Content-Length header is not valid")
+        if int(value) > MAX_BODY:
+            raise Refused(*RESPONSES["REQUEST_TOO_LARGE"])
+        return int(value)
+
+    def _chunked_body(self) -> bytes:
+        if self.headers.get("transfer-encoding", "").lower() != "chunked" or "content-length" in self.headers:
+            raise Refused(400, "The Transfer-Encoding header is not valid")
+        body = bytearray()
+        while True:
+            size = self.rfile.readline(256).split(b";")[0].strip()
+            if not size or len(size) > 8 or size.strip(b"0123456789abcdefABCDEF"):
+                raise Refused(400, "The request body is not valid")
+            length = int(size, 16)
+            if len(body) + length > MAX_BODY:
+                raise Refused(*RESPONSES["REQUEST_TOO_LARGE"])
+            chunk = self.rfile.read(length)
+            if len(chunk) < length:
+                raise Refused(400, "The request body ended early")
+            body += chunk
+            if length == 0:
+                while self.rfile.readline(_MAX_HEADER_LINE).strip():  # trailers
+                    pass
+                return bytes(body)
+            self.rfile.readline(8)
+
+    def handle_expect_100(self) -> bool:
+        """Say no to a body that is too large before it is sent."""
+        self._request_id = str(uuid.uuid4())
+        try:
+            if "content-length" in self.headers:
+                self._content_length()
+        except Refused as refusal:
+            self._refuse(refusal.status, refusal.message)
+            return False
+        return super().handle_expect_100()
+
+    # --- writing ---
+
+    def _gateway_answer(self, status: int, message: str) -> Mapping[str, Any]:
+        """An answer as infra/gateway.py has API Gateway give it."""
+        headers = {"x-request-id": self._request_id, "Access-Control-Allow-Origin": "*"}
+        return {"statusCode": status, "headers": headers, "body": error_body(status, message)}
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Answer, and end the connection: what follows on it cannot be understood, or was not read."""
+        self.close_connection = True
+        self._send(self._gateway_answer(status, message))
+        with contextlib.suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(_LINGER_SECONDS)
+            while self.connection.recv(1 << 16):  # or the reset would overtake our answer
+                pass
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the base class refuses (malformed request lines and headers), in the one shape."""
+        self.request_version = "HTTP/1.1"
+        self.command = self.command or "GET"
+        self._request_id = str(uuid.uuid4())
+        self._refuse(int(code), message or HTTPStatus(code).description or HTTPStatus(code).phrase)
+
+    def _send(self, answer: Mapping[str, Any]) -> None:
+        body = answer.get("body") or b""
+        if answer.get("isBase64Encoded"):
+            body = b64decode(body)
+        elif isinstance(body, str):
+            body = body.encode()
+        headers: dict[str, Any] = {**answer.get("headers", {}), **answer.get("multiValueHeaders", {})}
+        content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), None)
+        self.send_response(answer["statusCode"])
+        if content_type or body:
+            self.send_header("content-type", content_type or "application/json")
+        for name, value in headers.items():
+            if name.lower() not in _DROPPED_HEADERS:
+                for one in value if isinstance(value, list) else [value]:
+                    self.send_header(name, str(one))
+        if answer["statusCode"] not in (204, 304):
+            self.send_header("content-length", str(len(body)))
+        if self.server.stopping:
+            self.close_connection = True
+        if self.close_connection:
+            self.send_header("connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def version_string(self) -> str:
+        return "payment-requests"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The app logs its requests itself."""
+
+
+def _path_of(target: str) -> str:
+    """The path and query of a request target, which may be a whole URL (RFC 9112, 3.2.2)."""
+    if not target.startswith("/") and "://" in target:
+        return "/" + target.split("://", 1)[1].partition("/")[2]
+    return target if target.startswith("/") else "/" + target
+
+
+def _text_if_possible(body: bytes) -> str | bytes | None:
+    """Lambda gets text. Bytes that are no UTF-8 stay bytes, so that the app can refuse them rather than guess."""
+    try:
+        return body.decode() or None
+    except UnicodeDecodeError:
+        return body

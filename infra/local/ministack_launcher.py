@@ -1,0 +1,143 @@
+"""ministack with what `chalice deploy` and a hard kill ask of it; run by the Python of the cloud's own environment.
+
+* ImportRestApi and PutRestApi: ministack reads OpenAPI in CloudFormation only, chalice sends it over the API.
+* An unset compression size: chalice patches it to "", which ministack would hand back as a number that is none.
+* Its state on disk every two seconds; by itself ministack saves only when it is asked to end.
+"""
+
+import asyncio
+import concurrent.futures
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import ministack.app as app
+import ministack.services.apigateway_v1 as gateway
+from ministack.core import persistence
+
+Answer = tuple[int, dict[str, str], bytes]
+
+SNAPSHOT_SECONDS = 2.0
+_create_rest_api = gateway._create_rest_api
+_handle_request = gateway.handle_request
+_save_all = app.save_all
+
+
+# --- API Gateway ---
+
+
+def create_rest_api(data: dict[str, Any]) -> Answer:
+    """CreateRestApi and, where the body is an OpenAPI document, ImportRestApi (both are POST /restapis)."""
+    if "swagger" not in data and "openapi" not in data:
+        return _create_rest_api(data)
+    types = data.get("x-amazon-apigateway-binary-media-types", [])
+    api_id = gateway._import_rest_api(data, {"binaryMediaTypes": types})
+    _, headers, body = gateway._get_rest_api(api_id)
+    return 201, headers, body
+
+
+def put_rest_api(api_id: str, document: dict[str, Any]) -> Answer:
+    """PutRestApi with mode=overwrite: the document's paths replace all resources but the root."""
+    if api_id in gateway._rest_apis:
+        root = next(entry for entry in gateway._resources[api_id].values() if entry["path"] == "/")
+        root["resourceMethods"] = {}
+        gateway._resources[api_id] = {root["id"]: root}
+        schemes = gateway._import_security_schemes(api_id, document)
+        for path, item in document.get("paths", {}).items():
+            gateway._import_path_item(api_id, path, item, schemes, document.get("security"))
+    return gateway._get_rest_api(api_id)
+
+
+def without_unset_compression(body: bytes) -> bytes:
+    patch = json.loads(body)
+    patch["patchOperations"] = [
+        change
+        for change in patch.get("patchOperations", [])
+        if change.get("path") != "/minimumCompressionSize" or change.get("value")
+    ]
+    return json.dumps(patch).encode()
+
+
+async def handle_request(method: str, path: str, headers: dict, body: bytes, query: dict) -> Answer:
+    parts = path.strip("/").split("/")
+    if len(parts) == 2 and parts[0] == "restapis":
+        if method == "PUT":
+            return put_rest_api(parts[1], json.loads(body))
+        if method == "PATCH":
+            body = without_unset_compression(body)
+    return await _handle_request(method, path, headers, body, query)
+
+
+# --- snapshots ---
+
+
+class Snapshots:
+    """Copies the state inside the event loop, where no request can change it meanwhile, and writes it outside.
+
+    Files are replaced whole (ministack's save_state) and only where something changed. A copy that took long is
+    followed by a longer pause: at most a tenth of the loop's time goes to copying.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._ended = threading.Lock(), False
+        self._written: dict[str, bytes] = {}
+
+    def run(self) -> None:
+        pause = SNAPSHOT_SECONDS
+        while not self._ended:
+            time.sleep(pause)
+            loop = app._MAIN_LOOP
+            if loop is not None and not loop.is_closed():
+                states, took = self._copied(loop)
+                self._write(states)
+                pause = max(SNAPSHOT_SECONDS, 10 * took)
+
+    def save_at_the_end(self, services: Mapping[str, Any]) -> None:
+        """ministack's own save on shutdown; no older snapshot may be written after it."""
+        with self._lock:
+            self._ended = True
+            _save_all(services)
+
+    def _copied(self, loop: asyncio.AbstractEventLoop) -> tuple[dict[str, Any], float]:
+        done: concurrent.futures.Future[tuple[dict[str, Any], float]] = concurrent.futures.Future()
+
+        def copy() -> None:
+            started = time.monotonic()
+            states = {}
+            for name, get_state in app._build_persistence_save_dict().items():
+                try:
+                    states[name] = get_state()
+                except Exception as error:  # noqa: BLE001 - a service's own thread may be changing it: next time
+                    print(f"snapshot of {name}: {error!r}", flush=True)
+            done.set_result((states, time.monotonic() - started))
+
+        loop.call_soon_threadsafe(copy)
+        return done.result()
+
+    def _write(self, states: Mapping[str, Any]) -> None:
+        with self._lock:
+            for name, state in states.items():
+                if self._ended or state is None:
+                    continue
+                text = json.dumps(state, default=persistence._json_default)
+                digest = hashlib.sha256(text.encode()).digest()
+                if self._written.get(name) != digest:
+                    persistence.save_state(name, state)
+                    self._written[name] = digest
+
+
+def main() -> None:
+    gateway._create_rest_api = create_rest_api
+    gateway.handle_request = handle_request
+    if persistence.PERSIST_STATE:
+        snapshots = Snapshots()
+        app.save_all = snapshots.save_at_the_end
+        threading.Thread(target=snapshots.run, daemon=True, name="snapshots").start()
+    app.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""The local stack: cloud, chains and service started in order, described in `.local/stack.json`, ended together.
+
+`.local/` holds it all: the cloud's and the chains' state, credentials (the service itself keeps only their hashes),
+the ports of the last run, logs. One stack per folder: a lock says who runs, and is held until the last child has ended.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from infra import APP
+from infra.local.chain import Chain
+from infra.local.cloud import Cloud
+from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
+
+STAGE = "local"
+PREFIX = f"{APP}-{STAGE}"
+NETWORKS = ("sepolia",)
+ORIGIN = "https://shop.example.com"
+DESCRIPTION = LOCAL / "stack.json"
+_CREDENTIALS = LOCAL / "credentials.json"
+_PORTS = LOCAL / "ports.json"
+_LOCK = LOCAL / "stack.lock"
+_STATE = ("cloud", "chains", "credentials.json", "ports.json", "deployed-local.json", "service.log", "cloud.log")
+_PREVIOUS_SECONDS = 30
+_NATIVE_FUNDS = 100 * 10**18
+_TOKEN_FUNDS = 10**6  # whole tokens
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What runs, and its description as written to `.local/stack.json`."""
+
+    cloud: Cloud
+    chains: Mapping[str, Chain]
+    service: Child
+    description: Mapping[str, Any]
+
+    def check(self) -> None:
+        """Raises StackProblem when a part has ended by itself."""
+        for child in (self.service, self.cloud.child, *(chain.child for chain in self.chains.values())):
+            if not child.running():
+                raise StackProblem(f"{child.name} ended by itself (log: {child.log})")
+
+
+@contextlib.contextmanager
+def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterator[Stack]:
+    """Start everything, yield when it is ready, end everything. Raises StackProblem where something is in the way."""
+    with contextlib.ExitStack() as parts:
+        lock = parts.enter_context(_only_stack())
+        DESCRIPTION.unlink(missing_ok=True)
+        if not is_free(port):
+            raise StackProblem(f"port {port} is already in use: choose another one with PORT={port + 1}")
+        if fresh:
+            _wipe()
+        held, ports = (lock.fileno(),), _ports()
+
+        cloud = Cloud.start(LOCAL / "cloud", ports["cloud"], LOCAL / "cloud.log", held)
+        parts.callback(cloud.stop)
+        say(f"local cloud at {cloud.url}")
+        chains = {}
+        for network in NETWORKS:
+            state = LOCAL / "chains" / f"{network}.json"
+            chain = Chain.start(network, ports[network], state, block_time=1, log=state.with_suffix(".log"), held=held)
+            parts.callback(chain.stop)
+            chains[network] = chain
+            say(f"{network} chain at {chain.url}")
+        cloud.apply_template(PREFIX)
+        cloud.put_rpc_urls(PREFIX, {network: chain.url for network, chain in chains.items()})
+
+        base_url = f"http://127.0.0.1:{port}"
+        environment = _environment(cloud, base_url)
+        os.environ.update(environment)  # for the operator's commands, which run in this process
+        credentials = _credentials()
+        _fund(chains, credentials["payer"]["address"])
+        service = _service(port, base_url, environment, held)
+        parts.callback(service.stop)
+        say(f"service at {base_url}")
+
+        description = _description(base_url, cloud, chains, credentials)
+        _write(DESCRIPTION, description)
+        parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
+        yield Stack(cloud, chains, service, description)
+
+
+@contextlib.contextmanager
+def _only_stack() -> Iterator[TextIO]:
+    """Hold the folder's lock. A stack that was killed holds it until its children have ended: that is waited for."""
+    LOCAL.mkdir(exist_ok=True)
+    with _LOCK.open("a+") as lock:
+        deadline = time.monotonic() + _PREVIOUS_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                lock.seek(0)
+                owner = lock.read().strip()
+                if _alive(owner) or time.monotonic() > deadline:
+                    raise StackProblem(f"a stack is already running here (process {owner}): end it first") from None
+                time.sleep(0.1)
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield lock
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _wipe() -> None:
+    for name in _STATE:
+        path = LOCAL / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _ports() -> dict[str, int]:
+    """The ports of the last run where they are free, so that URLs survive a restart; others are chosen anew."""
+    last = _read(_PORTS)
+    ports = {}
+    for name in ("cloud", *NETWORKS):
+        port = last.get(name)
+        ports[name] = port if port and is_free(port) else free_port()
+    _write(_PORTS, ports)
+    return ports
+
+
+def _environment(cloud: Cloud, base_url: str) -> dict[str, str]:
+    """The stage's environment of .chalice/config.json, with what is only known now."""
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text())
+    urls = ("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL")
+    return {
+        **config.get("environment_variables", {}),
+        **config["stages"][STAGE]["environment_variables"],
+        **dict.fromkeys(urls, base_url),
+        "SCAN_INTERVAL_SECONDS": "1",
+        "WEBHOOK_ALLOW_LOOPBACK": "true",
+        "SESSION_ORIGINS": json.dumps([ORIGIN]),
+        **cloud.environment(),
+    }
+
+
+def _credentials() -> dict[str, Any]:
+    """Those of the last run if the service still knows them, else new ones."""
+    from chalicelib.services import assembled
+    from infra.local import credentials
+
+    services, last = assembled(), _read(_CREDENTIALS)
+    if credentials.are_known(services, last):
+        return last
+    made = credentials.make(services, ORIGIN)
+    _write(_CREDENTIALS, made)
+    return made
+
+
+def _fund(chains: Mapping[str, Chain], payer: str) -> None:
+    """Give the payer native coin and every ERC-20 token of the catalogue, unless it still has half of it."""
+    from chalicelib.core.tokens import find_tokens
+
+    for network, chain in chains.items():
+        if chain.native_balance(payer) < _NATIVE_FUNDS // 2:
+            chain.fund_native(payer, _NATIVE_FUNDS)
+        for token in find_tokens(network=network):
+            wanted = _TOKEN_FUNDS * 10**token.decimals
+            if token.type == "ERC20" and chain.token_balance(token.address, payer) < wanted // 2:
+                chain.fund_token(payer, token.address, wanted)
+
+
+def _service(port: int, base_url: str, environment: Mapping[str, str], held: tuple[int, ...]) -> Child:
+    command = [sys.executable, "-m", "infra.local.runner", "--port", str(port)]
+    env = {**environment, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    service = Child("the service", command, LOCAL / "service.log", env, held)
+
+    def healthy() -> bool:
+        try:
+            with urllib.request.urlopen(f"{base_url}/v2/health", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    with service.starting():
+        service.wait_until(healthy)
+    return service
+
+
+def _description(
+    base_url: str, cloud: Cloud, chains: Mapping[str, Chain], credentials: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "base_url": base_url,
+        "auth_url": base_url,
+        "pay_url": base_url,
+        "explorer_url": base_url,
+        "aws_url": cloud.url,
+        "rpc": {network: chain.url for network, chain in chains.items()},
+        "origin": ORIGIN,
+        **credentials,
+        "webhook_allow_loopback": True,
+    }
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    """Whole or not at all, and for the owner's eyes only: there are keys in it."""
+    new = path.with_suffix(".new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(json.dumps(content, indent=2) + "\n")
+    new.replace(path)

@@ -1,0 +1,98 @@
+"""The CloudFormation stack of a stage: created, or updated to infra/template.yaml, on AWS or on a local cloud."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from infra import APP
+
+TEMPLATE = Path(__file__).with_name("template.yaml")
+GOOD = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+
+
+class DeploymentStopped(Exception):
+    """Deployment cannot go on; the text is one or more sentences for the operator, `status` the exit status."""
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
+    """Create or update the stack of `stage` and wait; returns its outputs by name.
+
+    `cloudformation` is a boto3 client. A creation that fails keeps what it made, so that the next run continues
+    instead of finding names that are taken; an update that fails is rolled back by CloudFormation.
+    Raises DeploymentStopped with the reasons that CloudFormation gives.
+    """
+    name = f"{APP}-{stage}"
+    request = {
+        "StackName": name,
+        "TemplateBody": TEMPLATE.read_text(),
+        "Parameters": [
+            {"ParameterKey": "Prefix", "ParameterValue": name},
+            {"ParameterKey": "Stage", "ParameterValue": stage},
+        ],
+    }
+    before = _describe(cloudformation, name)
+    if before is None:
+        cloudformation.create_stack(**request, DisableRollback=True)
+    elif before["StackStatus"].endswith("_IN_PROGRESS"):
+        raise DeploymentStopped(f"The stack {name} is being changed by someone else ({before['StackStatus']}).")
+    elif not _update(cloudformation, {**request, "DisableRollback": before["StackStatus"] == "CREATE_FAILED"}):
+        return _outputs(before)
+    after = _settled(cloudformation, name)
+    if after["StackStatus"] not in GOOD:
+        raise DeploymentStopped(_failure(cloudformation, name, after))
+    return _outputs(after)
+
+
+def _update(cloudformation: Any, request: dict[str, Any]) -> bool:
+    """Start an update; False when there is nothing to change."""
+    try:
+        cloudformation.update_stack(**request)
+    except ClientError as error:
+        message = error.response["Error"]["Message"]
+        if "No updates are to be performed" in message:
+            return False
+        raise DeploymentStopped(f"CloudFormation refuses to update {request['StackName']}: {message}") from error
+    return True
+
+
+def _describe(cloudformation: Any, name: str) -> dict[str, Any] | None:
+    try:
+        stack: dict[str, Any] = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if "does not exist" in error.response["Error"]["Message"]:
+            return None
+        raise
+    return None if stack["StackStatus"] == "DELETE_COMPLETE" else stack
+
+
+def _settled(cloudformation: Any, name: str) -> dict[str, Any]:
+    """The stack once nothing is in progress. CloudFormation itself bounds how long that takes."""
+    pause = 0.1
+    while True:
+        stack = _describe(cloudformation, name)
+        if stack is None:
+            raise DeploymentStopped(f"The stack {name} has gone while it was being made.")
+        if not stack["StackStatus"].endswith("_IN_PROGRESS"):
+            return stack
+        time.sleep(pause)
+        pause = min(pause * 2, 5)
+
+
+def _failure(cloudformation: Any, name: str, stack: dict[str, Any]) -> str:
+    events = cloudformation.describe_stack_events(StackName=name)["StackEvents"]
+    reasons = [
+        f"  {event['LogicalResourceId']}: {event['ResourceStatusReason']}"
+        for event in reversed(events)
+        if event["ResourceStatus"].endswith("_FAILED") and event.get("ResourceStatusReason")
+    ]
+    return "\n".join([f"The stack {name} ended as {stack['StackStatus']}:", *dict.fromkeys(reasons)])
+
+
+def _outputs(stack: dict[str, Any]) -> dict[str, str]:
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}

@@ -1,0 +1,150 @@
+"""A client of the API over real HTTP that holds every answer to the one shape; and a merchant who uses it."""
+
+import http.client
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from chalicelib.services import assembled
+from infra import admin
+from tests.fakes.world import PAYEE, PREFIX
+
+ORIGIN = "https://shop.example"
+TABLES = ("payments", "identity", "sessions", "webhooks", "ops")
+UNLIMITED = ("/v2/health", "/v1/health", "/openapi.json")
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def message(self) -> Any:
+        return self.json["message"]
+
+
+class Api:
+    """Requests to the app. Each answer has to carry a request id and what is left of its limit, each refusal its shape."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.log = io.StringIO()
+
+    def request(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """`body` goes as it is when it is bytes, else as JSON. `path` is percent-encoded already."""
+        sent = dict(headers or {})
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+            sent.setdefault("content-type", "application/json")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            reply = Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+        self._hold(method, path, reply)
+        return reply
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> Reply:
+        return self.request("GET", path, None, headers)
+
+    def listen(self) -> None:
+        """Collects from here on what Lambda would write to CloudWatch."""
+        self.log = io.StringIO()
+        assembled().log.registered_handler.setStream(self.log)
+
+    def log_lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+    @staticmethod
+    def _hold(method: str, path: str, reply: Reply) -> None:
+        assert reply.headers["x-request-id"]
+        if reply.status == 204:
+            assert reply.body == b""
+            return
+        assert reply.headers["content-type"] == "application/json"
+        is_gateway = reply.headers.get("access-control-allow-origin") == "*"
+        if not is_gateway and reply.status not in (405, 500) and path.split("?")[0] not in UNLIMITED:
+            limit, remaining, reset = (int(reply.headers[f"ratelimit-{name}"]) for name in ("limit", "remaining", "reset"))
+            assert 0 <= remaining < limit and 1 <= reset <= 15 * 60
+            assert (reply.status == 429) == ("retry-after" in reply.headers and remaining == 0 and reply.status != 503)
+        if reply.status >= 400 and method != "HEAD":
+            body = reply.json
+            assert body["statusCode"] == reply.status
+            assert body["error"] == HTTPStatus(reply.status).phrase
+            assert body["message"]
+            text = reply.body.decode()
+            assert not any(hint in text for hint in ("Traceback", "botocore", "arn:", PREFIX, ".py")), text
+
+
+def stored() -> dict[str, int]:
+    """How many items each table holds, counters and notes of use aside, and how many messages each queue."""
+    tables, queues = assembled().store.client, assembled().queue.client
+    lasting = {
+        "FilterExpression": "NOT begins_with(pk, :rate) AND NOT begins_with(pk, :used)",
+        "ExpressionAttributeValues": {":rate": {"S": "RATE#"}, ":used": {"S": "USED#"}},
+    }
+    count = {
+        name: tables.scan(TableName=f"{PREFIX}-{name}", Select="COUNT", **lasting)["Count"] for name in TABLES
+    }
+    url = queues.get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"]
+    waiting = queues.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+    return {**count, "messages": int(waiting["Attributes"]["ApproximateNumberOfMessages"])}
+
+
+def item(**changes: Any) -> dict[str, Any]:
+    """One entry of `requests`: 12.50 fUSDC on sepolia; None takes a field out."""
+    fields = {
+        "amount": "12.50",
+        "payee": PAYEE,
+        "invoiceCurrency": "fUSDC-sepolia",
+        "paymentCurrency": "fUSDC-sepolia",
+        **changes,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass
+class Shop:
+    """A merchant: an account with an API key and a client id for one origin."""
+
+    api: Api
+    domains: list[str] = field(default_factory=lambda: [ORIGIN])
+
+    def __post_init__(self) -> None:
+        services = assembled()
+        self.account_id = admin.create_account(services, "shop")
+        self.key = admin.create_api_key(services, self.account_id, "server")
+        self.client_id = admin.create_client_id(services, self.account_id, "web", self.domains)
+        self.by_key = {"x-api-key": self.key}
+        self.by_client = {"x-client-id": self.client_id, "origin": ORIGIN}
+
+    def get(self, path: str) -> Reply:
+        return self.api.request("GET", path, None, self.by_client)
+
+    def send(self, method: str, path: str, body: Any = None) -> Reply:
+        return self.api.request(method, path, body, self.by_client)
+
+    def create(self, *items: dict[str, Any], **fields: Any) -> Reply:
+        """POST /v2/secure-payments with the given items (default: one of `item()`) and top-level fields."""
+        body = {"requests": list(items) or [item()], **fields}
+        return self.send("POST", "/v2/secure-payments", body)
+
+    def link(self, *items: dict[str, Any], **fields: Any) -> str:
+        """The token of a new link."""
+        reply = self.create(*items, **fields)
+        assert reply.status == 201, reply.json
+        token: str = reply.json["token"]
+        return token

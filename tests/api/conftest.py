@@ -1,0 +1,150 @@
+"""The app behind its local gateway, on in-process AWS: one deployment and one merchant a module."""
+
+import itertools
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from chalicelib.services import assembled
+from chalicelib.settings import settings
+from infra.local.gateway import Server
+from tests.api.client import Api, Shop, stored
+from tests.api.node import Node
+from tests.fakes.world import PREFIX, create_tables
+
+
+def forget_caches() -> None:
+    settings.cache_clear()
+    assembled.cache_clear()
+
+
+def create_cloud(rpc_urls: dict[str, str]) -> None:
+    """Tables, queues, key and secret as infra/template.yaml names them."""
+    create_tables(boto3.client("dynamodb"))
+    for name in ("webhooks", "scans"):
+        boto3.client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")
+    kms = boto3.client("kms")
+    key = kms.create_key()["KeyMetadata"]["KeyId"]
+    kms.create_alias(AliasName=f"alias/{PREFIX}-secrets", TargetKeyId=key)
+    boto3.client("secretsmanager").create_secret(
+        Name=f"{PREFIX}-rpc-urls", SecretString=json.dumps(rpc_urls)
+    )
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Iterator[tuple[Api, Node]]:
+    from app import app
+
+    node = Node()
+    os.environ["RATE_LIMIT_SCALE"] = "100000"  # limits have tests of their own, which set it to 1
+    with mock_aws():
+        forget_caches()
+        create_cloud({"sepolia": node.url, "base": node.url, "mainnet": node.url})
+        server = Server(app, "127.0.0.1", 0)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield Api(server.server_port), node
+        server.close()
+        thread.join()
+    node.close()
+    del os.environ["RATE_LIMIT_SCALE"]
+    forget_caches()
+
+
+@pytest.fixture
+def api(deployment: tuple[Api, Node]) -> Api:
+    """Requests without credentials; its log holds what this test made the app write."""
+    deployment[0].listen()
+    return deployment[0]
+
+
+@pytest.fixture
+def node(deployment: tuple[Api, Node]) -> Node:
+    deployment[1].reset()
+    return deployment[1]
+
+
+@pytest.fixture(scope="module")
+def merchant(deployment: tuple[Api, Node]) -> Shop:
+    return Shop(deployment[0])
+
+
+@pytest.fixture
+def shop(merchant: Shop, api: Api, node: Node) -> Shop:
+    """The module's merchant, who makes links; a test that changes credentials or webhooks takes `new_shop`."""
+    return merchant
+
+
+@pytest.fixture
+def new_shop(api: Api, node: Node) -> Shop:
+    return Shop(api)
+
+
+_days = itertools.count(1)  # none is today, whose windows the tests on the real clock count in
+Configured = Callable[..., AbstractContextManager[None]]
+
+
+@pytest.fixture
+def configured(api: Api) -> Configured:
+    """`with configured(LINK_LIFETIME_SECONDS="1"):` starts the process anew with other settings."""
+
+    @contextmanager
+    def other_settings(**changes: str) -> Iterator[None]:
+        before: dict[str, Any] = {name: os.environ.get(name) for name in changes}
+        os.environ.update(changes)
+        try:
+            forget_caches()
+            api.listen()
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
+            forget_caches()
+
+    return other_settings
+
+
+@dataclass
+class Clock:
+    """The time of the service, which passes only when a test says so."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock(configured: Configured) -> Iterator[Clock]:
+    """The limits of production, and time that stands still."""
+    with configured(RATE_LIMIT_SCALE="1"):
+        yield stop_time()
+
+
+def stop_time() -> Clock:
+    """Gives the services of this process, fixed once made, a clock to be moved by hand: each starts another day."""
+    today = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    clock = Clock(today + timedelta(days=next(_days)))
+    object.__setattr__(assembled(), "clock", clock)
+    return clock
+
+
+@pytest.fixture
+def nothing_written(shop: Shop) -> Iterator[None]:
+    before = stored()
+    yield
+    assert stored() == before

@@ -1,0 +1,38 @@
+"""Items of POST /v2/secure-payments in their forms, and what a refusal has to look like."""
+
+from typing import Any
+
+from chalicelib.core.destinations import Destination, destination_id
+from tests.api.client import Reply, item
+from tests.fakes.world import FEE_ADDRESS, PAYEE
+
+FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
+ETH_SEPOLIA_HASH = "0xbb3546497a53cd710beb11b84c5240327f145bcb"
+DESTINATION = destination_id(Destination(PAYEE, 11155111, FUSDC))
+ZERO = "0x" + "0" * 40
+MISCASED = PAYEE.replace("EbEF", "EBEF")
+TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
+
+
+def by_destination(id: str = DESTINATION, amount: str = "12.50") -> dict[str, Any]:
+    return {"destinationId": id, "amount": amount}
+
+
+def native(**changes: Any) -> dict[str, Any]:
+    currency = "ETH-sepolia-sepolia"
+    return item(amount="0.5", invoiceCurrency=currency, paymentCurrency=currency, **changes)
+
+
+def tron(**changes: Any) -> dict[str, Any]:
+    return item(**{"payee": TRON_PAYEE, "invoiceCurrency": "USDT-tron", "paymentCurrency": "USDT-tron", **changes})
+
+
+def refused(reply: Reply, *hints: str) -> str:
+    """The one sentence of a 400 that names what is wrong."""
+    assert reply.status == 400, reply.json
+    message = reply.message
+    assert isinstance(message, str)
+    for hint in hints:
+        assert hint in message, message
+    return message

@@ -1,0 +1,16 @@
+"""A session of a merchant's account, opened as signing in leaves it, for tests of what a session may do."""
+
+from chalicelib.aws.tables import OwnedSession
+from chalicelib.core.sessions import COOKIE, SessionKind, open_session
+from chalicelib.services import assembled
+from tests.fakes.world import WALLET
+
+
+def by_session(account_id: str, kind: SessionKind = SessionKind.WALLET) -> dict[str, str]:
+    """The headers of a browser with a new session of the account."""
+    services = assembled()
+    subject = WALLET if kind is SessionKind.WALLET else "ann@example.com"
+    session, token = open_session(account_id, kind, subject, services.clock(), services.entropy)
+    pointer = OwnedSession(account_id, session.session_id, session.token_hash, session.expires_at)
+    services.store.write(session, pointer)
+    return {"cookie": f"{COOKIE}={token}"}

@@ -1,0 +1,37 @@
+"""Links in states that only time or a chain brings about, written as the flows would write them."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from chalicelib.core.links import LinkStatus, RequestStatus
+from chalicelib.core.money import BaseUnits
+from chalicelib.flows import links
+from chalicelib.services import assembled
+
+TX_HASH = "0x" + "ab" * 32
+
+
+def expire(token: str) -> None:
+    """The link's time is over; no sweep has noticed."""
+    payment = links.load(assembled(), token)
+    assert payment is not None
+    past = assembled().clock() - timedelta(milliseconds=1)
+    assembled().store.write(replace(payment.link, expires_at=past))
+
+
+def complete(token: str) -> None:
+    """The chain has confirmed the whole amount."""
+    payment = links.load(assembled(), token)
+    assert payment is not None
+    request = payment.requests[0]
+    paid = replace(request, paid=request.amount, status=RequestStatus.PAID, tx_hash=TX_HASH)
+    assembled().store.write(replace(payment.link, status=LinkStatus.COMPLETED), paid)
+
+
+def pay_part(token: str, amount: int) -> None:
+    """The chain has confirmed `amount`, in base units."""
+    payment = links.load(assembled(), token)
+    assert payment is not None
+    request = payment.requests[0]
+    part = replace(request, paid=BaseUnits(amount), status=RequestStatus.PARTIALLY_PAID)
+    assembled().store.write(part)

@@ -1,0 +1,281 @@
+"""A tenant with a credential of every kind and something of everything an account can own, made when it is asked for."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from chalicelib.aws.store import Delete
+from chalicelib.aws.tables import OwnedSession, credential_key, session_key
+from chalicelib.core.audit import Actor
+from chalicelib.core.callers import Mode
+from chalicelib.core.client_ids import ClientIdSettings
+from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, OrchestratorKey, credential_hash
+from chalicelib.core.destinations import Destination
+from chalicelib.core.link_creation import Owner
+from chalicelib.core.payee_destinations import Action, checked_route, signing_data
+from chalicelib.core.sessions import Session, SessionKind, Wallet, open_session
+from chalicelib.flows import credentials, destinations, links, orchestrators, webhooks
+from chalicelib.services import assembled
+from infra import admin
+from tests.api.client import ORIGIN
+from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, sign
+from tests.fakes.wallets import EvmWallet, evm_wallet
+from tests.fakes.world import draft
+
+Headers = dict[str, str]
+_numbers = itertools.count()
+
+
+@dataclass
+class Tenant:
+    """One account. What several credentials share (its client id, its orchestrator) is made once."""
+
+    name: str = field(default_factory=lambda: f"tenant{next(_numbers)}")
+
+    def __post_init__(self) -> None:
+        services = assembled()
+        self.account_id = admin.create_account(services, self.name)
+        self.actor = Actor(self.account_id, "test", "127.0.0.1", "-")
+        self.wallet: EvmWallet = evm_wallet(self.name)
+        settings: ClientIdSettings = {
+            "label": "web",
+            "allowed_domains": [ORIGIN],
+            "operator_wallet_address": self.wallet.address,
+        }
+        self.client_id = credentials.create_client_id(services, self.actor, settings).client_id
+
+    @property
+    def client(self) -> ClientId:
+        found = assembled().store.get(ClientId, credential_key(credential_hash(self.client_id), ClientId))
+        assert found is not None
+        return found
+
+    @property
+    def route(self) -> Destination:
+        return checked_route(self.wallet.address, FUSDC_SEPOLIA, SEPOLIA)
+
+    # --- credentials ---
+
+    def by_key(self) -> Headers:
+        return {"x-api-key": admin.create_api_key(assembled(), self.account_id, "server")}
+
+    def by_client(self) -> Headers:
+        return {"x-client-id": self.client_id, "origin": ORIGIN}
+
+    def by_wallet(self) -> Headers:
+        return {"cookie": f"session_token={self._signed_in(SessionKind.WALLET, self.wallet.address)[1]}"}
+
+    def by_email(self) -> Headers:
+        return {"authorization": f"Bearer {self._signed_in(SessionKind.EMAIL, 'ann@shop.example')[1]}"}
+
+    def by_orchestrator_key(self) -> Headers:
+        if not hasattr(self, "orchestrator"):
+            made = orchestrators.register(assembled(), self.actor, self.name, "ops@platform.example")
+            self.orchestrator, _, self.orchestrator_key = made
+        return {"x-orchestrator-key": self.orchestrator_key}
+
+    def by_pair(self) -> Headers:
+        """The orchestrator's key and the client id, which is linked to it and bound to a destination."""
+        key = self.by_orchestrator_key()
+        self.bound()
+        if self.client.orchestrator_id is None:
+            self.linked()
+        return {**key, **self.by_client()}
+
+    # --- what an account owns ---
+
+    def link_token(self) -> str:
+        owner = Owner(self.account_id, None, None)
+        return links.create(assembled(), owner, draft(fee_percentage=None, fee_address=None)).link.token
+
+    def webhook_of_client(self) -> str:
+        return webhooks.register(assembled(), self.actor, self.client_id, "https://93.184.215.14/")[0].webhook_id
+
+    def webhook_of_account(self) -> str:
+        return webhooks.register(assembled(), self.actor, None, "https://93.184.215.14/")[0].webhook_id
+
+    def key_id(self) -> str:
+        return credentials.create_api_key(assembled(), self.actor, {"label": "another"})[0].key_id
+
+    def client_record_id(self) -> str:
+        return self.client.record_id
+
+    def session_id(self) -> str:
+        return self._signed_in(SessionKind.WALLET, self.wallet.address)[0].session_id
+
+    def linked(self) -> str:
+        self.by_orchestrator_key()
+        orchestrator_id = self.orchestrator.orchestrator_id
+        orchestrators.link_client(assembled(), self.actor, orchestrator_id, self.client_id)
+        return self.client_id
+
+    def bound(self) -> str:
+        """The id of the destination that the client id is bound to."""
+        made = destinations.add(assembled(), self.actor, self.client, *self.signed(Action.ADD))
+        return made.destination_id
+
+    def kept(self) -> str:
+        """The id of the destination that the wallet's session keeps."""
+        wallet = Wallet(self.wallet.address)
+        return destinations.keep(
+            assembled(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None
+        ).destination_id
+
+    def signed(self, action: Action) -> tuple[str, str]:
+        """A nonce for the tenant's client id and wallet, and the wallet's signature."""
+        nonce = destinations.issue_nonce(assembled(), self.client, self.route, action)
+        return nonce.nonce, sign(self.wallet, signing_data(nonce, assembled().settings.brand))
+
+    # --- what is wrong with a credential ---
+
+    def spoil(self, headers: Headers, header: str, kind: type, **changes: Any) -> Headers:
+        """Writes other facts into the record of a credential that is in `headers`."""
+        store = assembled().store
+        record = store.get(kind, credential_key(credential_hash(headers[header]), kind))
+        assert record is not None
+        store.write(replace(record, **changes))
+        return headers
+
+    def end(self, headers: Headers) -> Headers:
+        assembled().store.write(Delete(self._session(_token(headers))))
+        return headers
+
+    def outlive(self, headers: Headers) -> Headers:
+        session = self._session(_token(headers))
+        assembled().store.write(replace(session, expires_at=session.created_at - timedelta(seconds=1)))
+        return headers
+
+    def _signed_in(self, kind: SessionKind, subject: str) -> tuple[Session, str]:
+        services = assembled()
+        opened = open_session(self.account_id, kind, subject, services.clock(), services.entropy)
+        session = opened[0]
+        pointer = OwnedSession(self.account_id, session.session_id, session.token_hash, session.expires_at)
+        services.store.write(session, pointer)
+        return opened
+
+    def _session(self, token: str) -> Session:
+        found = assembled().store.get(Session, session_key(credential_hash(token)))
+        assert found is not None
+        return found
+
+
+def _token(headers: Headers) -> str:
+    return headers["cookie"].split("=")[1] if "cookie" in headers else headers["authorization"].split()[1]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to call: the modes it can serve in their order, and how a tenant makes its headers."""
+
+    name: str
+    serves: tuple[Mode, ...]
+    headers: Callable[[Tenant], Headers]
+
+
+WAYS = (
+    Way("nothing", (Mode.PUBLIC,), lambda tenant: {}),
+    Way("API key", (Mode.API_KEY,), Tenant.by_key),
+    Way("client id", (Mode.CLIENT_ID,), Tenant.by_client),
+    Way("orchestrator pair", (Mode.ORCHESTRATOR, Mode.ORCHESTRATOR_KEY, Mode.CLIENT_ID), Tenant.by_pair),
+    Way("orchestrator key", (Mode.ORCHESTRATOR_KEY,), Tenant.by_orchestrator_key),
+    Way("wallet session", (Mode.SESSION,), Tenant.by_wallet),
+    Way("e-mail session", (Mode.SESSION,), Tenant.by_email),
+)
+
+Flaw = tuple[str, str, Callable[[Tenant, Headers], Headers], int, str]
+"""The way, what is wrong, what makes it so, and the status and text of the answer."""
+
+_UNAUTHORIZED = (401, "Unauthorized")
+_ENDED = (401, "Session is missing or has ended: sign in again")
+_REVOKED, _INACTIVE = CredentialStatus.REVOKED, CredentialStatus.INACTIVE
+
+
+def _without(name: str) -> Callable[[Tenant, Headers], Headers]:
+    return lambda tenant, headers: {key: value for key, value in headers.items() if key != name}
+
+
+def _with(**changed: str) -> Callable[[Tenant, Headers], Headers]:
+    return lambda tenant, headers: {**headers, **{name.replace("_", "-"): value for name, value in changed.items()}}
+
+
+def _status(header: str, kind: type, status: CredentialStatus) -> Callable[[Tenant, Headers], Headers]:
+    return lambda tenant, headers: tenant.spoil(headers, header, kind, status=status)
+
+
+def _beyond_end(tenant: Tenant, headers: Headers) -> Headers:
+    return tenant.spoil(headers, "x-api-key", ApiKey, expires_at=assembled().clock())
+
+
+def _elsewhere(tenant: Tenant, headers: Headers) -> Headers:
+    return tenant.spoil(headers, "x-api-key", ApiKey, allowed_ips=("203.0.113.0/24",))
+
+
+def _another_platforms(tenant: Tenant, headers: Headers) -> Headers:
+    return {**headers, **Tenant().by_orchestrator_key()}
+
+
+FLAWS: tuple[Flaw, ...] = (
+    ("API key", "unknown", _with(x_api_key="key_unknown"), *_UNAUTHORIZED),
+    ("API key", "empty", _with(x_api_key=""), *_UNAUTHORIZED),
+    ("API key", "revoked", _status("x-api-key", ApiKey, _REVOKED), *_UNAUTHORIZED),
+    ("API key", "inactive", _status("x-api-key", ApiKey, _INACTIVE), *_UNAUTHORIZED),
+    ("API key", "expired", _beyond_end, *_UNAUTHORIZED),
+    ("API key", "from elsewhere", _elsewhere, 403, "This API key may not be used from this address"),
+    ("client id", "unknown", _with(x_client_id="cli_unknown"), *_UNAUTHORIZED),
+    ("client id", "empty", _with(x_client_id=""), *_UNAUTHORIZED),
+    ("client id", "revoked", _status("x-client-id", ClientId, _REVOKED), 403, "Client ID has been revoked"),
+    ("client id", "inactive", _status("x-client-id", ClientId, _INACTIVE), 403, "Client ID is inactive"),
+    ("client id", "without Origin", _without("origin"), 401, "Origin header is required"),
+    (
+        "client id",
+        "from another origin",
+        _with(origin="https://evil.example"),
+        403,
+        "Origin is not among the allowed domains of this client ID",
+    ),
+    ("orchestrator pair", "of an unknown key", _with(x_orchestrator_key="orc_live_unknown"), *_UNAUTHORIZED),
+    ("orchestrator pair", "of an empty key", _with(x_orchestrator_key=""), *_UNAUTHORIZED),
+    (
+        "orchestrator pair",
+        "of a revoked key",
+        _status("x-orchestrator-key", OrchestratorKey, _REVOKED),
+        *_UNAUTHORIZED,
+    ),
+    (
+        "orchestrator pair",
+        "of a revoked client id",
+        _status("x-client-id", ClientId, _REVOKED),
+        403,
+        "Client ID has been revoked",
+    ),
+    ("orchestrator pair", "without Origin", _without("origin"), 401, "Origin header is required"),
+    (
+        "orchestrator pair",
+        "without a client id",
+        _without("x-client-id"),
+        401,
+        "x-client-id is required with x-orchestrator-key",
+    ),
+    (
+        "orchestrator pair",
+        "that is not linked",
+        _another_platforms,
+        403,
+        "The client ID is not linked to this orchestrator",
+    ),
+    ("orchestrator key", "unknown", _with(x_orchestrator_key="orc_live_unknown"), *_UNAUTHORIZED),
+    (
+        "orchestrator key",
+        "revoked",
+        _status("x-orchestrator-key", OrchestratorKey, _REVOKED),
+        *_UNAUTHORIZED,
+    ),
+    ("wallet session", "unknown", _with(cookie="session_token=unknown"), *_ENDED),
+    ("wallet session", "empty", _with(cookie="session_token="), *_UNAUTHORIZED),
+    ("wallet session", "ended", Tenant.end, *_ENDED),
+    ("wallet session", "expired", Tenant.outlive, *_ENDED),
+    ("e-mail session", "ended", Tenant.end, *_ENDED),
+    ("e-mail session", "expired", Tenant.outlive, *_ENDED),
+)

@@ -1,0 +1,179 @@
+"""Whatever is sent to any operation: never a 500, always the one error shape, and nothing written by what is refused."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote_from_bytes
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.api.client import ORIGIN, Reply, Shop, item, stored
+from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+
+LIGHT = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+OPERATIONS = [
+    ("GET", "/v2/currencies"),
+    ("GET", "/v2/currencies/{}/conversion-routes"),
+    ("POST", "/v2/secure-payments"),
+    ("GET", "/v2/secure-payments/{}"),
+    ("GET", "/v2/secure-payments/{}/pay"),
+    ("POST", "/v1/webhook"),
+    ("GET", "/v1/webhook"),
+    ("PUT", "/v1/webhook/{}"),
+    ("DELETE", "/v1/webhook/{}"),
+    ("POST", "/v1/webhook/test"),
+    ("GET", "/v2/health"),
+    ("GET", "/openapi.json"),
+]
+POSTS = [path for method, path in OPERATIONS if method == "POST"]
+
+LIKELY = st.sampled_from(
+    ["", "0", "1", "-1", "1e3", "NaN", "12.50", "9" * 90, "0." + "0" * 40 + "1", "null", "true", "USD", "pay", "test"]
+    + [PAYEE, PAYEE.lower(), WALLET, FEE_ADDRESS, "0x" + "0" * 40, "0x", "fUSDC-sepolia", "ETH-sepolia-sepolia"]
+    + ["USDT-tron", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "sepolia", "polygon", "tron", "fiat", "BASE", "USDC"]
+    + [f"{PAYEE}@eip155:11155111#5AB3182D:0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "https://shop.example"]
+    + ["payment.confirmed", "javascript:x", "\x00", "\ud800", "\U0001f4b8", "x" * 256, "x" * 3000, "%00", "'\"<>&`"]
+)
+TEXTS = LIKELY | st.text(max_size=20)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+ITEM_FIELDS = ["amount", "destinationId", "payee", "invoiceCurrency", "paymentCurrency"]
+FIELDS = ["requests", "feePercentage", "feeAddress", "reference", "payerIdentifier", "redirectUrl", "redirectLabel"]
+ITEMS = st.fixed_dictionaries({}, optional=dict.fromkeys(ITEM_FIELDS, TEXTS | JSON))
+BODIES = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(FIELDS, TEXTS | JSON),
+        "requests": st.lists(ITEMS, max_size=3) | JSON,
+        "url": TEXTS | JSON,
+        "eventType": TEXTS | JSON,
+    },
+)
+QUERY_NAMES = ["network", "networks", "symbol", "id", "firstOnly", "wallet", "chain", "token", "isSafe", "eoaWallet", "x"]
+QUERIES = st.lists(st.tuples(st.sampled_from(QUERY_NAMES), TEXTS | st.binary(max_size=8)), max_size=4)
+PATH_PARTS = TEXTS | st.binary(max_size=20)
+HEADER_NAMES = ["origin", "x-api-key", "x-client-id", "content-type", "accept", "x-request-id", "cookie", "host"]
+HEADERS = st.dictionaries(
+    st.sampled_from(HEADER_NAMES), st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=20)
+)
+
+
+def encoded(part: str | bytes) -> str:
+    raw = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+    return quote_from_bytes(raw, safe="")
+
+
+def in_query(pairs: list[tuple[str, Any]]) -> str:
+    return "&".join(f"{name}={encoded(value)}" for name, value in pairs)
+
+
+Ask = Callable[..., Reply]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm_container() -> None:
+    """A process that has served a wallet before: web3 is imported, and Python's recursion limit with it lifted."""
+    import web3  # noqa: F401
+
+    assert sys.getrecursionlimit() > 10_000
+
+
+@pytest.fixture(scope="module")
+def link(merchant: Shop) -> str:
+    return merchant.link()
+
+
+@pytest.fixture
+def ask(shop: Shop) -> Ask:
+    """Sends a request; holds that it is answered, and that a refused one has left every table and queue as it was."""
+    state = {"stored": stored()}
+
+    def send(method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
+        reply = shop.api.request(method, path, body, {**shop.by_client, **(headers or {})})
+        assert reply.status < 500, reply
+        now = stored()
+        assert now == state["stored"] or reply.status < 300
+        state["stored"] = now
+        return reply
+
+    return send
+
+
+@LIGHT
+@given(path=st.sampled_from(POSTS), body=JSON | BODIES)
+def test_any_json_is_answered(ask: Ask, path: str, body: Any) -> None:
+    ask("POST", path, json.dumps(body).encode("utf-8", "surrogatepass"), {"content-type": "application/json"})
+
+
+@LIGHT
+@given(changes=st.dictionaries(st.sampled_from(ITEM_FIELDS), TEXTS | JSON, max_size=2), fields=BODIES)
+def test_a_link_with_anything_in_one_place_is_made_or_refused_whole(
+    ask: Ask, changes: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    fields.pop("requests", None)
+    body = {"requests": [{**item(), **changes}], **fields}
+    reply = ask("POST", "/v2/secure-payments", body)
+    assert reply.status in (201, 400)
+    if reply.status == 201:
+        token = reply.json["token"]
+        for path in (token, f"{token}/pay", f"{token}?wallet={WALLET}", f"{token}/pay?wallet={WALLET}"):
+            assert ask("GET", f"/v2/secure-payments/{path}").status == 200
+
+
+@LIGHT
+@given(path=st.sampled_from(POSTS), body=st.binary(max_size=60))
+def test_any_bytes_are_answered(ask: Ask, path: str, body: bytes) -> None:
+    assert ask("POST", path, body, {"content-type": "application/json"}).status == 400
+
+
+@LIGHT
+@given(path=st.sampled_from(POSTS), data=st.data())
+def test_a_damaged_body_is_answered(ask: Ask, path: str, data: st.DataObject) -> None:
+    body = bytearray(json.dumps({"requests": [item(amount="0")], "url": "https://10.0.0.1", "eventType": "x"}).encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    ask("POST", path, bytes(body), {"content-type": "application/json"})
+
+
+@LIGHT
+@given(operation=st.sampled_from(OPERATIONS), part=PATH_PARTS, query=QUERIES)
+def test_any_path_and_query_are_answered(
+    ask: Ask, operation: tuple[str, str], part: str | bytes, query: list[tuple[str, Any]]
+) -> None:
+    method, path = operation
+    place = re.sub(r"\{\}", lambda _: encoded(part), path)
+    ask(method, f"{place}?{in_query(query)}", {} if method == "POST" else None)
+
+
+@LIGHT
+@given(rest=st.sampled_from(["", "/pay"]), query=QUERIES)
+def test_any_query_of_a_real_link_is_answered(ask: Ask, link: str, rest: str, query: list[tuple[str, Any]]) -> None:
+    assert ask("GET", f"/v2/secure-payments/{link}{rest}?{in_query(query)}").status in (200, 400)
+
+
+@LIGHT
+@given(query=QUERIES)
+def test_any_query_of_the_catalogue_is_answered(ask: Ask, query: list[tuple[str, Any]]) -> None:
+    assert ask("GET", f"/v2/currencies?{in_query(query)}").status in (200, 400, 404)
+
+
+@LIGHT
+@given(operation=st.sampled_from(OPERATIONS), headers=HEADERS)
+def test_any_headers_are_answered(ask: Ask, operation: tuple[str, str], headers: dict[str, str]) -> None:
+    method, path = operation
+    reply = ask(method, path.format("x"), {} if method == "POST" else None, headers)
+    if headers.get("origin", ORIGIN) != ORIGIN and path not in ("/v2/health", "/openapi.json"):
+        assert reply.status in (400, 401, 403)
+
+
+@LIGHT
+@given(method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]), parts=st.lists(PATH_PARTS, max_size=5))
+def test_any_path_at_all_is_answered(ask: Ask, method: str, parts: list[str | bytes]) -> None:
+    assert ask(method, "/" + "/".join(encoded(part) for part in parts)).status in (404, 405)

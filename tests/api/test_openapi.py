@@ -1,0 +1,311 @@
+"""The OpenAPI document: valid, complete, and true of what the app really answers."""
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from chalicelib.api.edge import OPERATIONS, Operation
+from chalicelib.core.callers import Mode
+from tests.api.client import Api, Reply, Shop, item
+from tests.api.node import Node
+from tests.api.stored_links import complete, expire
+from tests.fakes.world import FEE_ADDRESS, WALLET
+
+DESTINATION = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7@eip155:11155111#A1B2C3D4:0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
+EXAMPLES: list[tuple[str, dict[str, Any]]] = [
+    ("/v2/secure-payments", {"requests": [{"destinationId": DESTINATION, "amount": "10"}]}),
+    ("/v2/secure-payments", {"requests": [{"amount": "10"}]}),
+    (
+        "/v2/secure-payments",
+        {
+            "requests": [{"destinationId": DESTINATION, "amount": "10"}],
+            "feePercentage": "2.5",
+            "feeAddress": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+        },
+    ),
+    ("/v2/secure-payments", {"requests": [{"destinationId": DESTINATION, "amount": amount} for amount in ("10", "5")]}),
+    (
+        "/v2/secure-payments",
+        {
+            "requests": [item()],
+            "reference": "INV-1",
+            "payerIdentifier": "jane",
+            "redirectUrl": "https://shop.example",
+            "redirectLabel": "Back",
+        },
+    ),
+    ("/v1/webhook", {"url": "https://shop.example/hook"}),
+    ("/v1/webhook/test", {"eventType": "payment.confirmed"}),
+]
+
+
+@cache
+def text_of(port: int) -> str:
+    reply = Api(port).get("/openapi.json")
+    assert reply.status == 200
+    return reply.body.decode()
+
+
+@pytest.fixture
+def document(api: Api) -> dict[str, Any]:
+    return json.loads(text_of(api.port))
+
+
+def operations(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {
+        (method.upper(), path): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def check(document: dict[str, Any], schema: dict[str, Any], value: Any) -> None:
+    """Holds `value` to a schema of the document."""
+    whole = {**schema, "components": document["components"]}
+    Draft202012Validator(whole).validate(value)
+
+
+def check_answer(document: dict[str, Any], method: str, path: str, reply: Reply) -> None:
+    described = document["paths"][path][method.lower()]["responses"]
+    assert str(reply.status) in described, f"{method} {path} answers {reply.status}, which is not described"
+    check(document, described[str(reply.status)]["content"]["application/json"]["schema"], reply.json)
+
+
+def test_it_is_valid_openapi_3_1_of_version_0_13_0(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1.")
+    assert document["info"]["version"] == "0.13.0"
+    assert document["servers"] == [{"url": "http://api.test"}]
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def test_it_describes_every_route_of_the_app_and_no_other(document: dict[str, Any]) -> None:
+    from app import app
+
+    routed = {
+        (method, path)
+        for path, entries in app.routes.items()
+        for method, entry in entries.items()
+        if entry.view_name not in ("method_not_allowed", "preflight")
+    }
+    assert set(operations(document)) == routed
+    assert {
+        ("GET", "/v2/currencies"),
+        ("GET", "/v2/currencies/{currency_id}/conversion-routes"),
+        ("POST", "/v2/secure-payments"),
+        ("GET", "/v2/secure-payments/{token}"),
+        ("GET", "/v2/secure-payments/{token}/pay"),
+        ("POST", "/v1/webhook"),
+        ("GET", "/v1/webhook"),
+        ("PUT", "/v1/webhook/{webhook_id}"),
+        ("DELETE", "/v1/webhook/{webhook_id}"),
+        ("POST", "/v1/webhook/test"),
+        ("GET", "/v2/health"),
+        ("GET", "/openapi.json"),
+    } <= routed
+
+
+def test_every_operation_has_a_name_a_summary_its_path_parameters_and_its_credentials(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for operation in operations(document).values()]
+    assert len(set(names)) == len(names)
+    schemes = set(document["components"]["securitySchemes"])
+    for (_, path), operation in operations(document).items():
+        assert operation["summary"]
+        wanted = {p["name"] for p in operation["parameters"] if p["in"] == "path"}
+        assert wanted == set(re.findall(r"\{(\w+)\}", path))
+        assert operation["security"]
+        assert all(set(way) <= schemes for way in operation["security"])
+
+
+def test_every_guarded_operation_describes_401_and_403(document: dict[str, Any]) -> None:
+    for known, operation in operations(document).items():
+        if operation["security"] != [{}]:
+            assert {"401", "403"} <= set(operation["responses"]), known
+        if "requestBody" in operation:
+            assert {"400", "413", "415"} <= set(operation["responses"]), known
+
+
+WAYS: dict[Mode, list[dict[str, list[str]]]] = {
+    Mode.PUBLIC: [{}],
+    Mode.ORCHESTRATOR: [{"orchestratorKey": [], "clientId": []}],
+    Mode.ORCHESTRATOR_KEY: [{"orchestratorKey": []}],
+    Mode.API_KEY: [{"apiKey": []}],
+    Mode.CLIENT_ID: [{"clientId": []}],
+    Mode.SESSION: [{"sessionCookie": []}, {"sessionToken": []}],
+}
+
+
+@pytest.mark.parametrize("known", OPERATIONS, ids=lambda known: f"{known.method} {known.path}")
+def test_the_security_of_an_operation_is_the_one_that_the_edge_asks_for(
+    document: dict[str, Any], known: Operation
+) -> None:
+    described = operations(document)[known.method, known.path]
+    assert described["security"] == [way for mode in known.modes for way in WAYS[mode]]
+
+
+def test_each_security_scheme_says_where_its_credential_is_sent(document: dict[str, Any]) -> None:
+    schemes = document["components"]["securitySchemes"]
+    places = {name: (scheme.get("in"), scheme.get("name", scheme.get("scheme"))) for name, scheme in schemes.items()}
+    assert places == {
+        "apiKey": ("header", "x-api-key"),
+        "clientId": ("header", "x-client-id"),
+        "orchestratorKey": ("header", "x-orchestrator-key"),
+        "sessionCookie": ("cookie", "session_token"),
+        "sessionToken": (None, "bearer"),
+    }
+
+
+@pytest.mark.parametrize("known", OPERATIONS, ids=lambda known: f"{known.method} {known.path}")
+def test_limits_and_idempotency_keys_are_described_where_they_are(document: dict[str, Any], known: Operation) -> None:
+    described = operations(document)[known.method, known.path]
+    answers, changes = described["responses"], known.method != "GET"
+    assert ("429" in answers) == (known.rate is not None)
+    for status, answer in answers.items():
+        headers = set(answer["headers"])
+        assert ({"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} <= headers) == (known.rate is not None)
+        assert ("Retry-After" in headers) == (status in ("429", "503"))
+    assert ("Idempotency-Key" in {parameter["name"] for parameter in described["parameters"]}) == changes
+    if changes:
+        assert {"409", "422"} <= set(answers)
+        assert "Idempotent-Replayed" in answers[str(known.status)]["headers"]
+
+
+def test_every_component_is_used(document: dict[str, Any]) -> None:
+    text = json.dumps(document)
+    for name in document["components"]["schemas"]:
+        assert f'"#/components/schemas/{name}"' in text, name
+
+
+def test_inputs_allow_unknown_keys_and_answers_promise_exactly_theirs(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    assert "additionalProperties" not in schemas["CreateSecurePayment"]
+    assert "additionalProperties" not in schemas["RequestItem"]
+    assert schemas["SecurePaymentAnswer"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(("path", "body"), EXAMPLES, ids=lambda value: str(value)[:60])
+def test_bodies_of_the_interface_are_described_as_valid(document: dict[str, Any], path: str, body: dict[str, Any]) -> None:
+    schema = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    check(document, schema, body)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v2/secure-payments", {}),
+        ("/v2/secure-payments", {"requests": []}),
+        ("/v2/secure-payments", {"requests": [{"amount": 5}]}),
+        ("/v2/secure-payments", {"requests": [item()], "reference": "x" * 256}),
+        ("/v1/webhook", {}),
+        ("/v1/webhook/test", {"eventType": 5}),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_bodies_that_are_refused_are_described_as_invalid(
+    document: dict[str, Any], shop: Shop, path: str, body: dict[str, Any]
+) -> None:
+    schema = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert not Draft202012Validator({**schema, "components": document["components"]}).is_valid(body)
+    assert shop.send("POST", path, body).status == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v2/currencies",
+        "/v2/currencies?network=tron",
+        "/v2/currencies?id=ETH-mainnet",
+        "/v2/currencies?id=NOPE",
+        "/v2/currencies?firstOnly=x",
+    ],
+)
+def test_currencies_answer_as_described(document: dict[str, Any], api: Api, path: str) -> None:
+    check_answer(document, "GET", "/v2/currencies", api.get(path))
+
+
+@pytest.mark.parametrize("rest", ["USD/conversion-routes", "USD/conversion-routes?networks=base,matic", "NOPE/conversion-routes"])
+def test_routes_answer_as_described(document: dict[str, Any], api: Api, rest: str) -> None:
+    path = "/v2/currencies/{currency_id}/conversion-routes"
+    check_answer(document, "GET", path, api.get(f"/v2/currencies/{rest}"))
+
+
+@pytest.mark.parametrize("path", ["/v2/currencies", "/v2/health", "/openapi.json"])
+def test_public_operations_answer_as_described_with_and_without_credentials(
+    document: dict[str, Any], shop: Shop, path: str
+) -> None:
+    for credentials in ({}, shop.by_key, shop.by_client):
+        check_answer(document, "GET", path, shop.api.get(path, credentials))
+
+
+@pytest.mark.parametrize("credentials", [{"x-api-key": "wrong"}, {"x-client-id": "wrong"}], ids=str)
+def test_refused_credentials_are_described_wherever_credentials_are_looked_at(
+    document: dict[str, Any], api: Api, credentials: dict[str, str]
+) -> None:
+    for method, path in operations(document):
+        reply = api.request(method, re.sub(r"\{\w+\}", "x", path), {} if method == "POST" else None, credentials)
+        check_answer(document, method, path, reply)
+
+
+def test_creating_answers_as_described(document: dict[str, Any], shop: Shop, node: Node) -> None:
+    path = "/v2/secure-payments"
+    native = item(invoiceCurrency="ETH-sepolia-sepolia", paymentCurrency="ETH-sepolia-sepolia")
+    replies = [
+        shop.create(),
+        shop.create(item(amount="0")),
+        shop.create(item(amount=1), reference=""),
+        shop.send("POST", path, b"x" * 300_000),
+        shop.api.request("POST", path, b"{}", {**shop.by_key, "content-type": "text/plain"}),
+        shop.api.request("POST", path, {}, {}),
+        shop.api.request("POST", path, {}, {**shop.by_client, "origin": "https://evil.example"}),
+    ]
+    node.status = 500
+    replies.append(shop.create(native, feePercentage="1", feeAddress=FEE_ADDRESS))
+    assert [reply.status for reply in replies] == [201, 400, 400, 413, 415, 401, 403, 503]
+    for reply in replies:
+        check_answer(document, "POST", path, reply)
+
+
+@pytest.mark.parametrize("rest", ["", "/pay"])
+def test_reading_and_paying_answer_as_described(document: dict[str, Any], shop: Shop, node: Node, rest: str) -> None:
+    path = "/v2/secure-payments/{token}" + rest
+    fee = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
+    native = item(amount="0.5", invoiceCurrency="ETH-sepolia-sepolia", paymentCurrency="ETH-sepolia-sepolia")
+    for token in (shop.link(item(), **fee), shop.link(native, **fee)):
+        for query in ("", f"?wallet={WALLET}"):
+            check_answer(document, "GET", path, shop.get(f"/v2/secure-payments/{token}{rest}{query}"))
+    expired, completed, pending = shop.link(), shop.link(), shop.link()
+    expire(expired)
+    complete(completed)
+    node.status = 500
+    replies = [
+        shop.get(f"/v2/secure-payments/{expired}{rest}"),
+        shop.get(f"/v2/secure-payments/{completed}{rest}"),
+        shop.get(f"/v2/secure-payments/{pending}{rest}?wallet={WALLET}"),
+        shop.get(f"/v2/secure-payments/{pending}{rest}?wallet=x"),
+        shop.get(f"/v2/secure-payments/x{rest}"),
+    ]
+    assert [reply.status for reply in replies] == [403, 409, 503, 400, 404]
+    for reply in replies:
+        check_answer(document, "GET", path, reply)
+
+
+def test_webhooks_answer_as_described(document: dict[str, Any], new_shop: Shop) -> None:
+    def ask(method: str, path: str, body: Any = None, id: str = "") -> Reply:
+        reply = new_shop.send(method, path.replace("{webhook_id}", id), body)
+        check_answer(document, method, path, reply)
+        return reply
+
+    test = {"eventType": "payment.confirmed"}
+    assert ask("POST", "/v1/webhook/test", test).status == 404
+    id = ask("POST", "/v1/webhook", {"url": "https://93.184.215.14/"}).json["id"]
+    assert ask("POST", "/v1/webhook", {"url": "https://93.184.215.14/"}).status == 400
+    assert ask("GET", "/v1/webhook").status == 200
+    assert ask("POST", "/v1/webhook/test", test).status == 201
+    assert ask("POST", "/v1/webhook/test", {"eventType": "x"}).status == 400
+    for method in ("PUT", "DELETE"):
+        assert ask(method, "/v1/webhook/{webhook_id}", id=id).status == 200
+        assert ask(method, "/v1/webhook/{webhook_id}", id="x").status == 404

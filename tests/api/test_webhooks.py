@@ -1,0 +1,416 @@
+"""Webhooks over HTTP: registering, listing, switching, deleting, testing, and who may see which."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from chalicelib.core.webhooks import MAX_ENDPOINTS
+from chalicelib.services import assembled
+from tests.api.client import Api, Reply, Shop, stored
+from tests.api.conftest import Configured
+from tests.api.opened import by_session
+from tests.fakes.world import PREFIX
+
+URL = "https://93.184.215.14/hook"
+OTHER_URL = "https://93.184.215.14/other"
+TAKEN = "Webhook already exists, or a platform-level webhook with this URL already exists"
+NOT_PUBLIC = "url must lead to a public address; private, local and reserved ones are not accepted"
+KINDS = [
+    "payment.processing",
+    "payment.failed",
+    "payment.refunded",
+    "payment.confirmed",
+    "payment.partial",
+    "request.recurring",
+    "payment_detail.updated",
+    "compliance.updated",
+    "payment.confirmed.client_id",
+    "payment.confirmed.checkout",
+    "payment.partial.client_id",
+    "payment.partial.checkout",
+]
+
+
+def register(shop: Shop, url: str = URL, **headers: str) -> Reply:
+    credentials = {name.replace("_", "-"): value for name, value in headers.items()} or shop.by_client
+    return shop.api.request("POST", "/v1/webhook", {"url": url}, credentials)
+
+
+def registered(shop: Shop, url: str = URL) -> dict[str, Any]:
+    reply = register(shop, url)
+    assert reply.status == 201, reply.json
+    return reply.json
+
+
+def listed(shop: Shop, credentials: dict[str, str] | None = None) -> list[dict[str, Any]]:
+    reply = shop.api.get("/v1/webhook", credentials or shop.by_client)
+    assert reply.status == 200
+    return reply.json
+
+
+def queued() -> list[dict[str, Any]]:
+    """The bodies of the messages that wait for the delivery function; they are taken off the queue."""
+    queue = assembled().queue.client
+    url = queue.get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"]
+    taken = []
+    while messages := queue.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        for message in messages:
+            taken.append(json.loads(message["Body"]))
+            queue.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    return taken
+
+
+# --- registering ---
+
+
+def test_registering_shows_the_secret_once_and_never_again(new_shop: Shop) -> None:
+    body = registered(new_shop)
+    assert set(body) == {"id", "secret"}
+    assert re.fullmatch(r"[0-9a-f]{64}", body["secret"])
+    assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", body["id"])
+    (webhook,) = listed(new_shop)
+    assert set(webhook) == {"id", "url", "isActive", "createdAt"}
+    assert (webhook["id"], webhook["url"], webhook["isActive"]) == (body["id"], URL, True)
+    toggled = new_shop.send("PUT", f"/v1/webhook/{body['id']}")
+    assert set(toggled.json) == {"id", "url", "isActive", "createdAt"}
+
+
+def test_the_secret_is_stored_encrypted_and_never_logged(new_shop: Shop) -> None:
+    secret = registered(new_shop)["secret"]
+    items = assembled().store.client.scan(TableName=f"{PREFIX}-webhooks")["Items"]
+    assert secret not in str(items)
+    new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"})
+    assert new_shop.api.log.getvalue() and secret not in new_shop.api.log.getvalue()
+
+
+def test_every_webhook_has_a_secret_of_its_own(new_shop: Shop) -> None:
+    assert registered(new_shop, URL)["secret"] != registered(new_shop, OTHER_URL)["secret"]
+
+
+def test_a_url_has_one_webhook(new_shop: Shop) -> None:
+    registered(new_shop)
+    before = stored()
+    reply = register(new_shop)
+    assert (reply.status, reply.message) == (400, TAKEN)
+    assert stored() == before
+
+
+def test_a_url_of_the_platform_level_is_taken_for_its_client_ids(new_shop: Shop) -> None:
+    assert register(new_shop, x_api_key=new_shop.key).status == 201
+    reply = register(new_shop)
+    assert (reply.status, reply.message) == (400, TAKEN)
+    assert listed(new_shop) == []
+
+
+def test_a_deleted_url_is_free_again(new_shop: Shop) -> None:
+    first = registered(new_shop)
+    assert new_shop.send("DELETE", f"/v1/webhook/{first['id']}").status == 200
+    assert registered(new_shop)["id"] != first["id"]
+
+
+def test_accounts_do_not_take_each_others_urls(new_shop: Shop) -> None:
+    registered(new_shop)
+    registered(Shop(new_shop.api))
+
+
+def test_the_number_of_webhooks_has_a_limit(new_shop: Shop) -> None:
+    for number in range(MAX_ENDPOINTS):
+        registered(new_shop, f"{URL}/{number}")
+    reply = register(new_shop, f"{URL}/last")
+    assert reply.status == 400
+    assert f"No more than {MAX_ENDPOINTS} webhooks" in reply.message
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "10.0.0.1",
+        "172.16.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "127.0.0.1",
+        "127.1.2.3",
+        "localhost",
+        "[::1]",
+        "[::]",
+        "[fe80::1]",
+        "[fc00::1]",
+        "[fd00:ec2::254]",
+        "[::ffff:10.0.0.1]",
+        "[::ffff:169.254.169.254]",
+        "224.0.0.1",
+        "255.255.255.255",
+    ],
+)
+def test_an_address_that_is_not_public_is_refused(shop: Shop, host: str) -> None:
+    before = stored()
+    reply = register(shop, f"https://{host}/hook")
+    assert (reply.status, reply.message) == (400, NOT_PUBLIC)
+    assert stored() == before
+
+
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [
+        ("", "at least 1 character"),
+        ("http://93.184.215.14/hook", "https://"),
+        ("ftp://93.184.215.14/hook", "https://"),
+        ("93.184.215.14/hook", "https://"),
+        ("https://", "valid host name"),
+        ("https:///hook", "valid host name"),
+        ("https://user:password@93.184.215.14/", "user name"),
+        ("https://93.184.215.14/#x", "fragment"),
+        ("https://93.184.215.14:22/", "port"),
+        ("https://93.184.215.14:99999/", "port"),
+        ("https://93.184.215.14:x/", "port"),
+        ("https://shöp.example/", "xn--"),
+        ("https://93.184.215.14/a b", "spaces"),
+        ("https://93.184.215.14/\r\nx-evil: 1", "spaces"),
+        ("https://93.184.215.14/\x00", "plain ASCII"),
+        ("https://93.184.215.14/" + "x" * 2048, "at most 2048"),
+    ],
+    ids=lambda text: repr(text[:40]),
+)
+def test_a_url_that_cannot_be_called_is_refused_with_what_to_change(shop: Shop, url: str, hint: str) -> None:
+    reply = register(shop, url)
+    assert reply.status == 400
+    assert "url" in reply.message and hint in reply.message
+
+
+@pytest.mark.parametrize("body", [{}, {"url": None}, {"url": 5}, {"url": [URL]}, {"URL": URL}], ids=str)
+def test_a_body_without_a_url_names_it(shop: Shop, body: dict[str, Any]) -> None:
+    reply = shop.send("POST", "/v1/webhook", body)
+    assert reply.status == 400
+    assert reply.message.startswith("url ")
+
+
+def test_loopback_is_accepted_where_the_setting_allows_it_and_nothing_else_private_is(
+    new_shop: Shop, configured: Configured
+) -> None:
+    with configured(WEBHOOK_ALLOW_LOOPBACK="true"):
+        for url in ("http://127.0.0.1:9999/hook", "http://localhost:9999/hook"):
+            assert registered(new_shop, url)["id"]
+        for url in ("https://10.0.0.1/hook", "https://169.254.169.254/latest/meta-data"):
+            assert register(new_shop, url).message == NOT_PUBLIC
+    assert register(new_shop, "http://127.0.0.1:9998/hook").status == 400
+
+
+# --- listing, switching, deleting ---
+
+
+def test_webhooks_are_listed_in_the_order_of_their_creation(new_shop: Shop) -> None:
+    assert listed(new_shop) == []
+    ids = [registered(new_shop, f"{URL}/{number}")["id"] for number in range(3)]
+    assert [webhook["id"] for webhook in listed(new_shop)] == ids
+
+
+def test_toggling_switches_off_and_on(new_shop: Shop) -> None:
+    id = registered(new_shop)["id"]
+    assert new_shop.send("PUT", f"/v1/webhook/{id}").json["isActive"] is False
+    assert listed(new_shop)[0]["isActive"] is False
+    assert new_shop.send("PUT", f"/v1/webhook/{id}").json["isActive"] is True
+
+
+def test_toggling_ignores_a_body(new_shop: Shop) -> None:
+    id = registered(new_shop)["id"]
+    assert new_shop.send("PUT", f"/v1/webhook/{id}", b"{not json").json["isActive"] is False
+
+
+def test_deleting_is_for_good(new_shop: Shop) -> None:
+    id = registered(new_shop)["id"]
+    reply = new_shop.send("DELETE", f"/v1/webhook/{id}")
+    assert (reply.status, reply.json) == (200, {"id": id, "deleted": True})
+    assert listed(new_shop) == []
+    for method in ("PUT", "DELETE"):
+        assert new_shop.send(method, f"/v1/webhook/{id}").status == 404
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize("id", ["01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 5000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb", "%"])
+def test_an_unknown_webhook_is_404(shop: Shop, method: str, id: str) -> None:
+    reply = shop.send(method, f"/v1/webhook/{id}")
+    assert (reply.status, reply.message) == (404, "Webhook not found")
+
+
+# --- isolation ---
+
+
+def test_a_client_id_and_its_account_see_their_own_webhooks_alone(new_shop: Shop) -> None:
+    platform = register(new_shop, OTHER_URL, x_api_key=new_shop.key).json["id"]
+    own = registered(new_shop)["id"]
+    assert [webhook["id"] for webhook in listed(new_shop)] == [own]
+    assert [webhook["id"] for webhook in listed(new_shop, new_shop.by_key)] == [platform]
+    both = {**new_shop.by_key, "x-client-id": new_shop.client_id}
+    assert [webhook["id"] for webhook in listed(new_shop, both)] == [own]
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_nobody_touches_the_webhook_of_another(new_shop: Shop, shop: Shop, method: str) -> None:
+    id = registered(new_shop)["id"]
+    path = f"/v1/webhook/{id}"
+    assert shop.send(method, path).status == 404
+    assert new_shop.api.request(method, path, None, new_shop.by_key).status == 404
+    assert listed(new_shop)[0]["isActive"] is True
+
+
+def test_a_test_reaches_the_callers_own_webhooks_alone(new_shop: Shop) -> None:
+    registered(Shop(new_shop.api))
+    reply = new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"})
+    assert (reply.status, reply.message) == (404, "No active webhooks found")
+
+
+# --- under a session ---
+
+
+def as_session(shop: Shop, session: dict[str, str], method: str, rest: str = "", body: Any = None) -> Reply:
+    return shop.api.request(method, f"/v1/webhook{rest}", body, session)
+
+
+def test_a_session_means_the_account_as_a_whole_or_the_client_id_it_names(new_shop: Shop) -> None:
+    session, named = by_session(new_shop.account_id), f"?clientId={new_shop.client_id}"
+    platform = as_session(new_shop, session, "POST", body={"url": OTHER_URL}).json["id"]
+    own = as_session(new_shop, session, "POST", body={"url": URL, "clientId": new_shop.client_id}).json["id"]
+    assert [webhook["id"] for webhook in listed(new_shop)] == [own]
+    assert [webhook["id"] for webhook in listed(new_shop, new_shop.by_key)] == [platform]
+    assert [webhook["id"] for webhook in as_session(new_shop, session, "GET").json] == [platform]
+    assert [webhook["id"] for webhook in as_session(new_shop, session, "GET", named).json] == [own]
+    assert as_session(new_shop, session, "PUT", f"/{own}").status == 404
+    assert as_session(new_shop, session, "PUT", f"/{own}{named}").json["isActive"] is False
+    assert as_session(new_shop, session, "DELETE", f"/{own}").status == 404
+    assert as_session(new_shop, session, "DELETE", f"/{own}{named}").json == {"id": own, "deleted": True}
+    assert as_session(new_shop, session, "DELETE", f"/{platform}").status == 200
+
+
+def test_a_session_tests_the_webhooks_it_means(new_shop: Shop) -> None:
+    session, kind = by_session(new_shop.account_id), {"eventType": "payment.confirmed"}
+    as_session(new_shop, session, "POST", body={"url": URL, "clientId": new_shop.client_id})
+    assert as_session(new_shop, session, "POST", "/test", kind).status == 404
+    named = {**kind, "clientId": new_shop.client_id}
+    assert as_session(new_shop, session, "POST", "/test", named).json == {"sent": 1, "failed": 0}
+
+
+@pytest.mark.parametrize("status", ["inactive", "revoked"])
+def test_the_webhooks_of_a_client_id_that_is_shut_are_still_managed_under_a_session(
+    new_shop: Shop, status: str
+) -> None:
+    session, id = by_session(new_shop.account_id), registered(new_shop)["id"]
+    (client,) = [each["id"] for each in new_shop.api.get("/v1/client-ids", session).json]
+    new_shop.api.request("PUT", f"/v1/client-ids/{client}", {"status": status}, session)
+    assert as_session(new_shop, session, "DELETE", f"/{id}?clientId={new_shop.client_id}").status == 200
+
+
+def test_a_client_id_that_is_not_the_sessions_own_is_404_and_writes_nothing(new_shop: Shop) -> None:
+    stranger = Shop(new_shop.api)
+    session, id = by_session(new_shop.account_id), registered(stranger)["id"]
+    (client,) = [each["id"] for each in new_shop.api.get("/v1/client-ids", session).json]
+    before = stored()
+    for named in (stranger.client_id, "cli_unknown", "", client):
+        replies = [
+            as_session(new_shop, session, "POST", body={"url": URL, "clientId": named}),
+            as_session(new_shop, session, "POST", "/test", {"eventType": "payment.confirmed", "clientId": named}),
+            as_session(new_shop, session, "GET", f"?clientId={named}"),
+            as_session(new_shop, session, "PUT", f"/{id}?clientId={named}"),
+            as_session(new_shop, session, "DELETE", f"/{id}?clientId={named}"),
+        ]
+        assert {(reply.status, reply.message) for reply in replies} == {(404, "Client ID not found")}
+    assert stored() == before
+    assert listed(stranger)[0]["isActive"] is True
+
+
+def test_credentials_say_whose_webhooks_are_meant_whatever_the_request_names(new_shop: Shop) -> None:
+    stranger = Shop(new_shop.api)
+    body = {"url": URL, "clientId": stranger.client_id}
+    for headers in (new_shop.by_client, new_shop.by_key):
+        own = new_shop.api.request("POST", "/v1/webhook", {**body, "url": f"{URL}/{len(headers)}"}, headers).json["id"]
+        path = f"/v1/webhook?clientId={stranger.client_id}"
+        assert [webhook["id"] for webhook in new_shop.api.get(path, headers).json] == [own]
+    assert listed(stranger) == []
+
+
+@pytest.mark.parametrize("clientId", [5, ["x"], {}], ids=str)
+def test_a_client_id_of_another_type_is_400(new_shop: Shop, clientId: Any) -> None:
+    session = by_session(new_shop.account_id)
+    assert as_session(new_shop, session, "POST", body={"url": URL, "clientId": clientId}).status == 400
+
+
+def test_the_orchestrator_pair_manages_no_webhooks(new_shop: Shop) -> None:
+    """The key is not looked at: what counts is the client id beside it, from its own origin."""
+    headers = {"x-orchestrator-key": "orc_live_unknown"}
+    assert new_shop.api.get("/v1/webhook", headers).status == 401
+    assert new_shop.api.get("/v1/webhook", {**headers, "x-client-id": new_shop.client_id}).status == 401
+
+
+# --- testing ---
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_event_can_be_tested(shop: Shop, kind: str) -> None:
+    if not listed(shop):
+        registered(shop)
+    queued()
+    reply = shop.send("POST", "/v1/webhook/test", {"eventType": kind})
+    assert (reply.status, reply.json) == (201, {"sent": 1, "failed": 0})
+    (message,) = queued()
+    assert message["attempt"] == 0
+
+
+def test_a_test_goes_to_every_active_webhook(new_shop: Shop) -> None:
+    first = registered(new_shop)["id"]
+    registered(new_shop, OTHER_URL)
+    ask = ("POST", "/v1/webhook/test", {"eventType": "payment.partial"})
+    assert new_shop.send(*ask).json == {"sent": 2, "failed": 0}
+    new_shop.send("PUT", f"/v1/webhook/{first}")
+    assert new_shop.send(*ask).json == {"sent": 1, "failed": 0}
+
+
+def test_without_an_active_webhook_a_test_is_404_and_writes_nothing(new_shop: Shop) -> None:
+    id = registered(new_shop)["id"]
+    new_shop.send("PUT", f"/v1/webhook/{id}")
+    before = stored()
+    reply = new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"})
+    assert (reply.status, reply.json) == (
+        404,
+        {"statusCode": 404, "message": "No active webhooks found", "error": "Not Found"},
+    )
+    assert stored() == before
+
+
+@pytest.mark.parametrize("kind", ["invalid.event", "", "PAYMENT.CONFIRMED", "payment.confirmed ", "日本"])
+def test_an_unknown_kind_is_refused_in_the_documented_body(shop: Shop, kind: str) -> None:
+    reply = shop.send("POST", "/v1/webhook/test", {"eventType": kind})
+    expected = " | ".join(f"'{known}'" for known in KINDS)
+    assert (reply.status, reply.json) == (
+        400,
+        {
+            "statusCode": 400,
+            "message": [
+                {
+                    "code": "invalid_enum_value",
+                    "options": KINDS,
+                    "path": ["eventType"],
+                    "message": f"Invalid enum value. Expected {expected}, received '{kind}'",
+                }
+            ],
+            "error": "Bad Request",
+        },
+    )
+
+
+@pytest.mark.parametrize("body", [{}, {"eventType": None}, {"eventType": 5}, {"eventType": ["payment.confirmed"]}], ids=str)
+def test_a_missing_kind_is_refused_in_the_same_form(shop: Shop, body: dict[str, Any]) -> None:
+    reply = shop.send("POST", "/v1/webhook/test", body)
+    assert reply.status == 400
+    (problem,) = reply.message
+    assert problem["path"] == ["eventType"]
+
+
+def test_a_link_with_a_webhook_queues_nothing_until_it_is_paid(api: Api, new_shop: Shop) -> None:
+    registered(new_shop)
+    queued()
+    token = new_shop.link()
+    new_shop.get(f"/v2/secure-payments/{token}")
+    assert queued() == []

@@ -1,0 +1,169 @@
+"""100 at once against the app over HTTP, on a real local cloud: limits are exact, a key has one effect, a challenge one session."""
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from chalicelib.aws.tables import IDENTITY, SESSIONS, OwnedSession, account_partition, credential_key, user_key
+from chalicelib.core.audit import AuditEntry
+from chalicelib.core.credentials import ApiKey, credential_hash
+from chalicelib.core.rate_limits import REQUESTS_PER_SECOND, Tier
+from chalicelib.core.users import User
+from chalicelib.services import assembled
+from infra import admin
+from infra.local.cloud import Cloud
+from infra.local.gateway import Server
+from tests.api.client import Api, Reply, item
+from tests.api.conftest import forget_caches, stop_time
+from tests.fakes.wallets import evm_wallet
+from tests.fakes.world import PREFIX
+
+PARALLEL = 100
+LISTING, CREATE = "/v2/currencies", "/v2/secure-payments"
+
+
+@dataclass
+class Site:
+    """The app on the cloud, with one API key, and time that stands still."""
+
+    api: Api
+    key: str
+    account_id: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"x-api-key": self.key}
+
+
+@pytest.fixture(scope="module")
+def server(cloud: Cloud) -> Iterator[Server]:
+    from app import app
+
+    wanted = {**cloud.environment(), "RATE_LIMIT_SCALE": "1"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    forget_caches()
+    cloud.put_rpc_urls(PREFIX, {"sepolia": "http://127.0.0.1:9"})
+    server = Server(app, "127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield server
+    server.close()
+    thread.join()
+    for name, value in before.items():
+        del os.environ[name]
+        if value is not None:
+            os.environ[name] = value
+    forget_caches()
+
+
+@pytest.fixture
+def site(server: Server) -> Site:
+    """A new account and key each time, and a minute in which nothing was counted yet."""
+    forget_caches()
+    stop_time()
+    services = assembled()
+    account_id = admin.create_account(services, "race")
+    return Site(Api(server.server_port), admin.create_api_key(services, account_id, "race"), account_id)
+
+
+def at_once(ask: Callable[[int], Reply]) -> list[Reply]:
+    """100 requests that start together."""
+    barrier = threading.Barrier(PARALLEL)
+
+    def run(number: int) -> Reply:
+        barrier.wait()
+        return ask(number)
+
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        return list(pool.map(run, range(PARALLEL)))
+
+
+@pytest.mark.parametrize("tier", Tier)
+def test_of_100_calls_in_one_second_exactly_those_of_the_tier_pass(site: Site, tier: Tier) -> None:
+    store = assembled().store
+    record = store.get(ApiKey, credential_key(credential_hash(site.key), ApiKey))
+    assert record is not None
+    store.write(replace(record, tier=tier))
+    replies = at_once(lambda _: site.api.get(LISTING, site.headers))
+    allowed = REQUESTS_PER_SECOND[tier]
+    assert Counter(reply.status for reply in replies) == {200: allowed, 429: PARALLEL - allowed}
+    left = sorted(int(reply.headers["ratelimit-remaining"]) for reply in replies if reply.status == 200)
+    assert left == list(range(allowed))
+    assert {reply.headers["ratelimit-limit"] for reply in replies} == {str(allowed)}
+
+
+def test_100_guesses_of_credentials_are_5_answers_and_95_refusals(site: Site) -> None:
+    replies = at_once(lambda number: site.api.get(CREATE + "/x", {"x-api-key": f"key_{number}"}))
+    assert Counter(reply.status for reply in replies) == {401: 5, 429: 95}
+
+
+def test_100_equal_posts_under_one_key_have_one_effect(site: Site) -> None:
+    """A limit would refuse most of them before the key is looked at: this caller's is far away."""
+    body = {"requests": [item()]}
+    lift_limits()
+    replies = at_once(lambda _: site.api.request("POST", CREATE, body, {**site.headers, "idempotency-key": "once"}))
+    statuses = Counter(reply.status for reply in replies)
+    assert set(statuses) <= {201, 409} and statuses[201] >= 1
+    assert len({reply.body for reply in replies if reply.status == 201}) == 1
+    assert sum("idempotent-replayed" not in reply.headers for reply in replies if reply.status == 201) == 1
+    assert links_of(site.account_id) == 1
+    again = site.api.request("POST", CREATE, body, {**site.headers, "idempotency-key": "once"})
+    assert (again.status, again.body) == (201, next(reply.body for reply in replies if reply.status == 201))
+
+
+def test_100_equal_posts_under_100_keys_have_100_effects(site: Site) -> None:
+    lift_limits()
+    body = {"requests": [item()]}
+    replies = at_once(
+        lambda number: site.api.request("POST", CREATE, body, {**site.headers, "idempotency-key": f"{number}"})
+    )
+    assert {reply.status for reply in replies} == {201}
+    assert links_of(site.account_id) == PARALLEL
+
+
+def test_100_answers_to_one_challenge_open_one_session(site: Site) -> None:
+    lift_limits()
+    wallet = evm_wallet(site.account_id)
+    asked = site.api.request("POST", "/v1/auth/wallet/challenge", {"address": wallet.address}).json
+    body = {**{name: asked[name] for name in ("challengeId", "nonce", "message")}, "signature": wallet.sign(asked["message"])}
+    replies = at_once(lambda _: site.api.request("POST", "/v1/auth/wallet/verify", body))
+    assert Counter(reply.status for reply in replies) == {200: 1, 401: PARALLEL - 1}
+    store = assembled().store
+    user = store.get(User, user_key(wallet.address))
+    assert user is not None
+    pointers = store.query(OwnedSession, SESSIONS, account_partition(user.account_id))
+    assert len(pointers) == 1
+    lines = store.query(AuditEntry, IDENTITY, f"AUDIT#{user.account_id}")
+    assert [line.action for line in lines].count("session.created") == 1
+
+
+def lift_limits() -> None:
+    """A process of the same deployment with limits that nobody reaches."""
+    os.environ["RATE_LIMIT_SCALE"] = "100000"
+    try:
+        forget_caches()
+        stop_time()
+    finally:
+        os.environ["RATE_LIMIT_SCALE"] = "1"
+
+
+def links_of(account_id: str) -> int:
+    client, found, start = assembled().store.client, 0, {}
+    while True:
+        page: dict[str, Any] = client.scan(
+            TableName=f"{PREFIX}-payments",
+            FilterExpression="sk = :link AND account_id = :account",
+            ExpressionAttributeValues={":link": {"S": "LINK"}, ":account": {"S": account_id}},
+            **start,
+        )
+        found += len(page["Items"])
+        if "LastEvaluatedKey" not in page:
+            return found
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}

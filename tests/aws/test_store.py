@@ -1,0 +1,82 @@
+"""The store's counters, pages and batches: exact, in order, and patient with a table that is busy."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.aws.store import Store, Throttled
+from chalicelib.aws.tables import IDENTITY, audit_partition, key_of
+from chalicelib.core.audit import AuditEntry
+from chalicelib.core.credentials import Account
+from chalicelib.core.rate_limits import Window
+from tests.fakes.world import PREFIX, START, World
+
+WINDOW = Window("tier#caller#1", 3, 1, START + timedelta(seconds=1))
+
+
+class BusyClient:
+    """A DynamoDB that leaves the keys of its first batches for later, as it does when a table is busy."""
+
+    def __init__(self, client: Any, busy: int) -> None:
+        self._client, self.left = client, busy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:
+        if self.left == 0:
+            return self._client.batch_get_item(RequestItems=RequestItems)
+        self.left -= 1
+        return {"Responses": {}, "UnprocessedKeys": RequestItems}
+
+
+def accounts(world: World, count: int) -> dict[Any, type]:
+    records = [Account(f"acct{number}", "n", START) for number in range(count)]
+    for record in records:
+        world.services.store.write(record)
+    return {key_of(record): Account for record in records}
+
+
+def test_a_window_counts_to_its_limit_and_no_further(world: World) -> None:
+    assert [world.services.store.count(WINDOW) for _ in range(5)] == [1, 2, 3, None, None]
+
+
+def test_a_counter_vanishes_after_its_window(world: World) -> None:
+    world.services.store.count(WINDOW)
+    key = {"pk": {"S": "RATE#tier#caller#1"}, "sk": {"S": "RATE"}}
+    item = world.client.get_item(TableName=f"{PREFIX}-ops", Key=key)["Item"]
+    assert WINDOW.ends_at.timestamp() < int(item["ttl"]["N"]) <= WINDOW.ends_at.timestamp() + 120
+
+
+def test_a_batch_goes_on_with_what_a_busy_table_left(world: World) -> None:
+    wanted = accounts(world, 3)
+    store = Store(PREFIX, BusyClient(world.client, busy=3))
+    assert store.get_many(wanted).keys() == wanted.keys()
+
+
+def test_a_batch_gives_up_on_a_table_that_stays_busy(world: World) -> None:
+    client = BusyClient(world.client, busy=1_000)
+    with pytest.raises(Throttled):
+        Store(PREFIX, client).get_many(accounts(world, 1))
+    assert 1_000 - client.left < 20
+
+
+def test_pages_go_from_the_newest_to_the_oldest_without_gap_or_repetition(world: World) -> None:
+    store = world.services.store
+    for number in range(7):
+        store.write(AuditEntry("acct", f"{number:02}", START, "a", "b", "c", "d", "e"))
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page, following = store.page(AuditEntry, IDENTITY, audit_partition("acct"), cursor, 3)
+        seen += [entry.entry_id for entry in page]
+        if following is None:
+            break
+        cursor = following
+    assert seen == [f"{number:02}" for number in reversed(range(7))]
+
+
+@pytest.mark.parametrize("cursor", ["x" * 5_000, "\U0001f4b8" * 600, "\x00", " "])
+def test_a_cursor_that_nobody_gave_is_no_failure(world: World, cursor: str) -> None:
+    world.services.store.page(AuditEntry, IDENTITY, audit_partition("acct"), cursor, 3)

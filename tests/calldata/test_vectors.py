@@ -1,0 +1,121 @@
+"""Every vector of the folder VECTORS, rebuilt from its inputs and compared to the byte."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.calldata.erc20 import approve
+from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.core.addresses import same_address
+from chalicelib.core.networks import network
+from chalicelib.core.references import payment_reference, reference_topic
+from chalicelib.core.tokens import currency_hash, token_with_id
+
+from .vector_files import OWN, Vector, find, folder
+
+FOUND = find(folder())
+AN_OWN_PAYMENT = next(vector for vector in find(OWN).covered if vector.kind == "calldata")
+
+
+def whole(value: Any) -> int:
+    text = str(value)
+    return int(text, 16) if text.startswith("0x") else int(text)
+
+
+def build(inputs: dict[str, Any], selector: str) -> Transaction:
+    if selector == "0x095ea7b3":
+        return approve(inputs["token"], inputs["spender"], whole(inputs["amount"]))
+    chain = network(inputs["network"])
+    assert chain is not None
+    common: dict[str, Any] = {
+        "payee": inputs["payee"],
+        "amount": whole(inputs["amount"]),
+        "reference": reference_of(inputs),
+        "fee_amount": whole(inputs.get("feeAmount") or 0),
+        "fee_address": inputs.get("feeAddress"),
+    }
+    if selector == "0xc219a14d":
+        return pay_erc20(chain.name, token=inputs["token"], **common)
+    return pay_native(chain.name, **common)
+
+
+def reference_of(inputs: dict[str, Any]) -> bytes:
+    """The reference the entry states; where it says what it comes from, derived and compared."""
+    stated = inputs.get("paymentReference")
+    if "requestId" in inputs and "salt" in inputs:
+        derived = payment_reference(inputs["requestId"], inputs["salt"], inputs["payee"])
+        assert stated is None or stated.removeprefix("0x") == derived.hex()
+        return derived
+    return bytes.fromhex(stated.removeprefix("0x"))
+
+
+def check_calldata(entry: dict[str, Any]) -> None:
+    built = build(entry["inputs"], entry["data"][:10])
+    assert built.data == entry["data"].lower()
+    assert same_address(built.to, entry["to"])
+    assert built.value == whole(entry["value"])
+
+
+def check_reference(entry: dict[str, Any]) -> None:
+    reference = payment_reference(entry["requestId"], entry["salt"], entry["address"])
+    assert reference.hex() == entry["paymentReference"].removeprefix("0x")
+    if "topic" in entry:
+        assert reference_topic(reference) == entry["topic"]
+
+
+def check_native_hash(entry: dict[str, Any]) -> None:
+    assert currency_hash("ETH", entry["symbol"]) == entry["hash"]
+    listed = token_with_id(entry["id"])
+    assert listed is None or listed.hash == entry["hash"]
+
+
+CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "calldata": check_calldata,
+    "paymentReferences": check_reference,
+    "nativeHashes": check_native_hash,
+}
+
+
+@pytest.mark.parametrize("vector", FOUND.covered, ids=str)
+def test_a_vector_is_rebuilt_to_the_byte(vector: Vector) -> None:
+    CHECKS[vector.kind](vector.entry)
+
+
+def test_the_folder_holds_vectors_that_are_checked() -> None:
+    assert FOUND.covered, f"{folder()} holds no vector that this code covers"
+
+
+def test_entries_are_told_by_what_they_are_and_not_by_their_id(tmp_path: Path) -> None:
+    content = json.loads((OWN / "single_payments.json").read_text())
+    for position, entry in enumerate(content["calldata"]):
+        entry["id"] = f"renamed_{position}"
+    (tmp_path / "renamed.json").write_text(json.dumps(content))
+    found = find(tmp_path)
+    assert len(found.covered) == len(content["calldata"])
+    for vector in found.covered:
+        CHECKS[vector.kind](vector.entry)
+
+
+@pytest.mark.parametrize("field", ["data", "to", "value"])
+def test_a_vector_that_differs_in_one_place_fails(field: str) -> None:
+    entry = dict(AN_OWN_PAYMENT.entry)
+    entry[field] = entry[field][:-1] + ("1" if entry[field][-1] != "1" else "2")
+    with pytest.raises(AssertionError):
+        check_calldata(entry)
+
+
+def test_families_that_are_not_built_are_listed_and_never_checked(tmp_path: Path) -> None:
+    for source in OWN.glob("*.json"):
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    (tmp_path / "tokens.json").write_text("[]")
+    (tmp_path / "broken.json").write_text("{")
+    found = find(tmp_path)
+    kinds = {vector.entry["data"][:10] for vector in found.covered if vector.kind == "calldata"}
+    assert kinds == {"0xc219a14d", "0xb868980b", "0x095ea7b3"}
+    assert "batch_native_bsc_batchPayments" in {vector.name for vector in found.not_covered}
+    assert "permit2_PermitTransferFrom" in {vector.name for vector in found.not_covered}
+    assert found.other_files == ("broken.json", "tokens.json")

@@ -1,0 +1,152 @@
+"""Logs decoded byte by byte, blocks read exactly once, and forks walked back to their ancestor."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from eth_abi import encode
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core.chainlog import (
+    ERC20_TRANSFER_TOPIC,
+    MAX_CHECKPOINTS,
+    NATIVE_TRANSFER_TOPIC,
+    BlockRange,
+    Checkpoint,
+    Cursor,
+    advance,
+    decode_transfer,
+    first_cursor,
+    narrow,
+    next_range,
+    roll_back,
+)
+from chalicelib.core.contracts import address_of
+from chalicelib.core.keccak import keccak256
+
+ADDRESS = st.binary(min_size=20, max_size=20).map(lambda b: "0x" + b.hex())
+AMOUNT = st.integers(0, 2**256 - 1)
+
+
+def log_of(contract: str, topic: str, data: bytes, network: str = "sepolia") -> dict[str, Any]:
+    return {
+        "address": address_of(contract, network).lower(),
+        "topics": [topic, "0x" + "ab" * 32],
+        "data": "0x" + data.hex(),
+        "transactionHash": "0x" + "01" * 32,
+        "logIndex": "0x5",
+        "blockNumber": "0x10",
+        "blockHash": "0x" + "02" * 32,
+    }
+
+
+@given(ADDRESS, ADDRESS, AMOUNT, AMOUNT, ADDRESS)
+def test_an_erc20_transfer_is_decoded_as_an_abi_library_encodes_it(
+    token: str, payee: str, amount: int, fee: int, fee_address: str
+) -> None:
+    data = encode(["address", "address", "uint256", "uint256", "address"], [token, payee, amount, fee, fee_address])
+    found = decode_transfer("sepolia", log_of("ERC20FeeProxy", ERC20_TRANSFER_TOPIC, data))
+    assert found is not None
+    assert (found.token_address, found.payee, found.fee_address) == (token, payee, fee_address)
+    assert (found.amount, found.fee_amount) == (amount, fee)
+    assert (found.log_index, found.block_number) == (5, 16)
+
+
+@given(ADDRESS, AMOUNT, AMOUNT, ADDRESS)
+def test_a_native_transfer_has_no_token(payee: str, amount: int, fee: int, fee_address: str) -> None:
+    data = encode(["address", "uint256", "uint256", "address"], [payee, amount, fee, fee_address])
+    found = decode_transfer("sepolia", log_of("EthereumFeeProxy", NATIVE_TRANSFER_TOPIC, data))
+    assert found is not None
+    assert (found.token_address, found.payee, found.amount, found.fee_amount) == (None, payee, amount, fee)
+
+
+def test_the_topics_are_the_hashes_of_the_published_events() -> None:
+    erc20 = b"TransferWithReferenceAndFee(address,address,uint256,bytes,uint256,address)"
+    native = b"TransferWithReferenceAndFee(address,uint256,bytes,uint256,address)"
+    assert "0x" + keccak256(erc20).hex() == ERC20_TRANSFER_TOPIC
+    assert "0x" + keccak256(native).hex() == NATIVE_TRANSFER_TOPIC
+
+
+GOOD = log_of("ERC20FeeProxy", ERC20_TRANSFER_TOPIC, bytes(160))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"address": "0x" + "99" * 20},
+        {"address": address_of("EthereumFeeProxy", "sepolia")},
+        {"address": address_of("ERC20FeeProxy", "base")},
+        {"topics": [NATIVE_TRANSFER_TOPIC, "0x" + "ab" * 32]},
+        {"topics": [ERC20_TRANSFER_TOPIC]},
+        {"topics": [ERC20_TRANSFER_TOPIC, "0x" + "ab" * 32, "0x" + "ab" * 32]},
+        {"topics": []},
+        {"data": "0x"},
+        {"data": "0x" + "00" * 128},
+        {"data": "0x" + "00" * 192},
+        {"removed": True},
+    ],
+)
+def test_a_log_that_is_not_exactly_the_proxys_is_nothing(change: dict[str, Any]) -> None:
+    assert decode_transfer("sepolia", GOOD) is not None
+    assert decode_transfer("sepolia", GOOD | change) is None
+
+
+@given(st.integers(0, 50), st.lists(st.integers(0, 30), min_size=1, max_size=20), st.integers(1, 9), st.integers(1, 7))
+def test_every_confirmed_block_is_read_exactly_once_and_in_order(
+    start: int, growth: list[int], confirmations: int, limit: int
+) -> None:
+    head = start
+    cursor = first_cursor("sepolia", head, confirmations, limit)
+    first, read = cursor.scanned_to + 1, []
+    for more in growth:
+        head += more
+        while (blocks := next_range(cursor, head, confirmations)) is not None:
+            assert blocks.last - blocks.first < limit
+            assert blocks.first <= cursor.scanned_to + 1
+            read += range(max(blocks.first, cursor.scanned_to + 1), blocks.last + 1)
+            cursor = advance(cursor, Checkpoint(blocks.last, f"h{blocks.last}"), limit)
+    assert read == list(range(first, max(head - confirmations + 2, first)))
+    assert len(cursor.checkpoints) <= MAX_CHECKPOINTS
+
+
+def test_the_range_before_is_read_once_more_where_there_is_room() -> None:
+    cursor = Cursor("sepolia", 10, (), 100)
+    for number in (20, 25):
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), 100)
+    assert next_range(cursor, 30, 1) == BlockRange(21, 30)
+    assert next_range(replace(cursor, range_limit=5), 30, 1) == BlockRange(26, 30)
+
+
+def test_a_refused_range_is_halved_and_the_limit_grows_back() -> None:
+    cursor = narrow(narrow(Cursor("sepolia", 0, (), 100)))
+    assert cursor.range_limit == 25
+    for number in range(1, 60):
+        cursor = advance(cursor, Checkpoint(number, "h"), 100)
+    assert cursor.range_limit == 100
+    assert narrow(Cursor("sepolia", 0, (), 1)).range_limit == 1
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=400))
+def test_the_memory_of_checkpoints_is_short_and_reaches_far_back(steps: list[int]) -> None:
+    cursor, number = Cursor("sepolia", 0, (), 10), 0
+    for step in steps:
+        number += step
+        cursor = advance(cursor, Checkpoint(number, "h"), 10)
+    numbers = [checkpoint.number for checkpoint in cursor.checkpoints]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == number
+    assert len(numbers) <= MAX_CHECKPOINTS
+    assert number - numbers[0] >= min((number - steps[0]) // 2, 1_000)
+
+
+@given(st.integers(1, 40), st.integers(0, 40))
+def test_a_fork_leads_back_to_the_newest_common_checkpoint(length: int, fork_at: int) -> None:
+    cursor = Cursor("sepolia", 0, (), 10)
+    for number in range(1, length + 1):
+        cursor = advance(cursor, Checkpoint(number, f"a{number}"), 10)
+    canonical = {n: f"a{n}" if n <= fork_at else f"b{n}" for n in range(1, length + 1)}
+    rolled = roll_back(cursor, canonical)
+    common = [c.number for c in cursor.checkpoints if c.number <= fork_at]
+    assert rolled.scanned_to == (common[-1] if common else cursor.checkpoints[0].number - 1)
+    assert all(canonical[c.number] == c.hash for c in rolled.checkpoints)

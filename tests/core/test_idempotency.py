@@ -1,0 +1,54 @@
+"""Idempotency keys: what a repetition is, and what each state of a key answers."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from chalicelib.core.errors import BadRequest, Conflict, Unprocessable
+from chalicelib.core.idempotency import KEPT, LEASE, MAX_KEY_LENGTH, begin, check_key, judge
+from tests.fakes.world import START
+
+ASKED = begin("scope", b"body", START)
+ANSWERED = replace(ASKED, status=201, answer="[]")
+
+
+def test_a_key_that_holds_an_answer_gives_it_for_a_day() -> None:
+    assert judge(ANSWERED, ASKED, START + KEPT - timedelta(milliseconds=1)) == ANSWERED
+    assert judge(ANSWERED, ASKED, START + KEPT) is None
+    assert timedelta(hours=24) == KEPT
+
+
+def test_a_key_is_taken_while_its_request_runs_and_free_after_the_lease() -> None:
+    with pytest.raises(Conflict, match="still running"):
+        judge(ASKED, ASKED, START + LEASE - timedelta(milliseconds=1))
+    assert judge(ASKED, ASKED, START + LEASE) is None
+
+
+def test_a_lease_is_longer_than_a_request_may_run() -> None:
+    assert timedelta(seconds=29) < LEASE
+
+
+@pytest.mark.parametrize("stored", [ASKED, ANSWERED])
+def test_another_body_under_a_key_is_refused_in_every_state(stored: object) -> None:
+    other = begin("scope", b"another body", START)
+    with pytest.raises(Unprocessable, match="another body"):
+        judge(stored, other, START)  # type: ignore[arg-type]
+    assert judge(stored, other, START + KEPT) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["a", "x" * MAX_KEY_LENGTH, "550e8400-e29b-41d4-a716-446655440000", "a b", "~!"])
+def test_a_printable_key_is_taken(text: str) -> None:
+    assert check_key(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "x" * (MAX_KEY_LENGTH + 1), "é", "a\nb", "\x00", "\x7f", "💸"])
+def test_any_other_key_is_refused(text: str) -> None:
+    with pytest.raises(BadRequest, match="1 to 255 printable ASCII characters"):
+        check_key(text)
+
+
+def test_what_is_stored_tells_neither_the_key_nor_the_body() -> None:
+    record = str(begin("the-key", b"the-body", START))
+    assert "the-key" not in record and "the-body" not in record
+    assert begin("a", b"body", START).body_hash != begin("b", b"body", START).body_hash

@@ -1,0 +1,169 @@
+"""Totals, states and events of payments, whatever order they come, repeat and vanish in."""
+
+import itertools
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core.chainlog import ProxyTransfer
+from chalicelib.core.errors import BadRequest, Conflict, Forbidden
+from chalicelib.core.events import EventContext
+from chalicelib.core.link_creation import Draft, Item, Owner, Terms, create_link
+from chalicelib.core.links import (
+    LinkStatus,
+    Payment,
+    PaymentStatus,
+    RequestStatus,
+    SecurePayment,
+    check_payable,
+    fee_on,
+    remaining,
+    status_at,
+)
+from chalicelib.core.money import BaseUnits
+from chalicelib.core.payments import mismatch, record, reverse
+from chalicelib.core.tokens import token_with_id
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+
+OWNER = Owner("acct", None, None)
+TERMS = Terms(timedelta(days=7), strict_checksum=False)
+CONTEXT = EventContext(START, lambda n: b"\7" * n, "https://explorer.example", "service-network")
+
+
+def entropy_of(seed: int):  # type: ignore[no-untyped-def]
+    counter = itertools.count(seed)
+    return lambda n: next(counter).to_bytes(n, "big")
+
+
+def new_link(amount: str = "10", **changes: object) -> SecurePayment:
+    return create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
+
+
+def transfer(amount: int, number: int = 1, **changes: object) -> ProxyTransfer:
+    token = token_with_id("fUSDC-sepolia")
+    assert token is not None
+    known = ProxyTransfer(
+        network="sepolia",
+        token_address=token.address.lower(),
+        payee=PAYEE.lower(),
+        amount=BaseUnits(amount),
+        fee_amount=BaseUnits(0),
+        fee_address=FEE_ADDRESS.lower(),
+        reference_topic="0x00",
+        tx_hash=f"0x{number:064x}",
+        log_index=number,
+        block_number=number,
+        block_hash=f"0x{number:064x}",
+    )
+    return replace(known, **changes)  # type: ignore[arg-type]
+
+
+class Ledger:
+    """Applies decisions as the store would, in memory."""
+
+    def __init__(self, payment: SecurePayment) -> None:
+        self.state, self.payments, self.events = payment, list[Payment](), list[str]()
+
+    def pay(self, given_transfer: ProxyTransfer) -> None:
+        request = self.state.requests[0]
+        self._apply(record(self.state, request, tuple(self.payments), given_transfer, CONTEXT))
+
+    def lose(self, payment: Payment) -> None:
+        self._apply(reverse(self.state, self.state.requests[0], tuple(self.payments), payment.place, CONTEXT))
+
+    def _apply(self, decision) -> None:  # type: ignore[no-untyped-def]
+        if decision is None:
+            return
+        self.payments = [p for p in self.payments if p.place != decision.payment.place] + [decision.payment]
+        self.state = SecurePayment(decision.link or self.state.link, (decision.request,))
+        self.events += [event.kind for event in decision.events]
+
+
+STEPS = st.lists(st.tuples(st.sampled_from(["pay", "lose"]), st.integers(1, 6), st.integers(1, 12_000_000)))
+
+
+@given(STEPS)
+def test_the_total_is_always_the_sum_of_the_payments_that_stand(steps: list[tuple[str, int, int]]) -> None:
+    ledger = Ledger(new_link())
+    for act, number, amount in steps:
+        if act == "pay":
+            ledger.pay(transfer(amount, number))
+        else:
+            for payment in [p for p in ledger.payments if p.log_index == number]:
+                ledger.lose(payment)
+        request = ledger.state.requests[0]
+        standing = [p.amount for p in ledger.payments if p.status is PaymentStatus.CONFIRMED]
+        assert request.paid == sum(standing)
+        assert (request.status is RequestStatus.PAID) == (request.paid >= request.amount)
+        assert (ledger.state.link.status is LinkStatus.COMPLETED) == (request.status is RequestStatus.PAID)
+        assert remaining(request) == max(request.amount - request.paid, 0)
+
+
+@given(STEPS)
+def test_every_repetition_of_a_transfer_changes_nothing(steps: list[tuple[str, int, int]]) -> None:
+    once, twice = Ledger(new_link()), Ledger(new_link())
+    for _, number, amount in steps:
+        once.pay(transfer(amount, number))
+        twice.pay(transfer(amount, number))
+        twice.pay(transfer(amount, number))
+    assert once.state == twice.state
+    assert once.events == twice.events
+
+
+def test_one_payment_makes_the_core_event_and_its_checkout_variant() -> None:
+    ledger = Ledger(new_link())
+    ledger.pay(transfer(10_000_000))
+    assert ledger.events == ["payment.confirmed", "payment.confirmed.checkout"]
+
+
+def test_the_last_block_is_still_open_at_the_expiry_and_shut_from_it_on() -> None:
+    link = new_link().link
+    assert status_at(link, link.expires_at - timedelta(milliseconds=1)) is LinkStatus.PENDING
+    assert status_at(link, link.expires_at) is LinkStatus.EXPIRED
+
+
+def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_the_transaction() -> None:
+    ledger = Ledger(new_link())
+    with pytest.raises(Forbidden) as forbidden:
+        check_payable(ledger.state, ledger.state.link.expires_at)
+    assert forbidden.value.body()["status"] == "expired"
+    ledger.pay(transfer(10_000_000))
+    with pytest.raises(Conflict) as conflict:
+        check_payable(ledger.state, START)
+    body = conflict.value.body()
+    assert (body["message"], body["status"]) == ("Secure payment has already been completed", "completed")
+    assert body["requestStatuses"][0]["hasBeenPaid"] is True
+    assert body["requestStatuses"][0]["txHash"] == f"0x{1:064x}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, None),
+        ({"network": "base"}, "wrong_network"),
+        ({"token_address": None}, "wrong_token"),
+        ({"token_address": "0x" + "33" * 20}, "wrong_token"),
+        ({"payee": "0x" + "33" * 20}, "wrong_payee"),
+    ],
+)
+def test_a_transfer_counts_only_with_the_requests_own_network_token_and_payee(
+    changes: dict[str, object], reason: str | None
+) -> None:
+    assert mismatch(new_link().requests[0], transfer(1, **changes)) == reason
+
+
+@given(st.integers(1, 10**12), st.integers(0, 10_000))
+def test_amount_and_fee_of_parts_never_exceed_those_of_the_whole(amount: int, basis_points: int) -> None:
+    link = new_link(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}").link
+    first, second = BaseUnits(amount // 3), BaseUnits(amount - amount // 3)
+    assert fee_on(first, link) + fee_on(second, link) <= fee_on(BaseUnits(amount), link)
+    assert fee_on(BaseUnits(amount), link) - fee_on(first, link) - fee_on(second, link) <= 1
+
+
+def test_a_draft_is_judged_whole_before_anything_is_made() -> None:
+    items = (Item("1", None, PAYEE, "FAU-sepolia", "FAU-sepolia"), Item("0", None, PAYEE, "FAU-sepolia", "FAU-sepolia"))
+    with pytest.raises(BadRequest, match="greater than 0"):
+        create_link(Draft(items, None, None, None, None, None, None), OWNER, TERMS, START, entropy_of(1))

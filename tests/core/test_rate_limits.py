@@ -1,0 +1,90 @@
+"""Windows of rate limits: whose they are, how much they admit, when they end."""
+
+from datetime import timedelta
+
+import pytest
+
+from chalicelib.core.rate_limits import (
+    BLOCK,
+    FAILURES,
+    FAILURES_PER_DAY,
+    REQUESTS_PER_SECOND,
+    Tier,
+    breach_window,
+    caller_digest,
+    failure_windows,
+    seconds_until,
+    sign_in_window,
+    tier_window,
+    unknown_token_window,
+)
+from tests.fakes.world import START
+
+CALLER = caller_digest("hash", "203.0.113.7")
+
+
+def test_the_tiers_are_2_5_10_and_20_requests_a_second() -> None:
+    assert [REQUESTS_PER_SECOND[tier] for tier in Tier] == [2, 5, 10, 20]
+
+
+@pytest.mark.parametrize("tier", Tier)
+def test_a_window_of_a_tier_is_one_second_of_one_caller(tier: Tier) -> None:
+    window = tier_window(tier, CALLER, 1, START)
+    assert (window.limit, window.seconds, window.ends_at) == (REQUESTS_PER_SECOND[tier], 1, START + timedelta(seconds=1))
+    same = tier_window(tier, CALLER, 1, START + timedelta(milliseconds=999))
+    assert same == window
+    assert tier_window(tier, CALLER, 1, START + timedelta(seconds=1)).key != window.key
+    assert tier_window(tier, caller_digest("hash", "203.0.113.8"), 1, START).key != window.key
+    assert tier_window(tier, caller_digest("other", "203.0.113.7"), 1, START).key != window.key
+
+
+def test_the_scale_multiplies_every_limit() -> None:
+    for make in (sign_in_window, unknown_token_window):
+        assert make(CALLER, 7, START).limit == 7 * make(CALLER, 1, START).limit
+    assert tier_window(Tier.BASIC, CALLER, 7, START).limit == 14
+
+
+def test_a_breach_is_as_many_refusals_in_a_minute_as_calls_were_allowed_in_it() -> None:
+    assert breach_window(tier_window(Tier.DEFAULT, CALLER, 1, START), CALLER, START).limit == 300
+    assert timedelta(minutes=5) == BLOCK
+
+
+def test_windows_of_different_purposes_are_counted_apart() -> None:
+    made = [
+        tier_window(Tier.DEFAULT, CALLER, 1, START),
+        sign_in_window(CALLER, 1, START),
+        unknown_token_window(CALLER, 1, START),
+    ]
+    made.append(breach_window(made[0], CALLER, START))
+    assert len({window.key for window in made}) == 4
+
+
+def test_addresses_of_one_ipv6_line_are_one_caller_and_of_ipv4_each_is_its_own() -> None:
+    def digest(address: str) -> str:
+        return caller_digest("", address)
+
+    assert digest("2001:db8:1:2::1") == digest("2001:db8:1:2:ffff:ffff:ffff:ffff") == digest("2001:0DB8:1:2::abcd")
+    assert digest("2001:db8:1:2::1") != digest("2001:db8:1:3::1")
+    assert digest("203.0.113.7") != digest("203.0.113.8")
+    assert digest("") == digest("") != digest("nonsense")
+
+
+def test_failures_of_a_user_are_counted_for_an_address_and_for_all_of_them() -> None:
+    one, day = failure_windows("ann@example.com", "203.0.113.7", 2, START)
+    assert (one.limit, one.seconds, day.limit, day.seconds) == (2 * FAILURES, 900, 2 * FAILURES_PER_DAY, 86400)
+    other_one, same_day = failure_windows("ann@example.com", "203.0.113.8", 2, START)
+    assert other_one.key != one.key and same_day == day
+    others = failure_windows("bob@example.com", "203.0.113.7", 2, START)
+    assert {window.key for window in others}.isdisjoint({one.key, day.key})
+    assert "ann" not in one.key + day.key
+
+
+def test_a_key_names_no_credential() -> None:
+    assert "hash" not in tier_window(Tier.DEFAULT, CALLER, 1, START).key
+
+
+@pytest.mark.parametrize(
+    ("after", "seconds"), [(0.001, 1), (1, 1), (1.001, 2), (59.5, 60), (0, 1), (-5, 1), (300, 300)]
+)
+def test_waiting_times_are_whole_seconds_rounded_up_and_at_least_one(after: float, seconds: int) -> None:
+    assert seconds_until(START + timedelta(seconds=after), START) == seconds

@@ -1,0 +1,190 @@
+"""The operator's commands: what they print, what they do, and the sentence when they cannot."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from chalicelib.aws.tables import IDENTITY, audit_partition, credential_key
+from chalicelib.core.audit import Actor, AuditEntry
+from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, credential_hash
+from chalicelib.core.errors import Unauthorized
+from chalicelib.core.rate_limits import Tier
+from chalicelib.flows import sessions
+from chalicelib.services import Services, assembled
+from chalicelib.settings import settings
+from infra import admin
+from infra.local.process import ROOT
+from tests.fakes.world import in_process_aws
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def services() -> Iterator[Services]:
+    settings.cache_clear()
+    assembled.cache_clear()
+    with in_process_aws():
+        yield assembled()
+    settings.cache_clear()
+    assembled.cache_clear()
+
+
+@pytest.fixture
+def run(services: Services, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command: its exit code, what it printed, and what it said on stderr."""
+
+    def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        code = admin.main(list(arguments))
+        said = capsys.readouterr()
+        return code, said.out.strip(), said.err.strip()
+
+    return run
+
+
+def made(run: Run) -> tuple[str, str, str]:
+    """An account with an API key and a client id."""
+    account = run("create-account", "Shop")[1]
+    key = run("create-api-key", "--account", account, "--label", "server")[1]
+    client = run("create-client-id", "--account", account, "--domain", "https://shop.example")[1]
+    return account, key, client
+
+
+def record(services: Services, text: str, kind: type) -> ApiKey | ClientId:
+    found = services.store.get(kind, credential_key(credential_hash(text), kind))
+    assert isinstance(found, ApiKey | ClientId)
+    return found
+
+
+def id_in(listing: str, shown: str) -> str:
+    (line,) = [line for line in listing.splitlines() if shown in line]
+    return next(word for word in line.split() if len(word) == 26)
+
+
+def test_it_makes_and_lists_credentials_without_showing_a_key_again(run: Run) -> None:
+    account, key, client = made(run)
+    code, listing, _ = run("list", "--account", account)
+    assert code == 0 and key not in listing
+    assert [line.split("  ")[0].strip() for line in listing.splitlines()] == ["API key", "client id"]
+    assert key[:8] in listing and client in listing and "server" in listing and "never used" in listing
+
+
+def test_it_revokes_by_id_or_by_the_credential_on_standard_input(run: Run, services: Services) -> None:
+    account, key, client = made(run)
+    listing = run("list", "--account", account)[1]
+    assert run("revoke", id_in(listing, client), "--account", account) == (0, "Revoked for good.", "")
+    assert run("revoke", "-", stdin=f"{key}\n") == (0, "Revoked for good.", "")
+    assert record(services, key, ApiKey).status is CredentialStatus.REVOKED
+    assert record(services, client, ClientId).status is CredentialStatus.REVOKED
+    assert run("revoke", "-", stdin=key)[0] == 0, "again is no mistake"
+    assert run("list", "--account", account)[1].count("\n") == 0, "a revoked key is not listed"
+
+
+def test_it_sets_tiers(run: Run, services: Services) -> None:
+    account, key, client = made(run)
+    listing = run("list", "--account", account)[1]
+    code, said, _ = run("set-tier", id_in(listing, client), "premium", "--account", account)
+    assert (code, said) == (0, "The tier is premium now.")
+    assert run("set-tier", "-", "high_volume", stdin=key)[0] == 0
+    assert record(services, client, ClientId).tier is Tier.PREMIUM
+    assert record(services, key, ApiKey).tier is Tier.HIGH_VOLUME
+
+
+def test_the_key_of_a_platform_is_listed_and_revoked_like_the_others(run: Run) -> None:
+    account = run("create-account", "Platform")[1]
+    key = run("create-orchestrator", "--account", account, "--email", "ops@platform.example", "Platform")[1]
+    listing = run("list", "--account", account)[1]
+    assert key not in listing and listing.startswith("platform")
+    assert run("revoke", id_in(listing, key[:13]), "--account", account) == (0, "Revoked for good.", "")
+    assert "revoked" in run("list", "--account", account)[1]
+
+
+def test_what_it_does_is_in_the_audit_log_of_the_account(run: Run, services: Services) -> None:
+    account, key, _ = made(run)
+    run("set-tier", "-", "basic", stdin=key)
+    run("revoke", "-", stdin=key)
+    lines = services.store.query(AuditEntry, IDENTITY, audit_partition(account))
+    assert [(line.actor, line.action) for line in lines] == [
+        ("operator", "api_key.created"),
+        ("operator", "client_id.created"),
+        ("operator", "api_key.tier_changed"),
+        ("operator", "api_key.revoked"),
+    ]
+
+
+def test_it_resets_a_password_and_ends_sessions(run: Run, services: Services) -> None:
+    nobody, email = Actor("", "anonymous", "", ""), "ann@shop.example"
+    account = sessions.register(services, email, "correct horse", nobody).account_id
+    sessions.log_in(services, email, "correct horse", None, nobody)
+    done = (0, "The password is changed. Sessions ended: 1.", "")
+    assert run("reset-password", email, stdin=" another horse \n") == done
+    with pytest.raises(Unauthorized):
+        sessions.log_in(services, email, "correct horse", None, nobody)
+    sessions.log_in(services, email, " another horse ", None, nobody)
+    assert run("end-sessions", "--account", account) == (0, "Sessions ended: 1.", "")
+    assert run("end-sessions", "--account", account) == (0, "Sessions ended: 0.", "")
+    assert sessions.list_open(services, account) == []
+    lines = services.store.query(AuditEntry, IDENTITY, audit_partition(account))
+    told = [line.action for line in lines if line.actor == "operator"]
+    assert sorted(told) == ["account.password_reset", "session.revoked", "session.revoked"]
+
+
+def test_a_label_cannot_write_on_the_operators_terminal(run: Run) -> None:
+    account = run("create-account", "Shop")[1]
+    run("create-api-key", "--account", account, "--label", "a\x1b[2Jb\nc")
+    assert "a?[2Jb?c" in run("list", "--account", account)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("create-api-key", "--account", "nobody"), "There is no account nobody."),
+        (("create-client-id", "--account", "nobody"), "There is no account nobody."),
+        (("list", "--account", "nobody"), "There is no account nobody."),
+        (("end-sessions", "--account", "nobody"), "There is no account nobody."),
+        (("reset-password", "nobody@shop.example"), "There is no user with this e-mail address."),
+        (("reset-password", "nobody"), "email must be an e-mail address"),
+        (("revoke", "x", "--account", "nobody"), "There is no account nobody."),
+        (("revoke", "-"), "There is no such credential."),
+        (("set-tier", "-", "basic"), "There is no such credential."),
+        (("revoke", "x"), "Name the account with --account"),
+        (("create-client-id", "--account", "ACCOUNT", "--domain", "http://shop.example"), "must start with https://"),
+        (("revoke", "x", "--account", "ACCOUNT"), "no credential with the id x"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    account = run("create-account", "Shop")[1]
+    code, said, problem = run(*(account if each == "ACCOUNT" else each for each in arguments))
+    assert (code, said) == (1, "")
+    assert sentence in problem and "\n" not in problem
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({}, "The service's environment is missing or wrong: STAGE, RESOURCE_PREFIX, API_URL"),
+        (
+            {
+                "STAGE": "local",
+                "RESOURCE_PREFIX": "x",
+                **dict.fromkeys(("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL"), "http://x.test"),
+                "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+                "AWS_DEFAULT_REGION": "us-east-1",
+                "AWS_ACCESS_KEY_ID": "test",
+                "AWS_SECRET_ACCESS_KEY": "test",
+                "AWS_MAX_ATTEMPTS": "1",
+            },
+            "AWS did not do it: Could not connect",
+        ),
+    ],
+    ids=["no environment", "no AWS"],
+)
+def test_without_its_surroundings_it_says_so_without_a_traceback(environment: dict[str, str], sentence: str) -> None:
+    command = [sys.executable, "-m", "infra.admin", "create-account", "x"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 1
+    assert sentence in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,399 @@
+"""The deployed service: `chalice deploy` into a local cloud that enforces IAM, then used from outside.
+
+Every function runs as a Lambda worker under its own role, so what passes here its policy allows.
+"""
+
+import hashlib
+import hmac
+import io
+import json
+import secrets
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http.cookies import SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Logger
+
+from chalicelib.aws.queue import Queue
+from chalicelib.aws.secrets import Secrets
+from chalicelib.aws.store import Store
+from chalicelib.aws.tables import link_key
+from chalicelib.core.links import Link, LinkStatus
+from chalicelib.net.evm import Chains
+from chalicelib.net.webhook_sender import WebhookSender
+from chalicelib.services import Services
+from chalicelib.settings import Settings
+from infra import admin
+from infra.account import deployed_record, rest_api_id
+from infra.deploy import deploy, target_of
+from infra.iam import ACCESS, function_name
+from infra.local.chain import Chain
+from infra.local.cloud import Cloud
+from infra.local.process import free_port
+from infra.package import ROOT
+from infra.stack import DeploymentStopped
+
+pytestmark = pytest.mark.xdist_group("deployment")
+
+PREFIX = "payment-requests-local"
+PAYER_KEY = "0x" + "17" * 32
+PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
+NATIVE = "ETH-sepolia-sepolia"
+FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
+ORCHESTRATOR = {"orchestratorName": "Platform", "orchestratorContactEmail": "ops@platform.example"}
+SCHEDULE_SECONDS = 180
+"""A schedule fires a minute after the deployment; the rest is for cores that have other things to do."""
+
+
+@dataclass
+class Received:
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def event(self) -> str:
+        return json.loads(self.body)["event"]
+
+
+class Receiver:
+    """A merchant's webhook endpoint."""
+
+    def __init__(self) -> None:
+        self.secret = ""
+        self.received: list[Received] = []
+        received = self.received
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                received.append(Received({name.lower(): value for name, value in self.headers.items()}, body))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def of(self, event: str) -> list[Received]:
+        return [each for each in self.received if each.event == event]
+
+
+@dataclass(frozen=True)
+class Api:
+    """The deployed API as an outsider sees it."""
+
+    url: str
+    key: str = ""
+    session: str = ""
+
+    def call(self, method: str, path: str, body: Any = None, **more: str) -> tuple[int, dict[str, str], Any]:
+        """`more` are headers, with _ for -."""
+        headers = {"content-type": "application/json", **{name.replace("_", "-"): text for name, text in more.items()}}
+        headers |= {"x-api-key": self.key} if self.key else {}
+        headers |= {"authorization": f"Bearer {self.session}"} if self.session else {}
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.url + path, method=method, data=data, headers=headers)
+        try:
+            answer = urllib.request.urlopen(request, timeout=60)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            return answer.status, {k.lower(): v for k, v in answer.headers.items()}, json.loads(answer.read())
+
+    def done(self, method: str, path: str, body: Any = None, **more: str) -> Any:
+        """The body of an answer that has to be a success."""
+        status, _, answer = self.call(method, path, body, **more)
+        assert status in (200, 201), (method, path, answer)
+        return answer
+
+    def signed_in(self, path: str, body: Any) -> "Api":
+        """This API with the session that a sign-in opens."""
+        status, headers, answer = self.call("POST", path, body)
+        assert status == 200, answer
+        return Api(self.url, session=SimpleCookie(headers["set-cookie"])["session_token"].value)
+
+    def create_link(self) -> str:
+        request = {"amount": "0.5", "payee": PAYEE, "invoiceCurrency": NATIVE, "paymentCurrency": NATIVE}
+        status, _, created = self.call("POST", "/v2/secure-payments", {"requests": [request]})
+        assert status == 201, created
+        return created["token"]
+
+
+@dataclass(frozen=True)
+class Redeployment:
+    """A link and the record of the account from before it."""
+
+    token: str
+    before: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[Chain]:
+    with Chain.start("sepolia") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def deployed(cloud: Cloud, chain: Chain) -> Iterator[str]:
+    """The URL of the API. What a deployment that failed would have left behind is there before it begins."""
+    cloud.client("apigateway").create_rest_api(name="payment-requests")
+    make_role(cloud, f"{PREFIX}-start_scans")
+    url = deploy_to(cloud)
+    cloud.put_rpc_urls(PREFIX, {"sepolia": chain.url})
+    yield url
+    cloud.client("sqs").purge_queue(QueueUrl=cloud.client("sqs").get_queue_url(QueueName=f"{PREFIX}-scans")["QueueUrl"])
+
+
+@pytest.fixture(scope="module")
+def services(cloud: Cloud, deployed: str) -> Services:
+    rules = Settings(
+        stage="local",
+        resource_prefix=PREFIX,
+        api_url=deployed,
+        auth_url=deployed,
+        pay_url=deployed,
+        explorer_url=deployed,
+    )
+    keeper = Secrets(rules.secrets_key, rules.rpc_urls_secret)
+    return Services(
+        settings=rules,
+        store=Store(PREFIX, cloud.client("dynamodb")),
+        queue=Queue(cloud.client("sqs")),
+        secrets=keeper,
+        chains=Chains(keeper),
+        sender=WebhookSender(True),
+        log=Logger(service="tests"),
+        clock=lambda: datetime.now(UTC),
+        entropy=secrets.token_bytes,
+    )
+
+
+@pytest.fixture(scope="module")
+def api(services: Services, deployed: str) -> Api:
+    account = admin.create_account(services, "Merchant")
+    return Api(deployed, admin.create_api_key(services, account, "test"))
+
+
+@pytest.fixture(scope="module")
+def receiver(api: Api) -> Iterator[Receiver]:
+    """A receiver whose webhook is registered over the deployed API."""
+    merchant = Receiver()
+    status, _, created = api.call("POST", "/v1/webhook", {"url": merchant.url})
+    assert status == 201, created
+    merchant.secret = created["secret"]
+    yield merchant
+    merchant.server.shutdown()
+    merchant.server.server_close()
+
+
+def deploy_to(cloud: Cloud) -> str:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ENDPOINT_URL", cloud.url)
+        return deploy(target_of("local"))
+
+
+def wait_for(found: Callable[[], Any], seconds: float, explain: Callable[[], Any] = str) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (value := found()):
+        assert time.monotonic() < deadline, f"not within {seconds} s {explain()}"
+        time.sleep(0.2)
+    return value
+
+
+def logs_of(cloud: Cloud, function: str) -> list[str]:
+    group = f"/aws/lambda/{function_name('local', function)}"
+    return [event["message"] for event in cloud.client("logs").filter_log_events(logGroupName=group)["events"]]
+
+
+def last_words(cloud: Cloud) -> dict[str, list[str]]:
+    return {function: logs_of(cloud, function)[-20:] for function in ACCESS}
+
+
+def test_a_queued_delivery_reaches_the_merchant_signed(api: Api, receiver: Receiver) -> None:
+    status, _, answer = api.call("POST", "/v1/webhook/test", {"eventType": "payment.refunded"})
+    assert (status, answer) == (201, {"sent": 1, "failed": 0})
+    (delivery,) = wait_for(partial(receiver.of, "payment.refunded"), 20)
+    signature = hmac.new(receiver.secret.encode(), delivery.body, hashlib.sha256).hexdigest()
+    assert delivery.headers["x-service-signature"] == signature
+    assert delivery.headers["x-service-test"] == "true"
+    assert delivery.headers["x-service-retry-count"] == "0"
+
+
+def test_the_gateway_itself_answers_in_the_shape_of_the_service(deployed: str) -> None:
+    status, headers, body = Api(deployed).call("GET", "/no/such/path")
+    assert (status, body["statusCode"], body["error"]) == (404, 404, "Not Found")
+    assert headers["x-request-id"]
+
+
+def test_a_known_path_with_another_method_is_answered_by_the_service(deployed: str) -> None:
+    status, headers, body = Api(deployed).call("DELETE", "/v2/health")
+    assert (status, body["statusCode"]) == (405, 405)
+    assert headers["x-request-id"]
+
+
+def test_an_e_mail_user_manages_credentials(deployed: str, api: Api) -> None:
+    anybody, user = Api(deployed), {"email": "merchant@example.com", "password": "correct horse"}
+    anybody.done("POST", "/v1/auth/register", user)
+    mine = anybody.signed_in("/v1/auth/login", user)
+    assert mine.done("GET", "/v1/auth/me")["email"] == user["email"]
+
+    wanted = {"label": "shop"}
+    (first, again) = [mine.call("POST", "/v1/api-keys", wanted, idempotency_key="once") for _ in range(2)]
+    assert first[0] == 201
+    assert again[2] == first[2], "the answer holds a secret, so it was sealed and opened"
+    assert again[1]["idempotent-replayed"] == "true"
+    key = Api(deployed, first[2]["key"])
+    client = key.done("POST", "/v2/client-ids", {"label": "shop", "allowedDomains": ["https://shop.example"]})
+    assert mine.done("GET", f"/v1/client-ids/{client['id']}")["clientId"] == client["clientId"]
+    assert key.call("GET", "/v2/client-ids")[1]["ratelimit-limit"] == str(5 * 50)
+
+    platform = mine.done("POST", "/v2/orchestrators", ORCHESTRATOR)["rawKey"]
+    linked = {"clientId": client["clientId"]}
+    anybody.done("POST", "/v2/orchestrators/client-ids", linked, x_orchestrator_key=platform)
+    assert anybody.done("GET", "/v2/orchestrators/client-ids", x_orchestrator_key=platform)["total"] == 1
+    anybody.done("DELETE", f"/v2/orchestrators/client-ids/{client['clientId']}", x_orchestrator_key=platform)
+
+    mine.done("DELETE", f"/v1/api-keys/{first[2]['id']}")
+    assert key.call("GET", "/v2/client-ids")[0] == 401
+    actions = {line["action"] for line in mine.done("GET", "/v1/audit")["entries"]}
+    assert actions >= {"session.created", "api_key.created", "api_key.revoked", "client_id.created"}
+    mine.done("POST", "/v1/auth/logout")
+    assert mine.call("GET", "/v1/auth/me")[0] == 401
+
+
+def test_a_wallet_signs_in_and_says_where_it_is_paid(deployed: str) -> None:
+    from eth_account import Account
+    from eth_account.messages import encode_defunct
+
+    wallet, anybody = Account.from_key("0x" + "19" * 32), Api(deployed)
+    asked = anybody.done("POST", "/v1/auth/wallet/challenge", {"address": wallet.address})
+    signature = "0x" + bytes(wallet.sign_message(encode_defunct(text=asked["message"])).signature).hex()
+    del asked["expiresAt"]
+    mine = anybody.signed_in("/v1/auth/wallet/verify", {**asked, "signature": signature})
+    assert anybody.call("POST", "/v1/auth/wallet/verify", {**asked, "signature": signature})[0] == 401
+
+    route = {"tokenAddress": FUSDC, "chainId": 11155111}
+    destination = mine.done("POST", "/v1/payee-destination", route)
+    assert mine.done("GET", "/v1/payee-destination")["destinationId"] == destination["destinationId"]
+    mine.done("PATCH", "/v1/payee-destination/deactivate", {"destinationId": destination["destinationId"]})
+    (session,) = mine.done("GET", "/v1/auth/sessions")
+    mine.done("DELETE", f"/v1/auth/sessions/{session['id']}")
+    assert mine.call("GET", "/v1/auth/me")[0] == 401
+
+
+@pytest.fixture(scope="module")
+def redeployed(cloud: Cloud, api: Api) -> Redeployment:
+    """A second deployment, with a link made before it and functions in the account that the app does not have."""
+    token, before = api.create_link(), deployed_record(cloud.client, "local")
+    make_function(cloud, name=f"{PREFIX}-retired", role=f"{PREFIX}-retired")
+    make_function(cloud, name=f"{PREFIX}-stranger", role="stranger")
+    deploy_to(cloud)
+    return Redeployment(token, before)
+
+
+def test_a_second_deployment_makes_nothing_twice_and_loses_nothing(
+    cloud: Cloud, api: Api, redeployed: Redeployment
+) -> None:
+    assert unversioned(deployed_record(cloud.client, "local")) == unversioned(redeployed.before)
+    apis = cloud.client("apigateway").get_rest_apis()["items"]
+    assert len([each for each in apis if each["name"] == "payment-requests"]) == 1
+    assert len(cloud.client("lambda").list_event_source_mappings()["EventSourceMappings"]) == 2
+    assert api.call("GET", f"/v2/secure-payments/{redeployed.token}")[0] == 200
+
+
+@pytest.mark.usefixtures("redeployed")
+def test_a_deployment_removes_what_the_app_no_longer_has_and_nothing_of_others(cloud: Cloud) -> None:
+    left = {function["FunctionName"] for function in cloud.client("lambda").list_functions()["Functions"]}
+    assert left == {function_name("local", function) for function in ACCESS} | {f"{PREFIX}-stranger"}
+    roles = {role["RoleName"] for role in cloud.client("iam").list_roles()["Roles"]}
+    assert roles == {f"{PREFIX}-{function}" for function in ACCESS} | {"stranger"}
+
+
+def make_function(cloud: Cloud, name: str, role: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("code.py", "")
+    arn = make_role(cloud, role)
+    cloud.client("lambda").create_function(
+        FunctionName=name, Role=arn, Runtime="python3.11", Handler="code.run", Code={"ZipFile": packed.getvalue()}
+    )
+
+
+def make_role(cloud: Cloud, name: str) -> str:
+    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [trusted]})
+    return cloud.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+
+
+def unversioned(record: dict[str, Any]) -> list[dict[str, str]]:
+    return [entry for entry in record["resources"] if entry["resource_type"] != "lambda_layer"]
+
+
+@pytest.mark.usefixtures("deployed")
+def test_two_apis_that_could_be_the_one_stop_the_deployment(cloud: Cloud) -> None:
+    apigateway = cloud.client("apigateway")
+    made = [apigateway.create_rest_api(name="payment-requests")["id"] for _ in range(2)]
+    try:
+        with pytest.raises(DeploymentStopped, match="several REST APIs"):
+            rest_api_id(cloud.client, "dev")
+        assert rest_api_id(cloud.client, "local") not in made
+    finally:
+        for api in made:
+            apigateway.delete_rest_api(restApiId=api)
+
+
+def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_refused_anything(
+    cloud: Cloud, api: Api, receiver: Receiver, services: Services, chain: Chain
+) -> None:
+    from eth_account import Account
+
+    payer = Account.from_key(PAYER_KEY).address
+    paid, expiring = api.create_link(), api.create_link()
+    link = services.store.get(Link, link_key(expiring))
+    services.store.write(replace(link, expires_at=datetime.now(UTC) - timedelta(seconds=1)))
+
+    chain.fund_native(payer, 10**18)
+    status, _, answer = api.call("GET", f"/v2/secure-payments/{paid}/pay?wallet={payer}")
+    assert status == 200, answer
+    for transaction in answer["transactions"]:
+        assert chain.send(transaction, PAYER_KEY)["status"] == "0x1"
+    chain.mine(5)
+
+    (confirmed,) = wait_for(partial(receiver.of, "payment.confirmed"), SCHEDULE_SECONDS, partial(last_words, cloud))
+    assert json.loads(confirmed.body)["totalAmountPaid"] == "0.5"
+    wait_for(lambda: services.store.get(Link, link_key(paid)).status is LinkStatus.COMPLETED, 10)
+    wait_for(lambda: services.store.get(Link, link_key(expiring)).status is LinkStatus.EXPIRED, 10)
+    for function in ACCESS:
+        lines = wait_for(partial(logs_of, cloud, function), 20)
+        failures = [line for line in lines if "AccessDenied" in line or "Traceback" in line or '"ERROR"' in line]
+        assert not failures, (function, failures)
+
+
+def test_without_a_local_cloud_one_sentence_says_so() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "infra.deploy", "--stage", "local"],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("No local cloud answers at http://127.0.0.1:")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,141 @@
+"""What `chalice package` builds: for each stage, small enough, of runtime code alone, one role for each function."""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.settings import Settings
+from infra.iam import ACCESS, STAGES, policy
+from infra.package import ROOT, package
+
+pytestmark = pytest.mark.xdist_group("deployment")
+
+MEBIBYTE = 1024 * 1024
+UPLOAD_LIMIT = 50 * MEBIBYTE
+UNPACKED_LIMIT = 250 * MEBIBYTE
+GATEWAY_RESOURCE_LIMIT = 300
+BROUGHT_BY_THE_RUNTIME = {"types-requests"}
+"""Development packages that a runtime package asks for itself (web3)."""
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Stage -> folder with sam.json, deployment.zip and layer-deployment.zip."""
+    folder = tmp_path_factory.mktemp("packages")
+    for stage in STAGES:
+        package(stage, folder / stage)
+    return {stage: folder / stage for stage in STAGES}
+
+
+def sam(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "sam.json").read_text())["Resources"]
+
+
+def functions(folder: Path) -> dict[str, dict[str, Any]]:
+    """Name in app.py -> properties."""
+    found = [entry["Properties"] for entry in sam(folder).values() if entry["Type"] == "AWS::Serverless::Function"]
+    return {entry["Handler"].removeprefix("app.").replace("app", "api_handler"): entry for entry in found}
+
+
+def archives(folder: Path) -> Iterator[zipfile.ZipFile]:
+    for file in sorted(folder.glob("*.zip")):
+        with zipfile.ZipFile(file) as archive:
+            yield archive
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_is_uploaded_fits(packages: dict[str, Path], stage: str) -> None:
+    files = sorted(packages[stage].glob("*.zip"))
+    assert [file.name for file in files] == ["deployment.zip", "layer-deployment.zip"]
+    assert all(file.stat().st_size < UPLOAD_LIMIT for file in files)
+    assert files[0].stat().st_size < MEBIBYTE, "a deployment without new packages sends code only"
+    assert (
+        sum(entry.file_size for archive in archives(packages[stage]) for entry in archive.infolist()) < UNPACKED_LIMIT
+    )
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_no_bytecode_and_no_development_package_is_shipped(packages: dict[str, Path], stage: str) -> None:
+    lines = (ROOT / "tests" / "requirements.txt").read_text().splitlines()
+    names = {line.split("==")[0].split("[")[0] for line in lines if "==" in line} - BROUGHT_BY_THE_RUNTIME
+    tools = {name.lower().replace("-", "_") for name in names}
+    assert {"chalice", "boto3", "moto", "pytest"} <= tools
+    for archive in archives(packages[stage]):
+        for name in archive.namelist():
+            assert not name.endswith(".pyc")
+            shipped = [part.split("-")[0].lower() for part in Path(name).parts if part.endswith(".dist-info")]
+            assert not tools & set(shipped), name
+
+
+def test_the_code_is_all_there_and_nothing_else_of_the_project(packages: dict[str, Path]) -> None:
+    with zipfile.ZipFile(packages["prod"] / "deployment.zip") as archive:
+        shipped = {name for name in archive.namelist() if not name.startswith("chalice/") and not name.endswith("/")}
+    sources = [*(ROOT / "chalicelib").rglob("*"), ROOT / "app.py"]
+    files = {str(file.relative_to(ROOT)) for file in sources if file.is_file() and "__pycache__" not in file.parts}
+    assert shipped == files
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_function_has_a_role_and_a_policy_of_its_own(packages: dict[str, Path], stage: str) -> None:
+    resources, found = sam(packages[stage]), functions(packages[stage])
+    assert set(found) == set(ACCESS)
+    roles = {name: entry["Role"]["Fn::GetAtt"][0] for name, entry in found.items()}
+    assert len(set(roles.values())) == len(roles)
+    for name, role in roles.items():
+        (attached,) = resources[role]["Properties"]["Policies"]
+        assert attached["PolicyDocument"] == policy(stage, name)
+
+
+def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, Path]) -> None:
+    shapes = {name: (entry["MemorySize"], entry["Timeout"]) for name, entry in functions(packages["prod"]).items()}
+    assert shapes == {
+        "api_handler": (1024, 29),
+        "deliver_webhook": (512, 15),
+        "scan_chain": (1024, 60),
+        "start_scans": (512, 60),
+        "sweep_outbox": (512, 60),
+        "expire_links": (512, 60),
+    }
+
+
+def test_a_slow_receiver_holds_up_no_other_one(packages: dict[str, Path]) -> None:
+    for name, least in (("deliver_webhook", 20), ("scan_chain", 2)):
+        (source,) = functions(packages["prod"])[name]["Events"].values()
+        assert source["Properties"]["BatchSize"] == 1
+        assert source["Properties"]["ScalingConfig"]["MaximumConcurrency"] >= least
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_settings_of_every_function_are_complete(
+    packages: dict[str, Path], stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for entry in functions(packages[stage]).values():
+        with monkeypatch.context() as environment:
+            for name, value in entry["Environment"]["Variables"].items():
+                environment.setenv(name, value)
+            loaded = Settings()  # type: ignore[call-arg]
+        ours = {name.upper() for name in Settings.model_fields}
+        assert set(entry["Environment"]["Variables"]) == ours | {"PYDANTIC_DISABLE_PLUGINS"}
+        assert (loaded.stage, loaded.resource_prefix) == (stage, f"payment-requests-{stage}")
+        assert loaded.webhook_allow_loopback is (stage == "local")
+        if stage != "local":
+            assert all(url.startswith("https://") for url in (loaded.api_url, loaded.auth_url, loaded.pay_url))
+            assert loaded.rate_limit_scale == 1
+            assert loaded.api_url.endswith(f".{loaded.session_domain}")
+            assert loaded.auth_url.endswith(f".{loaded.session_domain}")
+
+
+def test_api_gateway_accepts_the_paths(packages: dict[str, Path]) -> None:
+    """Its own rules, which neither Chalice nor the local cloud checks: siblings share one variable; at most 300 nodes."""
+    paths = sam(packages["prod"])["RestAPI"]["Properties"]["DefinitionBody"]["paths"]
+    nodes = {tuple(path.split("/")[:depth]) for path in paths for depth in range(2, len(path.split("/")) + 1)}
+    assert len(nodes) < GATEWAY_RESOURCE_LIMIT
+    variables: dict[tuple[str, ...], set[str]] = {}
+    for node in nodes:
+        if node[-1].startswith("{"):
+            variables.setdefault(node[:-1], set()).add(node[-1])
+    assert all(len(names) == 1 for names in variables.values()), variables

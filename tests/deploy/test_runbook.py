@@ -1,0 +1,66 @@
+"""infra/runbook.md: the commands an operator copies from it do what it says."""
+
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from chalicelib.core.rate_limits import ANONYMOUS, REFUSED, caller_digest
+from chalicelib.settings import Settings
+from infra import admin
+from infra.iam import CHALICE_DIR
+
+ROOT = CHALICE_DIR.parent
+RUNBOOK = (ROOT / "infra" / "runbook.md").read_text()
+COMMANDS = re.findall(r"^    python -m infra\.admin (.*)$", RUNBOOK, re.MULTILINE)
+
+
+def block(first_words: str) -> str:
+    """A command that may go on over lines, as it is written there."""
+    found = re.search(rf"^    {re.escape(first_words)}(.*\n(?:    .*\n)*)", RUNBOOK, re.MULTILINE)
+    assert found
+    return first_words + re.sub(r"^    ", "", found[1], flags=re.MULTILINE)
+
+
+def shell(script: str, **variables: str) -> str:
+    environment = {"PATH": os.environ["PATH"], **variables}
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_it_names_every_command_of_the_operator() -> None:
+    (choices,) = re.findall(r"\{([a-z,-]+)\}", admin._parser().format_usage().replace("\n", ""))
+    assert {command.split()[0] for command in COMMANDS} == set(choices.split(","))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_one_that_is_understood(command: str) -> None:
+    assert admin._parser().parse_args(shlex.split(command, comments=True)).command == command.split()[0]
+
+
+def test_the_variables_of_a_stage_are_all_that_the_commands_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = block("export $(python3 -c").split("python -m infra.admin")[0]
+    for line in shell(f"{script}\nenv").splitlines():
+        name, _, value = line.partition("=")
+        if name.lower() in Settings.model_fields:
+            monkeypatch.setenv(name, value)
+    assert Settings().resource_prefix == "payment-requests-prod"  # type: ignore[call-arg]
+
+
+def test_the_digest_of_a_caller_is_the_one_that_is_blocked() -> None:
+    script = block("digest=$(").splitlines()[0]
+    key_hash = hashlib.sha256(b"a key").hexdigest()
+    assert shell(f"{script}\necho $digest", CREDENTIAL="a key").strip() == caller_digest(key_hash, "203.0.113.7")
+    for purpose in (ANONYMOUS, REFUSED):
+        assert f"`{purpose}/203.0.113.7`" in RUNBOOK
+        known = hashlib.sha256(f"{purpose}/2001:db8:1:2::/64".encode()).hexdigest()[:32]
+        assert caller_digest(purpose, "2001:db8:1:2:3::4") == known

@@ -1,0 +1,152 @@
+"""A chain in memory: blocks with hashes, logs of the fee proxies, forks; it answers what `EvmChain` answers."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.core.chainlog import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockRange, Checkpoint
+from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.core.errors import ChainUnavailable
+from chalicelib.core.links import Request
+from chalicelib.core.money import BaseUnits
+from chalicelib.core.references import reference_topic
+from chalicelib.core.tokens import token_with_id
+from chalicelib.net.evm import Disconnected, RangeReading, RangeTooLarge, WalletReading
+
+FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
+
+
+@dataclass
+class Block:
+    number: int
+    hash: str
+    logs: list[dict[str, Any]] = field(default_factory=list)
+
+
+class FakeChain:
+    """Blocks are mined by hand. `fork(depth)` replaces the newest blocks by empty ones of another branch."""
+
+    def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
+        self.network = network
+        self._seed = seed
+        self.blocks: list[Block] = []
+        self.wallet = WalletReading(BaseUnits(10**21), BaseUnits(10**15), BaseUnits(0), BaseUnits(10**9))
+        self.contracts: set[str] = set()
+        self.refuses_reapproval = False
+        self.signed: set[tuple[str, bytes, bytes]] = set()
+        self.is_down = False
+        self.lag = 0
+        self.before_reading = lambda: None
+        self.largest_range = 10**9
+        self._branch = 0
+        self.mine(10)
+
+    def mine(self, count: int = 1) -> None:
+        for _ in range(count):
+            number = len(self.blocks)
+            digest = hashlib.sha256(f"{self.network}/{self._seed}/{self._branch}/{number}".encode()).hexdigest()
+            self.blocks.append(Block(number, "0x" + digest))
+
+    def pay(self, request: Request, amount: int | None = None, fee: int = 0, **altered: str) -> dict[str, Any]:
+        """Mines one block whose only log pays the request; `altered` overrides proxy, token, payee or fee_address."""
+        token = token_with_id(request.currency)
+        assert token is not None
+        contract = NATIVE_FEE_PROXY if token.is_native else ERC20_FEE_PROXY
+        words = [] if token.is_native else [_word(altered.get("token", token.address))]
+        words += [
+            _word(altered.get("payee", request.payee)),
+            f"{request.amount if amount is None else amount:064x}",
+            f"{fee:064x}",
+            _word(altered.get("fee_address", FEE_ADDRESS)),
+        ]
+        self.mine()
+        block = self.blocks[-1]
+        log = {
+            "address": altered.get("proxy", address_of(contract, self.network)),
+            "topics": [
+                NATIVE_TRANSFER_TOPIC if token.is_native else ERC20_TRANSFER_TOPIC,
+                reference_topic(bytes.fromhex(request.payment_reference[2:])),
+            ],
+            "data": "0x" + "".join(words),
+            "transactionHash": "0x" + hashlib.sha256(f"tx{block.hash}".encode()).hexdigest(),
+            "logIndex": hex(len(block.logs)),
+            "blockNumber": hex(block.number),
+            "blockHash": block.hash,
+        }
+        block.logs.append(log)
+        return log
+
+    def fork(self, depth: int) -> list[Block]:
+        """Drops the newest `depth` blocks, mines as many empty ones on a new branch; returns those dropped."""
+        dropped = self.blocks[-depth:]
+        del self.blocks[-depth:]
+        self._branch += 1
+        self.mine(depth)
+        return dropped
+
+    def restore(self, dropped: list[Block]) -> None:
+        """The dropped branch wins after all."""
+        del self.blocks[dropped[0].number :]
+        self.blocks += dropped
+        self._branch += 1
+
+    def head(self) -> int:
+        self._answer()
+        return len(self.blocks) - 1
+
+    def block_hashes(self, numbers: list[int]) -> dict[int, str]:
+        self._answer()
+        if any(n >= len(self.blocks) - self.lag for n in numbers):
+            raise ChainUnavailable("lags behind")
+        return {n: self.blocks[n].hash for n in numbers}
+
+    def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
+        self._answer()
+        self.before_reading()
+        if blocks.last - blocks.first >= self.largest_range:
+            raise RangeTooLarge("too many blocks")
+        if blocks.last >= len(self.blocks) - self.lag:
+            raise ChainUnavailable("lags behind")
+        if after is not None and self.blocks[after.number].hash != after.hash:
+            raise Disconnected
+        logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
+        return RangeReading(tuple(logs), self.blocks[blocks.last].hash)
+
+    def read_wallet(self, wallet: str, token: str | None, spender: str) -> WalletReading:
+        self._answer()
+        return self.wallet
+
+    def has_code(self, address: str) -> bool:
+        self._answer()
+        return address in self.contracts
+
+    def would_revert(self, sender: str, to: str, data: str) -> bool:
+        self._answer()
+        return self.refuses_reapproval
+
+    def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
+        """What contract wallets stand by is put into `signed`."""
+        self._answer()
+        return (address, digest, signature) in self.signed
+
+    def _answer(self) -> None:
+        if self.is_down:
+            raise ChainUnavailable(f"The {self.network} node does not answer")
+
+
+class FakeChains:
+    def __init__(self, *chains: FakeChain) -> None:
+        self._chains = {chain.network: chain for chain in chains}
+
+    @property
+    def networks(self) -> tuple[str, ...]:
+        return tuple(self._chains)
+
+    def of(self, network: str) -> FakeChain:
+        if network not in self._chains:
+            raise ChainUnavailable(f"This deployment has no node for {network}")
+        return self._chains[network]
+
+
+def _word(address: str) -> str:
+    return address[2:].lower().rjust(64, "0")

@@ -1,0 +1,252 @@
+"""A whole deployment in one process: real flows and jobs on in-process tables, with time that only the test moves."""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import boto3
+import yaml
+from aws_lambda_powertools import Logger
+from moto import mock_aws
+
+from chalicelib.aws.queue import Message
+from chalicelib.aws.store import Store
+from chalicelib.core.audit import Actor
+from chalicelib.core.link_creation import Draft, Item, Owner
+from chalicelib.core.links import SecurePayment
+from chalicelib.core.webhooks import Endpoint, sign
+from chalicelib.flows import links, webhooks
+from chalicelib.jobs import deliver_webhook, scan_chain
+from chalicelib.net.webhook_sender import Answer
+from chalicelib.services import Services
+from chalicelib.settings import Settings
+from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
+
+PREFIX = "payment-requests-local"
+TEMPLATE = Path(__file__).parents[2] / "infra" / "template.yaml"
+PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
+WALLET = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
+START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
+
+
+def create_tables(client: Any, prefix: str = PREFIX) -> None:
+    """The tables of infra/template.yaml, as CloudFormation would make them."""
+    for wanted in _tables():
+        known = ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
+        client.create_table(
+            TableName=wanted["TableName"]["Fn::Sub"].replace("${Prefix}", prefix),
+            **{name: wanted[name] for name in known if name in wanted},
+        )
+
+
+@cache
+def _tables() -> list[dict[str, Any]]:
+    resources = yaml.safe_load(TEMPLATE.read_text())["Resources"].values()
+    return [resource["Properties"] for resource in resources if resource["Type"] == "AWS::DynamoDB::Table"]
+
+
+@cache
+def _session() -> boto3.Session:
+    """One session for all tests: it reads the description of DynamoDB once."""
+    return boto3.Session(region_name="us-east-1")
+
+
+@dataclass
+class Waiting:
+    due: datetime
+    queue: str
+    body: str
+
+
+@dataclass
+class VirtualQueue:
+    """SQS with virtual time: delays, at-least-once, and a message that comes back when its consumer died."""
+
+    clock: Callable[[], datetime]
+    messages: list[Waiting] = field(default_factory=list)
+
+    def send(self, queue: str, messages: Sequence[Message]) -> None:
+        for message in messages:
+            due = self.clock() + timedelta(seconds=message.delay)
+            self.messages.append(Waiting(due, queue, json.dumps(message.body)))
+
+
+@dataclass
+class Posted:
+    at: datetime
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def event(self) -> str:
+        return json.loads(self.body)["event"]
+
+    @property
+    def delivery(self) -> str:
+        return self.headers["x-service-delivery"]
+
+
+@dataclass
+class Receiver:
+    """A merchant's endpoint: keeps what was posted and answers as told."""
+
+    clock: Callable[[], datetime]
+    posted: list[Posted] = field(default_factory=list)
+    status: int | None = 200
+
+    def check(self, url: str) -> None:
+        return
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        self.posted.append(Posted(self.clock(), url, dict(headers), body))
+        return Answer(self.status, None if self.status else "no answer in time")
+
+    @property
+    def events(self) -> list[str]:
+        return [posted.event for posted in self.posted]
+
+
+class PlainSecrets:
+    """Encryption that a test can read."""
+
+    def encrypt(self, text: str, owner: str) -> str:
+        return f"{owner}:{text}"
+
+    def decrypt(self, ciphertext: str, owner: str) -> str:
+        assert ciphertext.startswith(owner)
+        return ciphertext.removeprefix(f"{owner}:")
+
+    decrypt_once = decrypt
+
+
+class World:
+    """One merchant (account `acct`, client id `cli_shop`), one sepolia chain, one receiver."""
+
+    account_id, client_id, origin = "acct", "cli_shop", "https://shop.example"
+
+    def __init__(self, client: Any = None, chains: Any = None, seed: int = 0, **settings: Any) -> None:
+        self.now = START
+        self.chain = FakeChain(seed=seed)
+        self._chains = chains or FakeChains(self.chain)
+        self.receiver = Receiver(self.clock)
+        self.queue = VirtualQueue(self.clock)
+        self.client = client or boto3.client("dynamodb", region_name="us-east-1")
+        counter = itertools.count()
+        self._entropy = lambda n: hashlib.shake_256(f"{seed}/{next(counter)}".encode()).digest(n)
+        self._settings = {
+            "stage": "local",
+            "resource_prefix": PREFIX,
+            "api_url": "https://api.example",
+            "auth_url": "https://auth.example",
+            "pay_url": "https://pay.example",
+            "explorer_url": "https://explorer.example",
+            **settings,
+        }
+        self.services = self.start()
+
+    def clock(self) -> datetime:
+        return self.now
+
+    def start(self, client: Any = None, queue: Any = None) -> Services:
+        """A fresh process: new adapters on the same tables, queue, chain and clock."""
+        return Services(
+            settings=Settings(**self._settings),
+            store=Store(PREFIX, client or self.client),
+            queue=queue or self.queue,
+            secrets=PlainSecrets(),
+            chains=self._chains,
+            sender=self.receiver,
+            log=Logger(service="test", level="CRITICAL"),
+            clock=self.clock,
+            entropy=self._entropy,
+        )
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.account_id, self.client_id, self.origin)
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.account_id, "test", "203.0.113.7", "request-1")
+
+    def register_webhook(self) -> tuple[Endpoint, str]:
+        return webhooks.register(self.services, self.actor, self.client_id, "https://shop.example/hook")
+
+    def create_link(self, **changes: Any) -> SecurePayment:
+        return links.create(self.services, self.owner, draft(**changes))
+
+    def load(self, payment: SecurePayment) -> SecurePayment:
+        found = links.load(self.services, payment.link.token)
+        assert found is not None
+        return found
+
+    def scan(self, services: Services | None = None) -> None:
+        """Mines past the confirmations and lets a tick happen."""
+        self.chain.mine(2)
+        scan_chain.run(services or self.services, json.dumps({"network": "sepolia"}))
+
+    def advance(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    def drain(self, services: Services | None = None) -> None:
+        """Consumes messages as they fall due, moving the clock, until the webhook queue is empty."""
+        while self.queue.messages:
+            message = min(self.queue.messages, key=lambda m: m.due)
+            self.now = max(self.now, message.due)
+            self.queue.messages.remove(message)
+            self.consume(message, services or self.services)
+
+    def consume(self, message: Waiting, services: Services) -> None:
+        """Runs one message; when its consumer dies it comes back after the visibility timeout, as SQS does."""
+        job = deliver_webhook if message.queue.endswith("webhooks") else scan_chain
+        try:
+            job.run(services, message.body)
+        except BaseException:
+            self.queue.messages.append(Waiting(self.now + timedelta(seconds=90), message.queue, message.body))
+            raise
+
+
+def draft(**changes: Any) -> Draft:
+    """12.50 fUSDC on sepolia with a fee of 1 %, unless changed; item fields are given flat."""
+    item = {
+        "amount": "12.50",
+        "destination_id": None,
+        "payee": PAYEE,
+        "invoice_currency": "fUSDC-sepolia",
+        "payment_currency": "fUSDC-sepolia",
+    }
+    if "currency" in changes:
+        changes["invoice_currency"] = changes["payment_currency"] = changes.pop("currency")
+    item |= {name: changes.pop(name) for name in list(changes) if name in item}
+    rest = {
+        "items": (Item(**item),),
+        "fee_percentage": "1",
+        "fee_address": FEE_ADDRESS,
+        "reference": "INV-1",
+        "payer_identifier": None,
+        "redirect_url": None,
+        "redirect_label": None,
+        **changes,
+    }
+    return Draft(**rest)
+
+
+def signature_holds(posted: Posted, secret: str) -> bool:
+    return posted.headers["x-service-signature"] == sign(secret, posted.body)
+
+
+@contextmanager
+def in_process_aws() -> Iterator[Any]:
+    """moto's DynamoDB with our tables; for one thread (its transactions are not safe under several)."""
+    with mock_aws():
+        client = _session().client("dynamodb")
+        create_tables(client)
+        yield client

@@ -1,0 +1,151 @@
+"""Whatever call a process dies at, after a restart and the sweeps nothing is lost and nothing is counted twice."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from chalicelib.core.links import LinkStatus, SecurePayment
+from chalicelib.flows import links, outbox
+from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
+from tests.fakes.world import World, draft, in_process_aws
+
+EVENTS = {"payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"}
+
+Act = Callable[[World, SecurePayment, object], None]
+
+
+def fragile(world: World, wire: Tripwire) -> object:
+    return world.start(FragileClient(world.client, wire), FragileQueue(world.queue, wire))
+
+
+def detect(world: World, payment: SecurePayment, services: object) -> None:
+    world.scan(services)  # type: ignore[arg-type]
+
+
+def detect_and_deliver(world: World, payment: SecurePayment, services: object) -> None:
+    world.scan(services)  # type: ignore[arg-type]
+    world.drain(services)  # type: ignore[arg-type]
+
+
+def deliver_to_a_failing_receiver(world: World, payment: SecurePayment, services: object) -> None:
+    world.receiver.status = 500
+    detect_and_deliver(world, payment, services)
+
+
+def sweep_after_a_lost_message(world: World, payment: SecurePayment, services: object) -> None:
+    world.scan()
+    world.queue.messages.clear()
+    world.advance(60)
+    outbox.sweep(services)  # type: ignore[arg-type]
+    world.drain(services)  # type: ignore[arg-type]
+
+
+def recover(world: World) -> None:
+    """What the schedules do after a restart, until nothing is left to do."""
+    world.receiver.status = 200
+    world.scan()
+    for _ in range(4):
+        world.advance(120)
+        outbox.sweep(world.services)
+        world.drain()
+
+
+def run(act: Act, wire: Tripwire) -> tuple[World, SecurePayment]:
+    with in_process_aws() as client:
+        world = World(client)
+        world.register_webhook()
+        payment = world.create_link()
+        world.chain.pay(payment.requests[0])
+        with suppress(Crash):
+            act(world, payment, fragile(world, wire))
+        recover(world)
+        assert world.load(payment).link.status is LinkStatus.COMPLETED
+        assert world.load(payment).requests[0].paid == payment.requests[0].amount
+        return world, payment
+
+
+def calls_of(act: Act) -> int:
+    wire = Tripwire()
+    run(act, wire)
+    return wire.calls
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("act", [detect, detect_and_deliver, sweep_after_a_lost_message])
+def test_no_event_is_lost_wherever_the_process_dies(act: Act, before: bool) -> None:
+    calls = calls_of(act)
+    assert calls > 5
+    for fatal in range(1, calls + 1):
+        world, _ = run(act, Tripwire(fatal, before))
+        delivered = {posted.event: posted.delivery for posted in world.receiver.posted}
+        assert set(delivered) == EVENTS, f"died {'before' if before else 'after'} call {fatal} of {calls}"
+        assert len({posted.delivery for posted in world.receiver.posted}) == len(EVENTS)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_failing_receiver_gets_no_more_than_its_attempts_under_each_number(before: bool) -> None:
+    calls = calls_of(deliver_to_a_failing_receiver)
+    for fatal in range(1, calls + 1, 3):
+        world, _ = run(deliver_to_a_failing_receiver, Tripwire(fatal, before))
+        numbers = [(p.delivery, p.headers["x-service-retry-count"]) for p in world.receiver.posted]
+        assert {number for _, number in numbers} <= {"0", "1", "2", "3"}
+        repeated = len(numbers) - len(set(numbers))
+        assert repeated <= 1, "only the attempt that died between the post and its record may happen twice"
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_link_exists_whole_or_not_at_all_wherever_its_creation_dies(before: bool) -> None:
+    with in_process_aws() as client:
+        world = World(client)
+        wire = Tripwire(1, before)
+        with pytest.raises(Crash):
+            links.create(fragile(world, wire), world.owner, draft())  # type: ignore[arg-type]
+        items = client.scan(TableName="payment-requests-local-payments")["Items"]
+        assert len(items) == (0 if before else 3)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_correction_is_told_wherever_the_process_dies_while_undoing_a_fork(before: bool) -> None:
+    def undo(wire: Tripwire) -> World:
+        with in_process_aws() as client:
+            world = World(client)
+            world.register_webhook()
+            world.scan()
+            payment = world.create_link()
+            world.chain.pay(payment.requests[0])
+            world.scan()
+            world.drain()
+            world.chain.fork(4)
+            with suppress(Crash):
+                world.scan(fragile(world, wire))  # type: ignore[arg-type]
+            recover(world)
+            assert world.load(payment).link.status is LinkStatus.PENDING
+            assert world.load(payment).requests[0].paid == 0
+            return world
+
+    wire = Tripwire()
+    undo(wire)
+    for fatal in range(1, wire.calls + 1):
+        world = undo(Tripwire(fatal, before))
+        corrections = {p.delivery for p in world.receiver.posted if p.event == "payment.failed"}
+        assert len(corrections) == 1, f"died at call {fatal}"
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_every_link_is_written_expired_wherever_the_sweep_dies(before: bool) -> None:
+    def sweep(wire: Tripwire) -> None:
+        with in_process_aws() as client:
+            world = World(client)
+            made = [world.create_link() for _ in range(3)]
+            world.advance(8 * 24 * 3600)
+            with suppress(Crash):
+                links.expire_due(fragile(world, wire))  # type: ignore[arg-type]
+            links.expire_due(world.services)
+            assert {world.load(payment).link.status for payment in made} == {LinkStatus.EXPIRED}
+            assert links.expire_due(world.services) == 0
+
+    wire = Tripwire()
+    sweep(wire)
+    for fatal in range(1, wire.calls + 1):
+        sweep(Tripwire(fatal, before))

@@ -1,0 +1,335 @@
+"""From a log on the chain to the merchant's ear: what counts, what does not, and what a fork undoes."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.aws.tables import PAYMENTS, payments_partition
+from chalicelib.core.errors import BadRequest
+from chalicelib.core.links import LinkStatus, Payment, RequestStatus, SecurePayment
+from chalicelib.flows import detection, outbox
+from tests.fakes.world import World, signature_holds
+
+
+def test_a_full_payment_completes_the_link_and_tells_the_merchant_three_times(world: World) -> None:
+    _, secret = world.register_webhook()
+    payment = world.create_link()
+    request = payment.requests[0]
+    log = world.chain.pay(request, fee=125_000)
+    world.scan()
+    world.drain()
+
+    after = world.load(payment)
+    assert after.link.status is LinkStatus.COMPLETED
+    assert after.requests[0].status is RequestStatus.PAID
+    assert after.requests[0].paid == 12_500_000
+    assert world.receiver.events == [
+        "payment.confirmed",
+        "payment.confirmed.client_id",
+        "payment.confirmed.checkout",
+    ]
+    assert all(signature_holds(posted, secret) for posted in world.receiver.posted)
+    body = json.loads(world.receiver.posted[0].body)
+    assert body["requestId"] == body["requestID"] == request.request_id
+    assert body["paymentReference"] == request.payment_reference
+    assert body["explorer"] == f"https://explorer.example/request/{request.request_id}"
+    assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("12.5", "12.5", "12.5")
+    assert (body["txHash"], body["network"]) == (log["transactionHash"], "sepolia")
+    assert body["fees"] == [{"type": "platform", "amount": "0.125", "currency": "fUSDC"}]
+    assert "clientId" not in body
+    variant = json.loads(world.receiver.posted[1].body)
+    assert (variant["clientId"], variant["origin"]) == (world.client_id, world.origin)
+
+
+def test_two_partial_payments_complete_a_link_and_totals_are_recomputed(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    request = payment.requests[0]
+    world.chain.pay(request, amount=5_000_000)
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.PENDING
+    assert world.load(payment).requests[0].status is RequestStatus.PARTIALLY_PAID
+    world.chain.pay(request, amount=7_500_000)
+    world.scan()
+    world.drain()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    bodies = [json.loads(p.body) for p in world.receiver.posted if p.event in ("payment.partial", "payment.confirmed")]
+    assert [(b["event"], b["amount"], b["totalAmountPaid"]) for b in bodies] == [
+        ("payment.partial", "5", "5"),
+        ("payment.confirmed", "7.5", "12.5"),
+    ]
+
+
+def test_an_overpayment_is_confirmed_and_names_the_excess(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], amount=20_000_000)
+    world.scan()
+    world.drain()
+    body = json.loads(world.receiver.posted[0].body)
+    assert (body["event"], body["excessAmount"]) == ("payment.confirmed", "7.5")
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"proxy": "0x" + "ab" * 20},
+        {"token": "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"},
+        {"payee": "0x" + "22" * 20},
+    ],
+    ids=lambda altered: next(iter(altered)),
+)
+def test_a_look_alike_log_is_ignored(world: World, altered: dict[str, str]) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], **altered)
+    world.scan()
+    world.drain()
+    assert world.load(payment) == payment_as_stored(payment)
+    assert world.receiver.posted == []
+
+
+def test_a_log_of_the_native_proxy_does_not_pay_a_token_request(world: World) -> None:
+    payment = world.create_link()
+    native = replace(payment.requests[0], currency="ETH-sepolia-sepolia")
+    world.chain.pay(native)
+    world.scan()
+    assert world.load(payment).requests[0].paid == 0
+
+
+def test_nothing_is_believed_before_the_confirmations(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    detection.scan(world.services, "sepolia")
+    assert world.load(payment).requests[0].paid == 0
+    world.chain.mine()
+    detection.scan(world.services, "sepolia")
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_payment_that_a_fork_drops_before_confirmation_was_never_seen(world: World) -> None:
+    world.register_webhook()
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    detection.scan(world.services, "sepolia")
+    world.chain.fork(1)
+    world.scan()
+    world.drain()
+    assert world.load(payment).requests[0].paid == 0
+    assert world.receiver.posted == []
+
+
+def test_a_confirmed_payment_that_a_deep_fork_removes_is_corrected_and_the_link_reopens(world: World) -> None:
+    world.register_webhook()
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    world.drain()
+    world.chain.fork(4)
+    world.scan()
+    world.drain()
+    after = world.load(payment)
+    assert (after.link.status, after.requests[0].paid) == (LinkStatus.PENDING, 0)
+    correction = json.loads(world.receiver.posted[-1].body)
+    assert correction["event"] == "payment.failed"
+    assert (correction["subStatus"], correction["totalAmountPaid"]) == ("failed", "0")
+
+
+def test_a_payment_that_the_fork_moved_to_another_block_counts_again(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    world.chain.fork(4)
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert world.load(payment).requests[0].paid == 12_500_000
+
+
+def test_a_branch_that_loses_and_wins_again_counts_once(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    dropped = world.chain.fork(4)
+    world.scan()
+    assert world.load(payment).requests[0].paid == 0
+    world.chain.restore(dropped)
+    world.chain.mine(10)
+    world.scan()
+    assert world.load(payment).requests[0].paid == 12_500_000
+    assert len(stored_payments(world, payment.requests[0].request_id)) == 1
+
+
+def test_reading_a_range_again_changes_nothing(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    before = world.load(payment)
+    world.client.delete_item(
+        TableName="payment-requests-local-ops", Key={"pk": {"S": "CHAIN#sepolia"}, "sk": {"S": "CURSOR"}}
+    )
+    world.scan()
+    world.drain()
+    assert world.load(payment) == before
+    assert len(world.receiver.posted) == 3
+
+
+def test_a_node_that_refuses_large_ranges_is_asked_for_smaller_ones(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    world.chain.largest_range = 3
+    world.chain.mine(20)
+    world.chain.pay(payment.requests[0])
+    for _ in range(12):
+        world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_node_that_lags_behind_is_not_taken_for_a_fork(world: World) -> None:
+    world.register_webhook()
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    world.chain.lag = 6
+    world.scan()
+    world.chain.lag = 0
+    world.scan()
+    world.drain()
+    assert "payment.failed" not in world.receiver.events
+    assert len(world.receiver.events) == 3
+
+
+def test_a_fork_in_the_middle_of_a_tick_is_noticed_at_the_next_range(world: World) -> None:
+    world.register_webhook()
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    world.chain.mine(3)
+    world.chain.before_reading = fork_once(world, depth=8)
+    world.scan()
+    world.scan()
+    world.drain()
+    assert world.load(payment).link.status is LinkStatus.PENDING
+    assert world.receiver.events[-1] == "payment.failed"
+
+
+def test_a_fork_takes_nothing_back_that_is_still_on_the_chain(world: World) -> None:
+    world.register_webhook()
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.chain.mine(30)
+    world.scan()
+    world.chain.fork(5)
+    world.scan()
+    world.drain()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert "payment.failed" not in world.receiver.events
+
+
+def fork_once(world: World, depth: int) -> Callable[[], None]:
+    def fork() -> None:
+        world.chain.before_reading = lambda: None
+        world.chain.fork(depth)
+
+    return fork
+
+
+def test_transfers_of_nothing_and_payments_after_completion_are_not_announced(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], amount=0)
+    world.scan()
+    assert world.load(payment).requests[0].tx_hash is None
+    log = world.chain.pay(payment.requests[0])
+    world.chain.pay(payment.requests[0], amount=1)
+    world.chain.pay(payment.requests[0], amount=0)
+    world.scan()
+    world.drain()
+    assert len(world.receiver.events) == 3
+    after = world.load(payment).requests[0]
+    assert (after.tx_hash, after.paid) == (log["transactionHash"], 12_500_001)
+
+
+def test_a_fee_that_went_to_a_stranger_is_not_reported_as_ours(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], fee=125_000, fee_address="0x" + "99" * 20)
+    world.scan()
+    world.drain()
+    assert json.loads(world.receiver.posted[0].body)["fees"] == []
+
+
+def test_a_link_on_a_network_without_a_node_is_refused(world: World) -> None:
+    with pytest.raises(BadRequest, match="does not serve base"):
+        world.create_link(currency="USDC-base")
+
+
+def test_a_node_that_is_down_costs_a_tick_and_nothing_else(world: World) -> None:
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.chain.is_down = True
+    world.scan()
+    world.chain.is_down = False
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_late_payment_completes_an_expired_link(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.advance(8 * 24 * 3600)
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    world.drain()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert "payment.confirmed" in world.receiver.events
+
+
+def test_native_payments_are_detected(world: World) -> None:
+    payment = world.create_link(currency="ETH-sepolia-sepolia", amount="0.5")
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_an_event_that_was_not_announced_is_found_by_the_sweep(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    original, world.services.queue.send = world.services.queue.send, _refuse
+    with pytest.raises(ConnectionError):
+        world.scan()
+    world.services.queue.send = original
+    world.advance(60)
+    assert outbox.sweep(world.services) == 3
+    world.drain()
+    assert sorted(world.receiver.events) == sorted(
+        ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
+    )
+
+
+def _refuse(*_: object) -> None:
+    raise ConnectionError("the queue is away")
+
+
+def payment_as_stored(payment: SecurePayment) -> SecurePayment:
+    return replace(
+        payment,
+        link=replace(payment.link, version=1),
+        requests=tuple(replace(r, version=1) for r in payment.requests),
+    )
+
+
+def stored_payments(world: World, request_id: str) -> tuple[Payment, ...]:
+    return world.services.store.query(Payment, PAYMENTS, payments_partition(request_id))

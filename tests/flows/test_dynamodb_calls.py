@@ -1,0 +1,64 @@
+"""What each flow costs in calls to DynamoDB, counted at the client. More than is written here is a regression."""
+
+import pytest
+
+from infra.bench.flows import calls_of_flows
+
+Calls = dict[str, dict[str, int]]
+
+
+@pytest.fixture(scope="module")
+def calls() -> Calls:
+    """Calls by operation of each flow."""
+    return {name: dict(found.by_operation) for name, found in calls_of_flows().items()}
+
+
+def test_creating_a_link_is_one_transaction_beside_the_read_of_the_credential_and_its_counter(calls: Calls) -> None:
+    """The one read is of the credential and of the record that shuts its caller out."""
+    assert calls["create"] == {"BatchGetItem": 1, "UpdateItem": 1, "TransactWriteItems": 1}
+
+
+@pytest.mark.parametrize("flow", ["metadata", "metadata with wallet", "pay"])
+def test_reading_or_paying_a_link_is_the_read_of_the_credential_its_counter_and_the_read_of_the_link(
+    calls: Calls, flow: str
+) -> None:
+    assert calls[flow] == {"BatchGetItem": 1, "UpdateItem": 1, "Query": 1}
+
+
+def test_a_tick_without_a_new_block_reads_the_cursor(calls: Calls) -> None:
+    assert calls["scan tick without a new block"] == {"GetItem": 1}
+
+
+def test_a_tick_without_a_payment_moves_the_cursor(calls: Calls) -> None:
+    assert calls["scan tick without a payment"] == {"GetItem": 1, "PutItem": 1}
+
+
+def test_a_payment_is_recorded_in_one_transaction_and_each_of_its_three_events_announced_in_another(
+    calls: Calls,
+) -> None:
+    """Read: references, the link, its payments, the webhooks of the account and of the client id."""
+    assert calls["scan tick with one payment"] == {
+        "GetItem": 1,
+        "BatchGetItem": 1,
+        "Query": 4,
+        "TransactWriteItems": 1 + 3,
+        "PutItem": 1,
+    }
+
+
+def test_a_payment_that_is_read_again_is_looked_up_and_nothing_is_written_but_the_cursor(calls: Calls) -> None:
+    assert calls["scan tick that reads the payment again"] == {
+        "GetItem": 1,
+        "BatchGetItem": 1,
+        "Query": 2,
+        "PutItem": 1,
+    }
+
+
+def test_an_attempt_of_a_delivery_is_two_reads_its_claim_and_its_outcome(calls: Calls) -> None:
+    assert calls["deliver one webhook"] == {"GetItem": 2, "PutItem": 2}
+
+
+@pytest.mark.parametrize("sweep", ["outbox sweep, nothing due", "expiry sweep, nothing due"])
+def test_a_sweep_that_finds_nothing_asks_each_shard_of_the_index_once(calls: Calls, sweep: str) -> None:
+    assert calls[sweep] == {"Query": 8}

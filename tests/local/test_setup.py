@@ -1,0 +1,76 @@
+"""`make setup`: what it says when it cannot go on, and that it does nothing when there is nothing to do."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.local.copies import ROOT, copy_of_the_project, environment
+
+CLOSED = "http://127.0.0.1:9/"  # the discard port: nothing listens there
+
+
+def run(folder: Path, before: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run setup.py of `folder` in a fresh interpreter, after the statements `before`."""
+    script = folder / "infra" / "local" / "setup.py"
+    code = f"import sys, runpy\n{before}\nrunpy.run_path({str(script)!r}, run_name='__main__')"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(**variables), timeout=120)
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str]) -> str:
+    """Status 2 and a single line on standard error, no traceback; returns the line."""
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("setup: ") and line.endswith(".")
+    assert "Traceback" not in done.stdout
+    return line
+
+
+@pytest.mark.parametrize("version", [(3, 6, 15), (3, 10, 13), (3, 14, 0)])
+def test_a_python_that_is_too_old_or_too_new_is_told_so(version: tuple[int, ...]) -> None:
+    line = assert_one_sentence(run(ROOT, before=f"sys.version_info = {version}"))
+    assert "Python 3.11, 3.12 or 3.13 is needed" in line
+    assert ".".join(map(str, version)) in line
+
+
+def test_an_old_python_can_read_the_file_that_tells_it_so() -> None:
+    ast.parse((ROOT / "infra" / "local" / "setup.py").read_text(), feature_version=(3, 6))
+
+
+@pytest.mark.parametrize("module", ["venv", "ensurepip"])
+def test_a_python_without_venv_or_pip_is_told_what_to_install(module: str) -> None:
+    hidden = (
+        f"import importlib.util as u; found = u.find_spec; u.find_spec = lambda n: n != {module!r} and found(n) or None"
+    )
+    line = assert_one_sentence(run(ROOT, before=hidden))
+    assert f"module {module}" in line
+    assert "apt install" in line
+
+
+def test_without_a_network_setup_says_so_and_leaves_no_stamp(tmp_path: Path) -> None:
+    copy = copy_of_the_project(tmp_path)
+    closed = {"PIP_INDEX_URL": CLOSED, "PIP_CONFIG_FILE": "/dev/null", "npm_config_registry": CLOSED}
+    line = assert_one_sentence(run(copy, **closed, PIP_RETRIES="0"))
+    assert "is there a network?" in line
+    assert not list(copy.glob("**/.stamp"))
+
+
+def test_a_second_setup_does_nothing_and_says_nothing() -> None:
+    done = run(ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_an_interrupted_setup_counts_as_none(tmp_path: Path) -> None:
+    copy = copy_of_the_project(tmp_path)
+    part = (
+        f"s = runpy.run_path({str(copy / 'infra/local/setup.py')!r})\n"
+        "p = s['Part']('x', 'x', ['requirements.txt'])\n"
+        "import os; os.mkdir(p.folder); assert not p.ready()\n"
+        "p.write_stamp(); assert p.ready()\n"
+        "open(os.path.join(s['ROOT'], 'requirements.txt'), 'a').write('more')\n"
+        "assert not s['Part']('x', 'x', ['requirements.txt']).ready()"
+    )
+    subprocess.run([sys.executable, "-c", f"import runpy\n{part}"], check=True, env=environment())

@@ -1,0 +1,222 @@
+"""`make local` and `make demo` as a user runs them, in a copy of the project: ready, restarted, refused, ended."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import base58
+import pytest
+import requests
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from eth_utils import keccak
+
+from infra.local.process import free_port
+from tests.local.copies import ROOT, copy_of_the_project, environment, with_what_setup_makes
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_what_setup_makes(copy_of_the_project(tmp_path_factory.mktemp("project")))
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    return free_port()
+
+
+def start(project: Path, module: str, **variables: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", module],
+        cwd=project,
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def description(project: Path, process: subprocess.Popen[str]) -> dict[str, Any]:
+    """What stack.json says, once it is there."""
+    file, deadline = project / ".local" / "stack.json", time.monotonic() + 60
+    while not file.exists():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def processes_of(project: Path) -> list[str]:
+    """Command lines of processes that belong to this copy: of anvil, ministack, the guards and the service."""
+    lines = subprocess.run(["ps", "-A", "-o", "args="], capture_output=True, text=True, check=True).stdout
+    return [line for line in lines.splitlines() if str(project) in line]
+
+
+def end(process: subprocess.Popen[str], *numbers: signal.Signals) -> str:
+    for number in numbers:
+        process.send_signal(number)
+        time.sleep(0.05)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 0, output
+    return output
+
+
+def readme_session() -> str:
+    """The shell session of README.md that needs a running stack."""
+    text = (ROOT / "README.md").read_text()
+    return "\n".join(block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "curl" in block)
+
+
+def json_values(text: str) -> list[Any]:
+    """What answers without a line between them hold."""
+    decoder, values, position = json.JSONDecoder(), [], 0
+    while position < len(text.rstrip()):
+        value, position = decoder.raw_decode(text, position)
+        values.append(value)
+    return values
+
+
+def bearer(answer: requests.Response) -> dict[str, str]:
+    """The header of the session that a sign-in opened. (Its cookie is for https, so requests keeps it to itself.)"""
+    answer.raise_for_status()
+    return {"authorization": f"Bearer {answer.cookies['session_token']}"}
+
+
+def signed_in(base_url: str, address: str, sign: Callable[[str], bytes]) -> dict[str, str]:
+    """The header of a wallet's session."""
+    asked = requests.post(f"{base_url}/v1/auth/wallet/challenge", json={"address": address}, timeout=10).json()
+    answered = {name: asked[name] for name in ("challengeId", "nonce", "message")}
+    answered["signature"] = "0x" + sign(asked["message"]).hex()
+    return bearer(requests.post(f"{base_url}/v1/auth/wallet/verify", json=answered, timeout=10))
+
+
+def personal(account: Any, text: str) -> bytes:
+    return bytes(account.sign_message(encode_defunct(text=text)).signature)
+
+
+def tron_message(account: Any, text: str) -> bytes:
+    """As tronWeb.trx.signMessageV2 does."""
+    signed = f"\x19TRON Signed Message:\n{len(text.encode())}{text}".encode()
+    return bytes(account.unsafe_sign_hash(keccak(signed)).signature)
+
+
+class TestARunningStack:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def found(cls, project: Path, port: int) -> Iterator[dict[str, Any]]:
+        process = start(project, "infra.local", PORT=str(port))
+        yield description(project, process)
+        output = end(process, signal.SIGINT, signal.SIGINT, signal.SIGTERM)
+        assert "Traceback" not in output
+        assert not (project / ".local" / "stack.json").exists()
+        assert processes_of(project) == []
+
+    def test_answers_the_shell_session_of_the_readme(self, project: Path, found: dict[str, Any]) -> None:
+        shell = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", readme_session().replace("curl -s", "curl -sS --fail-with-body")],
+            cwd=project,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (shell.returncode, shell.stderr) == (0, ""), shell.stdout
+        link, pay, webhook, sent, user, key, client, audit, ended = json_values(shell.stdout)
+        assert link["amount"] == "12.5"
+        assert len(pay["transactions"]) == 2
+        assert len(webhook["secret"]) == 64
+        assert sent["sent"] >= 1
+        assert user["email"] == found["email"]
+        assert key["scopes"] == ["secure_payments:write"]
+        assert client["clientId"].startswith("cli_")
+        assert "api_key.created" in {line["action"] for line in audit["entries"]}
+        assert ended == {"success": True}
+
+    def test_lets_its_user_in_who_owns_the_given_credentials(self, found: dict[str, Any]) -> None:
+        url, user = found["base_url"], {name: found[name] for name in ("email", "password")}
+        session = bearer(requests.post(f"{url}/v1/auth/login", json=user, timeout=10))
+        (key, *_) = requests.get(f"{url}/v1/api-keys", headers=session, timeout=10).json()
+        assert found["api_key"].startswith(key["prefix"])
+        clients = requests.get(f"{url}/v1/client-ids", headers=session, timeout=10).json()
+        assert {found["client_id"], found["orchestrator_client_id"]} <= {each["clientId"] for each in clients}
+
+    def test_lets_its_wallets_in(self, found: dict[str, Any]) -> None:
+        evm, tron = Account.from_key(found["wallet"]), Account.from_key(found["tron_wallet"])
+        assert signed_in(found["base_url"], evm.address, lambda text: personal(evm, text))
+        address = base58.b58encode_check(b"\x41" + bytes.fromhex(tron.address[2:])).decode()
+        session = signed_in(found["base_url"], address, lambda text: tron_message(tron, text))
+        me = requests.get(f"{found['base_url']}/v1/auth/me", headers=session, timeout=10).json()
+        assert (me["type"], me["address"]) == ("wallet", address)
+
+    def test_has_an_orchestrator_and_a_client_id_that_needs_it(self, found: dict[str, Any]) -> None:
+        url, amount = f"{found['base_url']}/v2/secure-payments", {"requests": [{"amount": "1.5"}]}
+        page = {"x-client-id": found["orchestrator_client_id"], "origin": found["origin"]}
+        assert requests.post(url, json=amount, headers=page, timeout=10).status_code == 403
+        pair = {**page, "x-orchestrator-key": found["orchestrator_key"]}
+        made = requests.post(url, json=amount, headers=pair, timeout=10)
+        assert made.status_code == 201, made.text
+
+    def test_has_a_second_account_which_sees_nothing_of_the_first(self, found: dict[str, Any]) -> None:
+        other = {"x-api-key": found["second_account"]}
+        assert requests.get(f"{found['base_url']}/v2/client-ids", headers=other, timeout=10).json() == []
+
+    def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
+        keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
+        keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
+        assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
+        assert requests.get(f"{found['base_url']}/v2/health", timeout=5).status_code == 200
+        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+        assert requests.post(found["rpc"]["sepolia"], json=body, timeout=5).json()["result"] == hex(11155111)
+        assert processes_of(project)
+        for name in ("stack.json", "credentials.json"):
+            assert (project / ".local" / name).stat().st_mode & 0o777 == 0o600
+
+    def test_refuses_a_second_one_in_its_folder(self, project: Path, found: dict[str, Any]) -> None:
+        second = start(project, "infra.local", PORT=str(free_port()))
+        output, _ = second.communicate(timeout=30)
+        assert (second.returncode, output.count("\n")) == (2, 1)
+        assert "already running here" in output
+        assert requests.get(f"{found['base_url']}/v2/health", timeout=5).status_code == 200
+
+    def test_keeps_its_port(self, found: dict[str, Any], port: int, tmp_path: Path) -> None:
+        elsewhere = with_what_setup_makes(copy_of_the_project(tmp_path))
+        other = start(elsewhere, "infra.local", PORT=str(port))
+        output, _ = other.communicate(timeout=30)
+        sentence = f"Port {port} is already in use: choose another one with PORT={port + 1}.\n"
+        assert (other.returncode, output) == (2, sentence)
+
+
+def test_the_demo_holds_on_the_state_of_an_earlier_run(project: Path, port: int) -> None:
+    demo = start(project, "infra.local.demo", PORT=str(port), ONCE="1")
+    output, _ = demo.communicate(timeout=120)
+    assert demo.returncode == 0, output
+    assert "Every step held" in output
+    assert output.count("signature OK") == 6
+    assert processes_of(project) == []
+
+
+def test_a_stack_that_was_killed_leaves_nothing_running_and_starts_again_as_it_was(project: Path, port: int) -> None:
+    earlier = credentials(project)
+    process = start(project, "infra.local", PORT=str(port), FRESH="1")
+    before = description(project, process)
+    assert before["api_key"] != earlier.get("api_key")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=10)
+    (project / ".local" / "stack.json").unlink()
+    again = start(project, "infra.local", PORT=str(port))
+    assert description(project, again) == before
+    end(again, signal.SIGTERM)
+    assert processes_of(project) == []
+
+
+def credentials(project: Path) -> dict[str, Any]:
+    file = project / ".local" / "credentials.json"
+    return dict(json.loads(file.read_text())) if file.exists() else {}

@@ -1,0 +1,82 @@
+// Answers questions about messages, typed data and signatures with viem, siwe and tronweb.
+// Input: a JSON array of {ask, ...}; output: a JSON array of the answers, in order.
+const { createPublicClient, hashMessage, hashTypedData, http, verifyMessage, verifyTypedData } = require("viem");
+const { privateKeyToAccount } = require("viem/accounts");
+const { parseSiweMessage } = require("viem/siwe");
+const { SiweMessage } = require("siwe");
+const { TronWeb, utils } = require("tronweb");
+
+const tron = new TronWeb({ fullHost: "http://127.0.0.1:1" }); // signing needs no node
+
+const answers = {
+  // an EVM wallet signs a message: personal_sign
+  async personal({ key, message }) {
+    const account = privateKeyToAccount(key);
+    const signature = await account.signMessage({ message });
+    return { address: account.address, digest: hashMessage(message), signature };
+  },
+
+  // an EVM wallet signs typed data: eth_signTypedData_v4
+  async typed({ key, typed }) {
+    const account = privateKeyToAccount(key);
+    const signature = await account.signTypedData(typed);
+    return { address: account.address, digest: hashTypedData(typed), signature };
+  },
+
+  // a Tron wallet signs a message, in both versions (v1 signs 32 bytes in hex, nothing else)
+  async tron({ key, message, hex }) {
+    const digest = utils.message.hashMessage(message);
+    const address = TronWeb.address.fromPrivateKey(key.slice(2));
+    const v1 = hex && (await tron.trx.signMessage(hex, key.slice(2)));
+    return { address, digest, signature: tron.trx.signMessageV2(message, key.slice(2)), v1 };
+  },
+
+  // a Tron wallet signs typed data: TIP-712
+  async tronTyped({ key, typed }) {
+    const { domain, types, message } = typed;
+    return {
+      address: TronWeb.address.fromPrivateKey(key.slice(2)),
+      digest: utils._TypedDataEncoder.hash(domain, types, message),
+      signature: tron.trx._signTypedData(domain, types, message, key.slice(2)),
+    };
+  },
+
+  // what the libraries say about signatures that others made
+  async verify({ address, message, signature }) {
+    return verifyMessage({ address, message, signature });
+  },
+  async verifyTyped({ address, typed, signature }) {
+    return verifyTypedData({ address, signature, ...typed });
+  },
+  async verifyTron({ message, signature }) {
+    return tron.trx.verifyMessageV2(message, signature);
+  },
+  async verifyTronTyped({ address, typed, signature }) {
+    return tron.trx.verifyTypedData(typed.domain, typed.types, typed.message, signature, address);
+  },
+
+  // a sign-in message is read back, and verified
+  async siwe({ message, signature }) {
+    const parsed = new SiweMessage(message);
+    const verdict = await parsed.verify({ signature, time: parsed.issuedAt }, { suppressExceptions: true });
+    const seen = parseSiweMessage(message);
+    return { again: parsed.prepareMessage(), valid: verdict.success, address: seen.address, nonce: seen.nonce };
+  },
+
+  // any wallet's signature, contract wallets included, on a chain
+  async onChain({ url, address, digest, signature }) {
+    const client = createPublicClient({ transport: http(url) });
+    return client.verifyHash({ address, hash: digest, signature });
+  },
+};
+
+async function main() {
+  const chunks = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  const questions = JSON.parse(Buffer.concat(chunks).toString());
+  const found = [];
+  for (const question of questions) found.push(await answers[question.ask](question));
+  process.stdout.write(JSON.stringify(found));
+}
+
+main();
