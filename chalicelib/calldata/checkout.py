@@ -1,77 +1,197 @@
-"""What a payer signs for one request: the approvals it needs and the payment, from plain values."""
+"""What a payer signs for what is owed: the approvals it needs and the payments, from plain values."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from chalicelib.calldata import erc20, fee_proxy
+from chalicelib.calldata import batch, erc20, fee_proxy
+from chalicelib.calldata.batch import BatchItem
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.calldata.tron import PAYMENT_FEE_LIMIT
+from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, TRON_BATCH, address_of
 from chalicelib.core.links import Link, Request, fee_on, remaining
 from chalicelib.core.money import BaseUnits
 from chalicelib.core.tokens import Token
 
-APPROVAL_GAS = 60_000
+TRANSFER_GAS = 60_000
+"""Of an approval or a transferFrom: approve measures about 46,000 gas."""
 ERC20_PAYMENT_GAS = 130_000
 NATIVE_PAYMENT_GAS = 65_000
-"""Upper estimates: approve measures about 46,000 gas, the proxies 96,000 and 49,000, proxied tokens somewhat more."""
+BATCH_GAS, BATCH_ITEM_GAS = 100_000, 60_000
+"""Upper estimates: the proxies measure 96,000 and 49,000 gas, a batch about 46,000 for each payment, proxied tokens
+somewhat more."""
+BATCH_TOKEN_GAS, BATCH_SEARCH_GAS = 100_000, 1_000
+"""What every further token of a batch adds, and adds for each of its payments, for which the contract goes through its
+list of tokens: measured 81,000 and 770."""
+MAX_BATCH_ITEMS, MAX_BATCH_GAS = 250, 15_500_000
+"""In one transaction: 250 of one token take 11.5 million gas and 97 kB, below what a transaction may have (EIP-7825:
+16.8 million) and what nodes pass on (128 kB); of many tokens gas is the narrower limit."""
+
+MAX_FEE_LIMIT = 15_000 * 10**6
+"""Sun; the network takes no transaction with a fee limit above it."""
+_SUN_PER_ENERGY = 500
+"""Burnt energy costs 100 to 210 sun."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """What one request is still owed: base units of `token`, and the fee on top, with who receives it."""
+
+    token: Token
+    payee: str
+    amount: BaseUnits
+    fee: BaseUnits
+    fee_address: str | None
+    reference: bytes
+
+    @property
+    def debit(self) -> BaseUnits:
+        return BaseUnits(self.amount + self.fee)
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """Transactions in the order they are sent, the payment last. `debit` is amount and fee in base units."""
+    """Transactions in the order they are sent: funding, approvals, payments.
 
-    transactions: tuple[Transaction, ...]
-    debit: BaseUnits
+    `debits` is what each token takes in all (amounts, fees and the batch contract's own fee); `spender` is the contract
+    that takes it. `funding` draws the tokens from another wallet first.
+    """
+
+    spender: str
+    debits: Mapping[Token, BaseUnits]
+    payments: tuple[Transaction, ...]
     gas: int
+    approvals: tuple[Transaction, ...] = ()
+    funding: tuple[Transaction, ...] = ()
 
     @property
-    def approvals(self) -> int:
-        return len(self.transactions) - 1
+    def transactions(self) -> tuple[Transaction, ...]:
+        return (*self.funding, *self.approvals, *self.payments)
+
+    @property
+    def fee_limit(self) -> int:
+        """The most that one payment on tron may burn, in sun: the usual limit, or three times what a batch may take."""
+        return max(PAYMENT_FEE_LIMIT, min(self.gas * _SUN_PER_ENERGY, MAX_FEE_LIMIT))
 
 
-def spender_of(token: Token) -> str:
-    """The fee proxy that takes the token, or forwards the native coin."""
+def due_of(request: Request, link: Link, token: Token) -> Due:
+    """What remains of a request, with the fee on that part."""
+    amount = remaining(request)
+    return Due(
+        token=token,
+        payee=request.payee,
+        amount=amount,
+        fee=fee_on(amount, link),
+        fee_address=link.fee_address,
+        reference=bytes.fromhex(request.payment_reference[2:]),
+    )
+
+
+def spender_of(token: Token, batched: bool) -> str:
+    """The contract that takes a token, or forwards the native coin."""
+    if batched:
+        return address_of(TRON_BATCH if token.type == "TRC20" else BATCH, token.network)
     return address_of(NATIVE_FEE_PROXY if token.is_native else ERC20_FEE_PROXY, token.network)
 
 
-def build_checkout(
-    request: Request, link: Link, token: Token, allowance: int = 0, reset_first: bool = False
-) -> Checkout:
-    """Pays what remains of the request, with the fee on that part on top.
-
-    An approval comes first only when `allowance` is short, for the exact debit; `reset_first` withdraws the old
-    allowance before, for tokens that refuse to change one that is not zero.
-    """
-    amount = remaining(request)
-    fee = fee_on(amount, link)
-    debit = BaseUnits(amount + fee)
-    reference = bytes.fromhex(request.payment_reference[2:])
+def pay_one(due: Due) -> Checkout:
+    """One payment through a fee proxy."""
+    token, spender = due.token, spender_of(due.token, batched=False)
     if token.is_native:
         payment = fee_proxy.pay_native(
             token.network,
-            payee=request.payee,
-            amount=amount,
-            reference=reference,
-            fee_amount=fee,
-            fee_address=link.fee_address,
+            payee=due.payee,
+            amount=due.amount,
+            reference=due.reference,
+            fee_amount=due.fee,
+            fee_address=due.fee_address,
         )
-        return Checkout((payment,), debit, NATIVE_PAYMENT_GAS)
+        return Checkout(spender, {token: due.debit}, (payment,), NATIVE_PAYMENT_GAS)
     payment = fee_proxy.pay_erc20(
         token.network,
         token=token.address,
-        payee=request.payee,
-        amount=amount,
-        reference=reference,
-        fee_amount=fee,
-        fee_address=link.fee_address,
+        payee=due.payee,
+        amount=due.amount,
+        reference=due.reference,
+        fee_amount=due.fee,
+        fee_address=due.fee_address,
     )
-    approvals = _approvals(token, debit, allowance, reset_first)
-    return Checkout((*approvals, payment), debit, ERC20_PAYMENT_GAS + APPROVAL_GAS * len(approvals))
+    return Checkout(spender, {token: due.debit}, (payment,), ERC20_PAYMENT_GAS)
 
 
-def _approvals(
-    token: Token, debit: BaseUnits, allowance: int, reset_first: bool
-) -> tuple[Transaction, ...]:
-    if allowance >= debit:
-        return ()
-    grant = erc20.approve(token.address, spender_of(token), debit)
-    return (erc20.approve(token.address, spender_of(token), 0), grant) if reset_first else (grant,)
+def pay_together(dues: Sequence[Due], batch_fee_bps: int = 0) -> Checkout:
+    """Payments of one network through its batch contract, in one transaction.
+
+    There are more transactions where one cannot do it: a batch has one fee address, MAX_BATCH_ITEMS payments and
+    MAX_BATCH_GAS.
+    """
+    network = dues[0].token.network
+    tokens = {None if due.token.is_native else due.token.address: due.token for due in dues}
+    debits: dict[Token, int] = {}
+    payments, gas = [], 0
+    for group in _groups(dues):
+        items = [_item(due) for due in group]
+        fee_address = next((due.fee_address for due in group if due.fee), None)
+        if dues[0].token.type == "TRC20":
+            payments.append(batch.pay_tron_batch(network, items, fee_address))
+        else:
+            payments.append(batch.pay_batch(network, items, fee_address, batch_fee_bps))
+        taken = batch.token_debits(items, batch_fee_bps)
+        for address, debit in taken.items():
+            debits[tokens[address]] = debits.get(tokens[address], 0) + debit
+        gas += _batch_gas(len(taken)) + _item_gas(len(taken)) * len(group)
+    return Checkout(
+        spender=spender_of(dues[0].token, batched=True),
+        debits={token: BaseUnits(debit) for token, debit in debits.items()},
+        payments=tuple(payments),
+        gas=gas,
+    )
+
+
+def with_approvals(checkout: Checkout, allowances: Mapping[str, int], resets: frozenset[str] = frozenset()) -> Checkout:
+    """The checkout with an approval, of exactly the debit, for each token whose allowance is short.
+
+    `resets` are the tokens (their addresses) whose old allowance has to be withdrawn before.
+    """
+    approvals: list[Transaction] = []
+    for token, debit in checkout.debits.items():
+        if token.is_native or allowances.get(token.address, 0) >= debit:
+            continue
+        if token.address in resets:
+            approvals.append(erc20.approve(token.address, checkout.spender, 0))
+        approvals.append(erc20.approve(token.address, checkout.spender, debit))
+    return replace(checkout, approvals=tuple(approvals), gas=checkout.gas + TRANSFER_GAS * len(approvals))
+
+
+def with_funding(checkout: Checkout, owner: str, wallet: str) -> Checkout:
+    """The checkout for a smart account `wallet` that first draws every debit from `owner`, who approved it for that."""
+    funding = tuple(
+        erc20.transfer_from(token.address, owner, wallet, debit) for token, debit in checkout.debits.items()
+    )
+    return replace(checkout, funding=funding, gas=checkout.gas + TRANSFER_GAS * len(funding))
+
+
+def _groups(dues: Sequence[Due]) -> list[list[Due]]:
+    """The dues in their order, parted by fee address; those without a fee go with the first that has one."""
+    by_address: dict[str | None, list[Due]] = {}
+    first = next((due.fee_address for due in dues if due.fee), None)
+    for due in dues:
+        by_address.setdefault(due.fee_address if due.fee else first, []).append(due)
+    groups = []
+    for group in by_address.values():
+        tokens = len({due.token.id for due in group})
+        size = min(MAX_BATCH_ITEMS, (MAX_BATCH_GAS - _batch_gas(tokens)) // _item_gas(tokens))
+        groups += [group[start : start + size] for start in range(0, len(group), size)]
+    return groups
+
+
+def _batch_gas(tokens: int) -> int:
+    return BATCH_GAS + BATCH_TOKEN_GAS * (tokens - 1)
+
+
+def _item_gas(tokens: int) -> int:
+    return BATCH_ITEM_GAS + BATCH_SEARCH_GAS * (tokens - 1)
+
+
+def _item(due: Due) -> BatchItem:
+    token = None if due.token.is_native else due.token.address
+    return BatchItem(token, due.payee, due.amount, due.reference, due.fee)

@@ -33,7 +33,7 @@ from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address
 
 _PAY_ERC20 = bytes.fromhex("c219a14d")
 _PAY_NATIVE = bytes.fromhex("b868980b")
-_REFERENCE_LENGTH = 8
+REFERENCE_LENGTH = 8
 
 
 def pay_erc20(
@@ -60,7 +60,7 @@ def pay_erc20(
             uint_word(0xC0),
             uint_word(fee_amount),
             _fee_word(fee_amount, fee_address),
-            _reference_tail(reference),
+            reference_tail(reference),
         ),
         value=0,
     )
@@ -87,7 +87,7 @@ def pay_native(
             uint_word(0x80),
             uint_word(fee_amount),
             _fee_word(fee_amount, fee_address),
-            _reference_tail(reference),
+            reference_tail(reference),
         ),
         value=amount + fee_amount,
     )
@@ -101,7 +101,8 @@ def _fee_word(fee_amount: int, fee_address: str | None) -> bytes:
     return address_word(fee_address)
 
 
-def _reference_tail(reference: bytes) -> bytes:
-    if len(reference) != _REFERENCE_LENGTH:
-        raise ValueError(f"a payment reference has {_REFERENCE_LENGTH} bytes")
+def reference_tail(reference: bytes) -> bytes:
+    """A payment reference as a `bytes` argument. Raises ValueError unless it has 8 bytes."""
+    if len(reference) != REFERENCE_LENGTH:
+        raise ValueError(f"a payment reference has {REFERENCE_LENGTH} bytes")
     return bytes_tail(reference)

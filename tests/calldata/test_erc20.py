@@ -4,7 +4,7 @@ from eth_abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.calldata.erc20 import allowance, approve, balance_of
+from chalicelib.calldata.erc20 import allowance, approve, balance_of, transfer_from
 from chalicelib.core.money import MAX_UINT256
 
 TOKEN = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
@@ -17,6 +17,13 @@ def test_an_approval_equals_the_encoding_of_an_abi_library(spender: str, amount:
     built = approve(TOKEN, spender, amount)
     assert built.data == "0x095ea7b3" + encode(["address", "uint256"], [spender, amount]).hex()
     assert (built.to, built.value) == (TOKEN, 0)
+
+
+@given(owner=addresses, recipient=addresses, amount=st.integers(0, MAX_UINT256))
+def test_a_transfer_equals_the_encoding_of_an_abi_library(owner: str, recipient: str, amount: int) -> None:
+    built = transfer_from(TOKEN.lower(), owner, recipient, amount)
+    encoded = encode(["address", "address", "uint256"], [owner, recipient, amount]).hex()
+    assert (built.to, built.data, built.value) == (TOKEN, "0x23b872dd" + encoded, 0)
 
 
 @given(owner=addresses, spender=addresses)

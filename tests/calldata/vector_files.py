@@ -20,6 +20,9 @@ BUILT = {
     "0xc219a14d": ("network", "token", "payee", "amount"),
     "0xb868980b": ("network", "payee", "amount"),
     "0x095ea7b3": ("token", "spender", "amount"),
+    "0x9af8a581": ("network", "requests"),
+    "0x92cddb91": ("network", "requests"),
+    "0x8d80ff0a": ("innerIds",),
 }
 
 
@@ -82,6 +85,8 @@ def _is_covered(vector: Vector) -> bool:
         return False
     if vector.kind in ("paymentReferences", "nativeHashes"):
         return True
+    if vector.kind == "typed":
+        return bool(vector.entry.get("primaryType") == "SafeTx")
     inputs = vector.entry.get("inputs", {}) if vector.kind == "calldata" else {}
     needed = BUILT.get(str(vector.entry.get("data"))[:10])
     if needed is None or any(key not in inputs for key in needed):

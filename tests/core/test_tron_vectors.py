@@ -1,4 +1,4 @@
-"""Every Tron vector of the folder TRON_VECTORS: addresses, messages, typed data, references."""
+"""Every Tron vector of the folder TRON_VECTORS: addresses, messages, typed data, references, calls."""
 
 import json
 from collections.abc import Callable
@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.calldata.batch import BatchItem, pay_tron_batch
+from chalicelib.calldata.erc20 import approve
+from chalicelib.calldata.fee_proxy import pay_erc20
+from chalicelib.calldata.transaction import Transaction
 from chalicelib.core.addresses import address_bytes, evm_address, tron_address, tron_address_of, tron_to_evm
 from chalicelib.core.errors import BadRequest
 from chalicelib.core.networks import network
@@ -86,6 +90,46 @@ def check_networks(vector: Vector) -> None:
     assert (ours.chain_id, hex(ours.chain_id)) == (mainnet["chainId"], mainnet["hex"])
 
 
+def check_trigger(vector: Vector) -> None:
+    entry = vector.entry
+    function, values = entry["functionSelector"].partition("(")[0], [each["value"] for each in entry["parameters"]]
+    built = TRIGGERS[function](entry["contract"], *values)
+    assert (built.to, built.data, built.value) == (entry["contract"], entry["data"], 0)
+
+
+def trigger_approve(token: str, spender: str, amount: str) -> Transaction:
+    return approve(token, spender, int(amount))
+
+
+def trigger_payment(
+    _proxy: str, token: str, payee: str, amount: str, reference: str, fee: str, collector: str
+) -> Transaction:
+    return pay_erc20(
+        "tron",
+        token=token,
+        payee=payee,
+        amount=int(amount),
+        reference=bytes.fromhex(reference[2:]),
+        fee_amount=int(fee),
+        fee_address=collector,
+    )
+
+
+def trigger_batch(_batch: str, token: str, *columns_and_collector: Any) -> Transaction:
+    *columns, collector = columns_and_collector
+    items = [
+        BatchItem(token, payee, int(amount), bytes.fromhex(reference[2:]), int(fee))
+        for payee, amount, reference, fee in zip(*columns, strict=True)
+    ]
+    return pay_tron_batch("tron", items, collector)
+
+
+TRIGGERS: dict[str, Callable[..., Transaction]] = {
+    "approve": trigger_approve,
+    "transferFromWithReferenceAndFee": trigger_payment,
+    "batchERC20PaymentsWithReference": trigger_batch,
+}
+
 CHECKS: dict[str, Callable[[Vector], None]] = {
     "addresses": check_address,
     "messages": check_message,
@@ -93,6 +137,7 @@ CHECKS: dict[str, Callable[[Vector], None]] = {
     "legacyV1": check_legacy,
     "request": check_request,
     "networks": check_networks,
+    "triggers": check_trigger,
 }
 
 
@@ -112,6 +157,7 @@ def test_our_own_vectors_are_what_tronweb_makes() -> None:
 def test_a_vector_that_differs_in_one_place_fails() -> None:
     message = next(vector for vector in OWN_VECTORS if vector.family == "messages")
     typed = next(vector for vector in OWN_VECTORS if vector.family == "typedData")
+    trigger = next(vector for vector in OWN_VECTORS if vector.family == "triggers" and vector.name == "pay a batch")
     changes = [
         (message, {"message": "hullo"}),
         (message, {"signature": typed.entry["signature"]}),
@@ -119,6 +165,8 @@ def test_a_vector_that_differs_in_one_place_fails() -> None:
         (typed, {"domain": {**typed.entry["domain"], "chainId": 1}}),
         (typed, {"value": {**typed.entry["value"], "action": "remove"}}),
         (typed, {"signature": message.entry["signature"]}),
+        (trigger, {"data": trigger.entry["data"][:-1] + "f"}),
+        (trigger, {"contract": "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"}),
     ]
     for vector, change in changes:
         with pytest.raises(AssertionError):
@@ -127,9 +175,9 @@ def test_a_vector_that_differs_in_one_place_fails() -> None:
 
 def test_other_families_are_named_and_never_checked(tmp_path: Path) -> None:
     content = json.loads((OWN / "signatures.json").read_text())
-    content["triggers"] = [{"id": "pay", "data": "0x"}, {"data": "0x"}]
+    content["triggers"] += [{"id": "mint", "data": "0x"}, {"data": "0x"}]
     (tmp_path / "some.json").write_text(json.dumps(content))
     (tmp_path / "other.json").write_text("[]")
     covered, left = find(tmp_path)
     assert len(covered) == len(OWN_VECTORS)
-    assert left == ["other.json (another format)", "some.json:triggers:pay", "some.json:triggers:1"]
+    assert left == ["other.json (another format)", "some.json:triggers:mint", "some.json:triggers:5"]

@@ -1,4 +1,4 @@
-"""Finds the Tron vectors: addresses, signed messages and typed data, references.
+"""Finds the Tron vectors: addresses, signed messages and typed data, references, calls of our contracts.
 
 The folder (or file) is named by the environment variable TRON_VECTORS; without it, it is `vectors/tron/` beside this file.
 """
@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chalicelib.core.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
+
 OWN = Path(__file__).with_name("vectors") / "tron"
-COVERED = ("addresses", "messages", "typedData", "legacyV1", "request", "networks")
+COVERED = ("addresses", "messages", "typedData", "legacyV1", "request", "networks", "triggers")
+
+# The calls that are built, and the contract on mainnet that takes each; None is any token.
+TRIGGERS = {
+    "approve(address,uint256)": None,
+    "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)": ERC20_FEE_PROXY,
+    "batchERC20PaymentsWithReference(address,address[],uint256[],bytes[],uint256[],address)": TRON_BATCH,
+}
 
 
 @dataclass(frozen=True)
@@ -42,11 +51,18 @@ def find(place: Path) -> tuple[list[Vector], list[str]]:
         owners = frozenset(_owners(content))
         for family, value in content.items():
             for name, entry in _entries(value):
-                if family in COVERED:
+                if family in COVERED and (family != "triggers" or _is_built(entry)):
                     covered.append(Vector(path.name, family, name, entry, owners))
                 elif not family.startswith("_"):
                     left.append(f"{path.name}:{family}:{name}")
     return covered, left
+
+
+def _is_built(trigger: dict[str, Any]) -> bool:
+    if trigger.get("functionSelector") not in TRIGGERS:
+        return False
+    contract = TRIGGERS[trigger["functionSelector"]]
+    return contract is None or trigger["contract"] == address_of(contract, "tron")
 
 
 def _entries(value: Any) -> list[tuple[str, Any]]:

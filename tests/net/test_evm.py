@@ -1,22 +1,40 @@
 """What a node may answer besides the truth: errors in every spelling, nothing, another chain, late, or too little."""
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from eth_abi import encode
 
+from chalicelib.calldata.transaction import Transaction
 from chalicelib.core.chainlog import BlockRange, Checkpoint
 from chalicelib.core.errors import ChainUnavailable
 from chalicelib.net import evm
-from chalicelib.net.evm import Chains, Disconnected, EvmChain, RangeTooLarge
+from chalicelib.net.chains import Chains
+from chalicelib.net.evm import Disconnected, EvmChain, RangeTooLarge, TokenReading
+from chalicelib.net.receipts import PaidTransfer, Payer
+from chalicelib.net.safe_events import SAFE_TOPICS, SafeEvent
+from chalicelib.net.simulation import UNKNOWN_STEP, StepResult
 
 HASH = "0x" + "ab" * 32
 SPAN = BlockRange(5, 9)
+WALLET, SPENDER, SAFE = "0x" + "11" * 20, "0x" + "33" * 20, "0x" + "5A" * 20
+STEP = Transaction("0x" + "22" * 20, "0x095ea7b3", 0)
+SUCCESS, FAILURE = SAFE_TOPICS
+
+
+def sent(*transactions: Transaction) -> list[tuple[str, Transaction]]:
+    return [(WALLET, each) for each in transactions]
+
 
 Answer = Callable[[list[dict[str, Any]]], Any]
 
@@ -24,12 +42,12 @@ Answer = Callable[[list[dict[str, Any]]], Any]
 class Node(ThreadingHTTPServer):
     """A JSON-RPC node that answers as the test says."""
 
-    daemon_threads = True
+    daemon_threads = False  # closing waits for the last answer
     answer: Answer
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def chain(self) -> EvmChain:
@@ -66,6 +84,7 @@ def node() -> Iterator[Node]:
     running = Node()
     yield running
     running.shutdown()
+    running.server_close()
 
 
 def block(number: int, hash: str = HASH) -> dict[str, str]:
@@ -91,6 +110,7 @@ def test_the_head_of_another_chain_is_refused(node: Node) -> None:
         b'"text"',
         b'[{"jsonrpc":"2.0","id":1}]',
         b'{"jsonrpc":"2.0","id":1,"error":"daily limit"}',
+        b"[" * 5_000,
         b'{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"daily request limit exceeded"}}',
     ],
 )
@@ -101,7 +121,7 @@ def test_whatever_is_not_an_answer_means_that_the_chain_is_away(node: Node, answ
         lambda: node.chain.block_hashes([1]),
         lambda: node.chain.read_range(SPAN, None),
         lambda: node.chain.has_code("0x" + "11" * 20),
-        lambda: node.chain.read_wallet("0x" + "11" * 20, None, "0x" + "22" * 20),
+        lambda: node.chain.read_wallet("0x" + "11" * 20, [], "0x" + "22" * 20),
         lambda: node.chain.is_valid_signature("0x" + "11" * 20, bytes(32), bytes(65)),
     ):
         with pytest.raises(ChainUnavailable):
@@ -132,7 +152,7 @@ def test_a_node_that_takes_too_long_for_a_range_is_asked_for_less(node: Node, mo
     monkeypatch.setattr(evm, "READ_SECONDS", 0.2)
 
     def slowly(calls: list[dict[str, Any]]) -> bytes:
-        time.sleep(1)
+        time.sleep(0.4)
         return b"[]"
 
     node.answer = slowly
@@ -192,7 +212,7 @@ def test_a_result_of_another_form_is_no_answer(node: Node, result: Any) -> None:
     node.answer = lambda calls: [{"id": call["id"], "result": result} for call in calls]
     chain, wallet = node.chain, "0x" + "11" * 20
     with pytest.raises(ChainUnavailable):
-        chain.read_wallet(wallet, "0x" + "22" * 20, "0x" + "33" * 20)
+        chain.read_wallet(wallet, ["0x" + "22" * 20], "0x" + "33" * 20)
     with pytest.raises((ChainUnavailable, Disconnected)):
         chain.read_range(SPAN, Checkpoint(4, HASH))
     if not isinstance(result, str | list | dict):
@@ -225,3 +245,291 @@ def test_a_node_that_fails_says_nothing_about_a_signature(node: Node, message: s
     node.error({"code": -32000, "message": message})
     with pytest.raises(ChainUnavailable):
         node.chain.is_valid_signature("0x" + "11" * 20, bytes(32), bytes(65))
+
+
+def aggregated(*values: int | None) -> str:
+    """What Multicall3 returns when the reads gave these numbers; None is one that failed."""
+    answers = [(value is not None, b"" if value is None else value.to_bytes(32, "big")) for value in values]
+    return "0x" + encode(["(bool,bytes)[]"], [answers]).hex()
+
+
+def test_one_batch_reads_every_token_the_gas_price_and_the_batch_fee(node: Node) -> None:
+    first, second = "0x" + "22" * 20, "0x" + "AA" * 20
+    node.results(aggregated(7, 1, 2, 3, 4, 30), "0x5")
+    reading = node.chain.read_wallet(WALLET, [first, second], SPENDER, batch_fee=True)
+    assert (reading.native_balance, reading.gas_price, reading.batch_fee_bps) == (7, 5, 30)
+    assert reading.tokens == {first: TokenReading(1, 2), second: TokenReading(3, 4)}  # type: ignore[arg-type]
+    node.results(aggregated(7), "0x5")
+    assert node.chain.read_wallet(WALLET, [], SPENDER).tokens == {}
+    node.results("0x" + f"{30:064x}")
+    assert node.chain.read_batch_fee() == 30
+
+
+@pytest.mark.parametrize("fee", [1_001, 20_000, 2**255])
+def test_a_batch_fee_out_of_reason_is_no_answer(node: Node, fee: int) -> None:
+    node.results(aggregated(7, fee), "0x5")
+    with pytest.raises(ChainUnavailable, match="out of reason"):
+        node.chain.read_wallet(WALLET, [], SPENDER, batch_fee=True)
+    node.results("0x" + f"{fee:064x}")
+    with pytest.raises(ChainUnavailable, match="out of reason"):
+        node.chain.read_batch_fee()
+    node.results("0x" + f"{1_000:064x}")
+    assert node.chain.read_batch_fee() == 1_000
+
+
+@pytest.mark.parametrize("price", [hex(2**128), hex(2**300), "-0x1"])
+def test_a_gas_price_out_of_reason_is_no_answer(node: Node, price: str) -> None:
+    node.results(aggregated(7), price)
+    with pytest.raises(ChainUnavailable, match="does not answer as it should"):
+        node.chain.read_wallet(WALLET, [], SPENDER)
+
+
+@pytest.mark.parametrize(
+    ("sender", "code", "is_wallet"),
+    [
+        (WALLET, None, True),
+        (SPENDER, "0x", True),
+        (SPENDER, "0xef0100" + "11" * 20, True),
+        (SPENDER, "0x6001", False),
+        (SPENDER, "0xef0100" + "11" * 21, False),
+    ],
+)
+def test_a_payer_is_a_wallet_who_sent_the_transaction_or_has_no_code_of_its_own(
+    node: Node, sender: str, code: str | None, is_wallet: bool
+) -> None:
+    token, payee = "0x" + "22" * 20, "0x" + "44" * 20
+    words = ["0x" + address[2:].rjust(64, "0") for address in (WALLET, payee)]
+    topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+    log = {"address": token, "topics": [topic, *words], "data": f"0x{5:064x}"}
+    asked = list[str]()
+
+    def answer(calls: list[dict[str, Any]]) -> Any:
+        asked.extend(call["method"] for call in calls)
+        receipt = {"from": sender, "to": token, "logs": [log]}
+        results = [receipt if call["method"] == "eth_getTransactionReceipt" else code for call in calls]
+        return [{"jsonrpc": "2.0", "id": c["id"], "result": r} for c, r in zip(calls, results, strict=True)]
+
+    node.answer = answer
+    paid = PaidTransfer(HASH, token, payee, 5)
+    assert node.chain.payers_of([paid, paid]) == (Payer(WALLET, is_wallet),) * 2
+    assert asked == ["eth_getTransactionReceipt"] + (["eth_getCode"] if code else [])
+
+
+def test_two_hundred_tokens_are_one_question(node: Node) -> None:
+    tokens = [f"0x{number:040x}" for number in range(1, 201)]
+    node.results(aggregated(*range(401)), "0x5")
+    reading = node.chain.read_wallet(WALLET, tokens, SPENDER)
+    assert reading.tokens[tokens[199]] == TokenReading(399, 400)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("values", [(7, 1, None), (7, None, 2), (None, 1, 2), (7, 1), (7, 1, 2, 3)])
+def test_a_wallet_of_which_something_is_not_known_is_not_known(node: Node, values: tuple[int | None, ...]) -> None:
+    node.results(aggregated(*values), "0x5")
+    with pytest.raises(ChainUnavailable):
+        node.chain.read_wallet(WALLET, ["0x" + "22" * 20], SPENDER)
+
+
+def test_asking_a_node_leaves_python_able_to_refuse_deep_json() -> None:
+    script = """
+import json
+from chalicelib.core.errors import ChainUnavailable
+from chalicelib.net.evm import EvmChain
+try:
+    EvmChain("sepolia", "http://127.0.0.1:9").head()
+except ChainUnavailable:
+    pass
+try:
+    json.loads("[" * 100_000)
+except RecursionError:
+    print("refused")
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "refused\n"
+
+
+def test_block_times_are_utc_and_each_block_is_asked_for_once(node: Node) -> None:
+    node.results({"timestamp": hex(1_767_225_600)}, {"timestamp": hex(1_767_225_612)})
+    times = node.chain.block_times([5, 6, 5])
+    assert times == {5: datetime(2026, 1, 1, tzinfo=UTC), 6: datetime(2026, 1, 1, 0, 0, 12, tzinfo=UTC)}
+    assert node.chain.block_times([]) == {}
+    node.results(None)
+    with pytest.raises(ChainUnavailable, match="lags behind"):
+        node.chain.block_times([9])
+
+
+def simulating(node: Node, *calls: dict[str, Any]) -> None:
+    node.results([{"calls": list(calls)}])
+
+
+def step(**facts: Any) -> dict[str, Any]:
+    return {"status": "0x1", "gasUsed": "0x5208", "returnData": "0x", **facts}
+
+
+def test_a_simulation_says_of_each_step_whether_it_works_and_what_it_uses(node: Node) -> None:
+    reason = "0x08c379a0" + encode(["string"], ["Insufficient\nallowance"]).hex()
+    simulating(node, step(), step(status="0x0", returnData=reason, error={"message": "execution reverted"}))
+    found = node.chain.simulate(sent(STEP, STEP))
+    assert found.method == "eth_simulateV1"
+    assert found.steps == (StepResult(True, None, 21_000), StepResult(False, "Insufficientallowance", 21_000))
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, "reverted without a reason"),
+        ({"error": {"message": "key 0xsecret of node.example is over its limit"}}, "reverted without a reason"),
+        ({"error": {"message": "out of gas"}}, "out of gas"),
+        ({"error": {"message": "EVM error InvalidFEOpcode"}}, "invalid instruction"),
+        ({"error": {"message": "execution reverted", "data": "0x12345678"}}, "own error 0x12345678"),
+        ({"returnData": None, "error": {"data": {"data": "0x12345678"}}}, "own error 0x12345678"),
+    ],
+)
+def test_a_reason_is_found_wherever_the_node_puts_it_and_its_own_words_are_not_repeated(
+    node: Node, facts: dict[str, Any], said: str
+) -> None:
+    simulating(node, step(status="0x0", **facts))
+    (failed,) = node.chain.simulate(sent(STEP)).steps
+    assert failed.success is False
+    assert failed.reason is not None
+    assert said in failed.reason
+    assert "secret" not in failed.reason
+
+
+@pytest.mark.parametrize(
+    "answer", [[], [{}], [{"calls": []}], [{"calls": [step(), step()]}], [{"calls": [{}]}], [{"calls": 7}], {}, "0x"]
+)
+def test_a_simulation_of_another_form_is_no_answer(node: Node, answer: Any) -> None:
+    node.results(answer)
+    with pytest.raises(ChainUnavailable):
+        node.chain.simulate(sent(STEP))
+
+
+def without_simulation(node: Node, call: dict[str, Any], estimate: dict[str, Any]) -> list[str]:
+    """A node that knows eth_call and eth_estimateGas alone; the methods it was asked for."""
+    asked: list[str] = []
+    known = {"eth_call": call, "eth_estimateGas": estimate}
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked.extend(each["method"] for each in calls)
+        missing = {"error": {"code": -32601, "message": "the method does not exist/is not available"}}
+        return [{"id": each["id"], **known.get(each["method"], missing)} for each in calls]
+
+    node.answer = answer
+    return asked
+
+
+def test_a_node_without_simulation_runs_the_first_step_and_is_not_asked_again(node: Node) -> None:
+    asked = without_simulation(node, {"result": "0x"}, {"result": "0x5208"})
+    chain = node.chain
+    for _ in range(2):
+        found = chain.simulate(sent(STEP, STEP))
+        assert found.method == "eth_call"
+        assert [each.success for each in found.steps] == [True, None]
+        assert (found.steps[0].gas, found.steps[1].reason) == (21_000, UNKNOWN_STEP)
+    assert asked.count("eth_simulateV1") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ({"code": 3, "message": "execution reverted", "data": "0x12345678"}, "own error 0x12345678"),
+        ({"code": -32000, "message": "insufficient funds for gas * price + value"}, "does not have the native coin"),
+        ({"code": -32000, "message": "execution reverted"}, "reverted without a reason"),
+    ],
+)
+def test_a_first_step_that_fails_says_why(node: Node, error: dict[str, Any], said: str) -> None:
+    without_simulation(node, {"error": error}, {"error": error})
+    (failed,) = node.chain.simulate(sent(STEP)).steps
+    assert (failed.success, failed.gas) == (False, None)
+    assert said in str(failed.reason)
+
+
+def test_a_node_that_fails_says_nothing_about_a_step(node: Node) -> None:
+    without_simulation(node, {"error": {"code": -32005, "message": "daily limit exceeded"}}, {"result": "0x"})
+    with pytest.raises(ChainUnavailable):
+        node.chain.simulate(sent(STEP))
+
+
+def test_steps_before_the_one_that_lacks_the_coin_are_simulated_all_the_same(node: Node) -> None:
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        (call,) = calls
+        steps = call["params"][0]["blockStateCalls"][0]["calls"]
+        if any(int(each["value"], 16) for each in steps):
+            failure = {"code": -38014, "message": "insufficient funds for gas * price + value"}
+            return [{"id": call["id"], "error": failure}]
+        return [{"id": call["id"], "result": [{"calls": [step() for _ in steps]}]}]
+
+    node.answer = answer
+    paying = replace(STEP, value=5)
+    found = node.chain.simulate(sent(STEP, paying, STEP))
+    assert found.method == "eth_simulateV1"
+    assert [each.success for each in found.steps] == [True, False, None]
+    assert "does not have the native coin" in str(found.steps[1].reason)
+    assert [each.success for each in node.chain.simulate(sent(paying, paying)).steps] == [False, None]
+
+
+def safe_log(topic: str, topics: tuple[str, ...], data: str, **facts: Any) -> dict[str, Any]:
+    return {
+        "address": SAFE.lower(),
+        "topics": [topic, *topics],
+        "data": data,
+        "blockNumber": "0x6",
+        "blockHash": HASH,
+        "transactionHash": "0x" + "ef" * 32,
+        **facts,
+    }
+
+
+def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> None:
+    one, other, payment = "0x" + "01" * 32, "0x" + "02" * 32, "00" * 32
+    logs = [
+        safe_log(SUCCESS, (one,), "0x" + payment),
+        safe_log(FAILURE, (), other + payment),
+        safe_log(SUCCESS, (), "0x" + payment),
+        safe_log(SUCCESS, (one,), one + payment),
+        safe_log(SUCCESS, (one,), "0x" + payment, removed=True),
+        safe_log(SUCCESS, (one,), "0x" + payment, address=WALLET),
+    ]
+    node.results([], block(9), logs)
+    events = [node.chain.safe_event(SAFE, each, SPAN) for each in (one, other, "0x" + "03" * 32)]
+    facts = (6, HASH, "0x" + "ef" * 32)
+    assert events == [SafeEvent(one, True, *facts), SafeEvent(other, False, *facts), None]
+    node.results(logs[:1], block(9), [])
+    assert node.chain.safe_event(SAFE, one, SPAN) == SafeEvent(one, True, *facts)
+    node.results([], None, [])
+    with pytest.raises(ChainUnavailable, match="does not have block"):
+        node.chain.safe_event(SAFE, one, SPAN)
+    node.results([safe_log(SUCCESS, (one,), "0x" + payment, blockNumber="0xa")], block(9), [])
+    with pytest.raises(ChainUnavailable, match="other blocks"):
+        node.chain.safe_event(SAFE, one, SPAN)
+    node.error({"code": -32005, "message": "block range is too large"})
+    for blocks in (SPAN, BlockRange(9, 9)):
+        with pytest.raises(RangeTooLarge):
+            node.chain.safe_event(SAFE, one, blocks)
+
+
+def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_nothing_else(node: Node) -> None:
+    """Its hash is what the node is asked for first; among all events, a block that is refused alone is as empty."""
+    found: list[dict[str, Any]] = []
+    refusal, asked = "query returned more than 10000 results", list[dict[str, Any]]()
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        indexed, last, others = calls
+        asked[:] = [indexed["params"][0], others["params"][0]]
+        return [
+            {"id": indexed["id"], "result": found},
+            {"id": last["id"], "result": block(9)},
+            {"id": others["id"], "error": {"code": -32005, "message": refusal}},
+        ]
+
+    node.answer, one = answer, "0x" + "01" * 32
+    with pytest.raises(RangeTooLarge):
+        node.chain.safe_event(SAFE, one, SPAN)
+    assert [filter_["topics"] for filter_ in asked] == [[[SUCCESS, FAILURE], [one]], [[SUCCESS, FAILURE]]]
+    assert node.chain.safe_event(SAFE, one, BlockRange(9, 9)) is None
+    found.append(safe_log(SUCCESS, (one,), "0x" + "00" * 32))
+    event = node.chain.safe_event(SAFE, one, SPAN)
+    assert event is not None and event.success
+    found.clear()
+    refusal = "daily request limit exceeded"
+    with pytest.raises(ChainUnavailable):
+        node.chain.safe_event(SAFE, one, BlockRange(9, 9))

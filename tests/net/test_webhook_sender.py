@@ -782,9 +782,7 @@ def test_a_hostile_address_is_refused_at_delivery(
 
 
 @pytest.mark.parametrize("url", [*INTERNAL, *MALFORMED])
-def test_allowing_loopback_allows_nothing_else(
-    url: str, patient: WebhookSender, no_connections: list[object]
-) -> None:
+def test_allowing_loopback_allows_nothing_else(url: str, patient: WebhookSender, no_connections: list[object]) -> None:
     for attempt in (url, url.replace("https://", "http://", 1)):
         with pytest.raises(BadRequest):
             patient.check(attempt)
@@ -798,9 +796,7 @@ def test_loopback_is_accepted_where_settings_allow_it(url: str, patient: Webhook
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "[::1]"])
-def test_plain_http_is_for_allowed_loopback_alone(
-    host: str, patient: WebhookSender, public: WebhookSender
-) -> None:
+def test_plain_http_is_for_allowed_loopback_alone(host: str, patient: WebhookSender, public: WebhookSender) -> None:
     patient.check(f"http://{host}:8081/hook")
     with pytest.raises(BadRequest, match="https"):
         public.check(f"http://{host}:8081/hook")

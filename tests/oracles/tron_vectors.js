@@ -63,11 +63,52 @@ for (const base58 of [first.toLowerCase(), first.slice(0, -1), first.slice(0, -1
   addresses.push({ base58, valid: TronWeb.isAddress(base58) });
 }
 
+// What the fee proxy and the batch contract are asked, in a transaction made without a node.
+const [USDT, PROXY, BATCH] = [
+  "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+  "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd",
+  "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D",
+];
+const references = ["0x0102030405060708", "0xffeeddccbbaa9988", "0x1000000000000001"];
+const calls = [
+  ["approve", USDT, "approve(address,uint256)", [["address", BATCH], ["uint256", "6060000"]]],
+  ["withdraw", USDT, "approve(address,uint256)", [["address", PROXY], ["uint256", "0"]]],
+  [
+    "pay",
+    PROXY,
+    "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)",
+    [["address", USDT], ["address", first], ["uint256", "1000000"], ["bytes", references[0]], ["uint256", "10000"], ["address", third]],
+  ],
+  [
+    "pay a batch",
+    BATCH,
+    "batchERC20PaymentsWithReference(address,address[],uint256[],bytes[],uint256[],address)",
+    [
+      ["address", USDT],
+      ["address[]", [first, second, first]],
+      ["uint256[]", ["1000000", "2000000", "3000000"]],
+      ["bytes[]", references],
+      ["uint256[]", ["10000", "20000", "30000"]],
+      ["address", third],
+    ],
+  ],
+];
+const blockHeader = { ref_block_bytes: "267e", ref_block_hash: "9a447d222e8de9f2", expiration: 1767225660000, timestamp: 1767225600000 };
+
+async function trigger([id, contract, functionSelector, pairs]) {
+  const parameters = pairs.map(([type, value]) => ({ type, value }));
+  const options = { feeLimit: 300000000, txLocal: true, blockHeader };
+  const built = await tron.transactionBuilder.triggerSmartContract(contract, functionSelector, options, parameters, first);
+  const data = "0x" + built.transaction.raw_data.contract[0].parameter.value.data;
+  return { id, contract, functionSelector, parameters, data };
+}
+
 async function main() {
   const messageHex = "0x" + "2a".repeat(32);
   const vectors = {
     _about: { source: "npm tronweb 6.5.1 (MIT), by tests/oracles/tron_vectors.js", keys },
     addresses,
+    triggers: await Promise.all(calls.map(trigger)),
     messages: messages.map((message, at) => {
       const key = keys[at % keys.length];
       const owner = TronWeb.address.fromPrivateKey(key);

@@ -1,0 +1,80 @@
+"""The functions that are explained: every one that this package writes, by selector, as its contract names it."""
+
+from dataclasses import dataclass
+
+from chalicelib.calldata.decode import Array, Kind
+from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, NATIVE_FEE_PROXY, TRON_BATCH
+
+APPROVE = bytes.fromhex("095ea7b3")
+TRANSFER = bytes.fromhex("a9059cbb")
+TRANSFER_FROM = bytes.fromhex("23b872dd")
+PAY_ERC20 = bytes.fromhex("c219a14d")
+PAY_NATIVE = bytes.fromhex("b868980b")
+BATCH_ONE_TOKEN = bytes.fromhex("9af8a581")
+BATCH_GROUPS = bytes.fromhex("92cddb91")
+BATCH_TRON = bytes.fromhex("c6e6d98b")
+MULTI_SEND_CALLS = bytes.fromhex("8d80ff0a")
+
+_PATHS = Array(Array("address"))
+_DETAILS = Array(("address", "uint256", Array("address"), "bytes", "uint256", "uint256", "uint256"))
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one contract, or of every token when `contract` is None."""
+
+    contract: str | None
+    name: str
+    parameters: tuple[tuple[str, Kind], ...]
+
+
+FUNCTIONS = {
+    APPROVE: Function(None, "approve", (("spender", "address"), ("amount", "uint256"))),
+    TRANSFER: Function(None, "transfer", (("to", "address"), ("amount", "uint256"))),
+    TRANSFER_FROM: Function(None, "transferFrom", (("from", "address"), ("to", "address"), ("amount", "uint256"))),
+    PAY_ERC20: Function(
+        ERC20_FEE_PROXY,
+        "transferFromWithReferenceAndFee",
+        (
+            ("_tokenAddress", "address"),
+            ("_to", "address"),
+            ("_amount", "uint256"),
+            ("_paymentReference", "bytes"),
+            ("_feeAmount", "uint256"),
+            ("_feeAddress", "address"),
+        ),
+    ),
+    PAY_NATIVE: Function(
+        NATIVE_FEE_PROXY,
+        "transferWithReferenceAndFee",
+        (
+            ("_to", "address"),
+            ("_paymentReference", "bytes"),
+            ("_feeAmount", "uint256"),
+            ("_feeAddress", "address"),
+        ),
+    ),
+    BATCH_ONE_TOKEN: Function(
+        BATCH,
+        "batchERC20Payments",
+        (("requestDetails", _DETAILS), ("pathsToUSD", _PATHS), ("feeAddress", "address")),
+    ),
+    BATCH_GROUPS: Function(
+        BATCH,
+        "batchPayments",
+        (("metaDetails", Array(("uint256", _DETAILS))), ("pathsToUSD", _PATHS), ("feeAddress", "address")),
+    ),
+    BATCH_TRON: Function(
+        TRON_BATCH,
+        "batchERC20PaymentsWithReference",
+        (
+            ("_tokenAddress", "address"),
+            ("_recipients", Array("address")),
+            ("_amounts", Array("uint256")),
+            ("_paymentReferences", Array("bytes")),
+            ("_feeAmounts", Array("uint256")),
+            ("_feeAddress", "address"),
+        ),
+    ),
+    MULTI_SEND_CALLS: Function(MULTI_SEND, "multiSend", (("transactions", "bytes"),)),
+}

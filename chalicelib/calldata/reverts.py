@@ -1,0 +1,46 @@
+"""Why a contract refused: the data of a revert in words.
+
+    08c379a0 | 0x20 | length | text      Error(string), of `require` and `revert`
+    4e487b71 | code                      Panic(uint256), of the compiler's own checks
+    4 bytes and more                     an error that the contract defines
+
+Anybody writes such text, and it is shown to others: what comes out is one short printable line.
+"""
+
+from chalicelib.calldata.abi import WORD, read_uint
+
+MAX_REASON = 200
+_ERROR = bytes.fromhex("08c379a0")
+_PANIC = bytes.fromhex("4e487b71")
+_PANICS = {
+    0x01: "an assertion failed",
+    0x11: "arithmetic overflow",
+    0x12: "division by zero",
+    0x21: "invalid enum value",
+    0x32: "index out of bounds",
+    0x41: "out of memory",
+}
+
+
+def revert_reason(data: bytes) -> str:
+    """The reason in words, whatever a contract returned; at most 200 characters."""
+    selector, arguments = data[:4], data[4:]
+    try:
+        if selector == _ERROR:
+            start = read_uint(arguments, 0)
+            length = read_uint(arguments, start)
+            text = arguments[start + WORD : start + WORD + length].decode(errors="replace")
+            return printable(text) or "reverted with an empty reason"
+        if selector == _PANIC:
+            code = read_uint(arguments, 0)
+            return f"panic 0x{code:02x}: {_PANICS.get(code, 'a check of the compiler failed')}"[:MAX_REASON]
+    except ValueError:
+        pass  # it begins like one of the two and is none
+    if len(selector) < 4:
+        return "reverted without a reason"
+    return f"reverted with the contract's own error 0x{selector.hex()}"
+
+
+def printable(text: str) -> str:
+    """One line of at most 200 characters, without control, bidirectional or other invisible ones."""
+    return "".join(c for c in text[: 4 * MAX_REASON] if c.isprintable()).strip()[:MAX_REASON]

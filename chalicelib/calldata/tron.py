@@ -1,0 +1,181 @@
+"""Tron transactions as wallets sign them: protobuf of `Transaction.raw` with one TriggerSmartContract.
+
+    raw             1 ref_block_bytes | 4 ref_block_hash | 8 expiration | 10 memo | 11 contract | 14 timestamp
+                    18 fee_limit
+    contract        1 type: 31 | 2 Any | 5 permission id
+    Any             1 type URL | 2 trigger
+    trigger         1 owner | 2 contract | 3 call_value | 4 data          addresses: 0x41 and 20 bytes
+    Transaction     1 raw | 2 signature, each 65 bytes
+
+A field of 0 or of no bytes is left out. The id is the SHA-256 of raw, and that is what is signed.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from chalicelib.core.addresses import address_bytes, tron_address_of
+from chalicelib.core.wallets import SIGNATURE_BYTES, recover_digest
+
+APPROVAL_FEE_LIMIT = 100_000_000
+"""Sun (100 TRX) that an approval may burn for energy at most: what Request Network's payment processor sets."""
+PAYMENT_FEE_LIMIT = 300_000_000
+"""Sun (300 TRX) that a payment may burn for energy at most: what Request Network's payment processor sets."""
+
+_TRIGGER = 31
+_TYPE_URL = b"type.googleapis.com/protocol.TriggerSmartContract"
+_PREFIX = b"\x41"
+_BYTES, _NUMBER = 2, 0
+_INT64 = 2**63
+
+
+@dataclass(frozen=True)
+class TronTransaction:
+    """A contract call to sign. Addresses in base58, `data` 0x hex, value and fee limit in sun, times in milliseconds.
+
+    `ref_block_bytes` (2) and `ref_block_hash` (8) name a recent block; at `expiration` the transaction is void.
+    `permission_id` is 0 for the owner's own key, above it for an account with several.
+    """
+
+    owner: str
+    contract: str
+    data: str
+    call_value: int
+    fee_limit: int
+    expiration: int
+    ref_block_bytes: bytes
+    ref_block_hash: bytes
+    timestamp: int
+    permission_id: int = 0
+    memo: bytes = b""
+
+
+def encode_raw(transaction: TronTransaction) -> bytes:
+    """The bytes that are hashed and signed: `raw_data_hex` of tronweb. Raises ValueError for numbers out of range."""
+    trigger = b"".join(
+        (
+            _bytes(1, _PREFIX + address_bytes(transaction.owner)),
+            _bytes(2, _PREFIX + address_bytes(transaction.contract)),
+            _number(3, transaction.call_value),
+            _bytes(4, bytes.fromhex(transaction.data.removeprefix("0x"))),
+        )
+    )
+    parameter = _bytes(1, _TYPE_URL) + _bytes(2, trigger)
+    contract = _number(1, _TRIGGER) + _bytes(2, parameter) + _number(5, transaction.permission_id)
+    return b"".join(
+        (
+            _bytes(1, transaction.ref_block_bytes),
+            _bytes(4, transaction.ref_block_hash),
+            _number(8, transaction.expiration),
+            _bytes(10, transaction.memo),
+            _bytes(11, contract),
+            _number(14, transaction.timestamp),
+            _number(18, transaction.fee_limit),
+        )
+    )
+
+
+def decode_raw(raw: bytes) -> TronTransaction:
+    """The call in a transaction's raw bytes. Raises ValueError unless they are exactly what `encode_raw` makes of it:
+    one contract call, no other kind, no TRC-10 tokens, nothing unknown, repeated or written in another way.
+    """
+    outer = dict(_fields(raw))
+    contract = dict(_fields(_part(outer, 11)))
+    parameter = dict(_fields(_part(contract, 2)))
+    trigger = dict(_fields(_part(parameter, 2)))
+    transaction = TronTransaction(
+        owner=_address(_part(trigger, 1)),
+        contract=_address(_part(trigger, 2)),
+        data="0x" + _part(trigger, 4).hex(),
+        call_value=_value(trigger, 3),
+        fee_limit=_value(outer, 18),
+        expiration=_value(outer, 8),
+        ref_block_bytes=_part(outer, 1),
+        ref_block_hash=_part(outer, 4),
+        timestamp=_value(outer, 14),
+        permission_id=_value(contract, 5),
+        memo=_part(outer, 10),
+    )
+    if encode_raw(transaction) != raw:
+        raise ValueError("the transaction is more or other than one contract call")
+    return transaction
+
+
+def tx_id(raw: bytes) -> str:
+    """The transaction's id, 64 hexadecimal digits without 0x as Tron writes them."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def recover_signer(raw: bytes, signature: bytes) -> str | None:
+    """The base58 address whose key signed the transaction; None when the signature belongs to no key."""
+    signer = recover_digest(hashlib.sha256(raw).digest(), signature)
+    return None if signer is None else tron_address_of(address_bytes(signer))
+
+
+def signed_transaction(raw: bytes, signatures: Sequence[bytes]) -> bytes:
+    """The bytes that a node takes: /wallet/broadcasthex. Raises ValueError for a signature of another length."""
+    if any(len(signature) != SIGNATURE_BYTES for signature in signatures):
+        raise ValueError(f"a signature has {SIGNATURE_BYTES} bytes")
+    return _bytes(1, raw) + b"".join(_bytes(2, signature) for signature in signatures)
+
+
+def _varint(value: int) -> bytes:
+    if not 0 <= value < _INT64:
+        raise ValueError("a number is negative or above 63 bits")
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*out, value))
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3 | _NUMBER) + _varint(value) if value else b""
+
+
+def _bytes(field: int, value: bytes) -> bytes:
+    return _varint(field << 3 | _BYTES) + _varint(len(value)) + value if value else b""
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """Each field's number and value: bytes or an integer, as nothing else occurs. Raises ValueError."""
+    at = 0
+    while at < len(data):
+        key, at = _read_varint(data, at)
+        value, at = _read_varint(data, at)
+        if key & 7 == _NUMBER:
+            yield key >> 3, value
+        elif key & 7 == _BYTES and at + value <= len(data):
+            yield key >> 3, data[at : at + value]
+            at += value
+        else:
+            raise ValueError("a field of another kind, or one longer than its message")
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for place, byte in enumerate(data[at : at + 10]):
+        value |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            return value, at + place + 1
+    raise ValueError("a number has no end")
+
+
+def _part(fields: dict[int, bytes | int], number: int) -> bytes:
+    value = fields.get(number, b"")
+    if not isinstance(value, bytes):
+        raise ValueError(f"field {number} is a number")
+    return value
+
+
+def _value(fields: dict[int, bytes | int], number: int) -> int:
+    value = fields.get(number, 0)
+    if not isinstance(value, int):
+        raise ValueError(f"field {number} is no number")
+    return value
+
+
+def _address(raw: bytes) -> str:
+    if len(raw) != 21 or raw[:1] != _PREFIX:
+        raise ValueError("an address is 0x41 and 20 bytes")
+    return tron_address_of(raw[1:])

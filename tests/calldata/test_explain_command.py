@@ -1,0 +1,93 @@
+"""The command line: what a call does, or one sentence."""
+
+import subprocess
+import sys
+
+import pytest
+
+from chalicelib.calldata.explain import explain_data, main
+from chalicelib.calldata.transaction import Transaction
+
+from .calls import (
+    COLLECTOR,
+    EVERY_KIND,
+    PAYEE,
+    PROXY,
+    USDC,
+    every_kind,
+    one,
+    payment,
+)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "chalicelib.calldata.explain", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_the_command_tells_what_a_call_does() -> None:
+    done = run(payment().data, "--network", "base", "--to", PROXY)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        f"Pay 12.5 USDC to {PAYEE} with 0.125 USDC fee to {COLLECTOR}, reference 0x11497d24d1a76c9b",
+        f"  contract: ERC20FeeProxy {PROXY}",
+        "  function: transferFromWithReferenceAndFee",
+        f"  address _tokenAddress: {USDC} (USDC)",
+        f"  address _to: {PAYEE}",
+        "  uint256 _amount: 12500000 (12.5 USDC)",
+        "  bytes _paymentReference: 0x11497d24d1a76c9b",
+        "  uint256 _feeAmount: 125000 (0.125 USDC)",
+        f"  address _feeAddress: {COLLECTOR}",
+        f"  event: TransferWithReferenceAndFee of ERC20FeeProxy {PROXY}",
+    ]
+
+
+def test_the_command_refuses_bad_input_in_one_sentence() -> None:
+    done = run("0xno")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "The data must be 0x and an even number of hexadecimal digits.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["0x1"],
+        [],
+        ["0x12", "--network", "gnosis"],
+        ["0x12", "--to", "0x12", "--network", "base"],
+        ["0x12", "--to", PAYEE, "--network", "tron"],
+        ["0x12", "--value", "-1"],
+        ["0x12", "--value", "much"],
+        ["0x12", "--more"],
+    ],
+)
+def test_every_bad_argument_is_one_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    said = capsys.readouterr()
+    assert (stopped.value.code, said.out, said.err.count("\n")) == (2, "", 1)
+
+
+@every_kind
+def test_by_the_bytes_alone_the_contract_is_not_vouched_for(
+    network: str, transaction: Transaction, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([transaction.data, "--value", str(transaction.value)])
+    said = capsys.readouterr().out
+    assert said.splitlines()[0].endswith("; the address of the contract was not checked")
+    assert explain_data(transaction.data, network, None, transaction.value).function is not None
+    told = explain_data(transaction.data, network, transaction.to, transaction.value)
+    assert told == one(network, transaction)
+
+
+def test_the_command_prints_payments_within_and_unknown_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    network, transaction = EVERY_KIND["batch of many"]
+    main([transaction.data, "--network", network, "--to", transaction.to, "--value", str(transaction.value)])
+    said = capsys.readouterr().out
+    assert said.count("event: TransferWithReferenceAndFee") == 3
+    assert f"  value: {transaction.value} (0.301 ETH-base)\n" in said
+    main(["0x12345678"])
+    assert capsys.readouterr().out.splitlines() == [
+        "Unknown call: 4 bytes 0x12345678; no such function is used here; do not sign unless you know it",
+        "  contract: unknown contract",
+    ]
