@@ -44,7 +44,7 @@ ACCESS = {
         tables={
             "identity": ("BatchGetItem", *_RECORDS),
             "sessions": ("BatchGetItem", *_RECORDS),
-            "payments": ("Query", "PutItem"),
+            "payments": ("BatchGetItem", *_RECORDS),
             "webhooks": (*_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
         },
@@ -73,7 +73,12 @@ ACCESS = {
     "sweep_outbox": Access(
         tables={"webhooks": ("GetItem", "Query", "PutItem")}, due=("webhooks",), sends=("webhooks",)
     ),
-    "expire_links": Access(tables={"payments": ("GetItem", "PutItem")}, due=("payments",)),
+    "expire_links": Access(tables={"payments": ("GetItem", "PutItem", "DeleteItem")}, due=("payments",)),
+    "track_intents": Access(
+        tables={"payments": ("BatchGetItem", "GetItem", "Query", "PutItem"), "ops": ("GetItem",)},
+        due=("payments",),
+        rpc_urls=True,
+    ),
 }
 
 

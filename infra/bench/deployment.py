@@ -50,8 +50,8 @@ class Deployment:
         assert answer["statusCode"] < 300, answer["body"]
         return json.loads(answer["body"])
 
-    def create_link(self) -> Any:
-        return request("POST", LINKS, key=self.api_key, body=NEW_LINK)
+    def create_link(self, items: int = 1) -> Any:
+        return request("POST", LINKS, key=self.api_key, body={**NEW_LINK, "requests": NEW_LINK["requests"] * items})
 
     def read_link(self, token: str, query: Mapping[str, str] = {}) -> Any:
         return request("GET", LINK, {"token": token}, query, self.api_key)

@@ -31,6 +31,7 @@ def _requests() -> dict[str, Calls]:
             token = deployment.ask(deployment.create_link())["token"]
             requests = {
                 "create": deployment.create_link(),
+                "create of 200 items": deployment.create_link(200),
                 "metadata": deployment.read_link(token),
                 "metadata with wallet": deployment.read_link(token, wallet),
                 "pay": deployment.pay_link(token, wallet),

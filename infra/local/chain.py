@@ -1,4 +1,8 @@
-"""A local EVM chain: anvil under a production chain id, the real contracts at their production addresses."""
+"""A local chain: anvil under a production chain id, the real contracts at their production addresses.
+
+Tron's, too: the same contracts at the 20 bytes of their addresses there, balances in sun and gas for nothing;
+infra/local/tron.py is the node in front of it.
+"""
 
 import itertools
 import shutil
@@ -8,9 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from chalicelib.core.addresses import address_bytes
+from chalicelib.core.contracts import BATCH, address_of
 from chalicelib.core.keccak import keccak256
 from chalicelib.core.networks import network as network_named
-from infra.local.bytecode import Artefact, anvil, artefacts
+from chalicelib.core.tokens import find_tokens
+from infra.local.bytecode import DEPLOYER, Artefact, anvil, artefacts
 from infra.local.process import LOCAL, Child, StackProblem, free_port, is_free
 
 STATE_SECONDS = 2
@@ -20,6 +27,7 @@ _STATE_END = b'"historical_states":null}'
 _COPIED_SLOTS = 12
 _BALANCES_SLOT = 0  # of TestERC20
 _TRANSFER_GAS_MARGIN = 1.2
+_GAS = 10_000_000
 
 
 class RpcError(Exception):
@@ -56,13 +64,15 @@ class Chain:
         Raises StackProblem when the port is taken or anvil does not start.
         """
         chain = network_named(network)
-        if chain is None or chain.family != "evm":
-            raise StackProblem(f"{network} is not an EVM network")
+        if chain is None:
+            raise StackProblem(f"{network} is not a network")
         if port is not None and not is_free(port):
             raise StackProblem(f"port {port} of the {network} chain is already in use")
         port = port or free_port()
         command = [anvil(), "--port", str(port), "--chain-id", str(chain.chain_id), "--quiet"]
         command += ["--prune-history", str(_STATES_IN_MEMORY)]  # older ones would pile up in the home directory
+        if chain.family == "tron":
+            command += ["--base-fee", "0", "--gas-price", "0"]
         if block_time:
             command += ["--block-time", str(block_time)]
         if state:
@@ -98,12 +108,12 @@ class Chain:
 
     def token_balance(self, token: str, holder: str) -> int:
         """balanceOf, in base units."""
-        data = "0x70a08231" + holder[2:].lower().rjust(64, "0")
-        return int(self.rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
+        data = "0x70a08231" + address_bytes(holder).rjust(32, b"\0").hex()
+        return int(self.rpc("eth_call", {"to": _hex_address(token), "data": data}, "latest"), 16)
 
     def native_balance(self, holder: str) -> int:
-        """In wei."""
-        return int(self.rpc("eth_getBalance", holder, "latest"), 16)
+        """In wei; on tron in sun."""
+        return int(self.rpc("eth_getBalance", _hex_address(holder), "latest"), 16)
 
     # --- changing ---
 
@@ -117,8 +127,7 @@ class Chain:
 
         sender = Account.from_key(private_key).address
         filled = {key: value for key, value in transaction.items() if key in ("to", "data", "nonce", "gas")}
-        value = transaction.get("value", 0)
-        filled["value"] = int(value, 16) if isinstance(value, str) else value
+        filled["value"] = int(_hex(transaction.get("value", 0)), 16)
         call = {
             "from": sender,
             "to": filled["to"],
@@ -151,12 +160,31 @@ class Chain:
 
     def fund_native(self, holder: str, wei: int) -> None:
         """Set a balance; no transaction, no block."""
-        self.rpc("anvil_setBalance", holder, hex(wei))
+        self.rpc("anvil_setBalance", _hex_address(holder), hex(wei))
 
     def fund_token(self, holder: str, token: str, amount: int) -> None:
         """Set a balance of one of the etched tokens, in base units, by its storage slot."""
-        slot = keccak256(bytes.fromhex(holder[2:]).rjust(32, b"\0") + _BALANCES_SLOT.to_bytes(32))
-        self.rpc("anvil_setStorageAt", token, "0x" + slot.hex(), f"0x{amount:064x}")
+        self.rpc(*_token_funds(holder, token, amount))
+
+    def fund(self, holder: str, whole: int) -> None:
+        """So many coins and so many of every token of the network's catalogue; no transaction, no block."""
+        tokens = [token for token in find_tokens(network=self.network) if not token.is_native]
+        funds = [_token_funds(holder, token.address, whole * 10**token.decimals) for token in tokens]
+        self.batch([("anvil_setBalance", _hex_address(holder), hex(whole * self.coin)), *funds])
+
+    def set_batch_fee(self, basis_points: int) -> None:
+        """As the owner of the batch contract does it: a share of every payment, to its fee address on top."""
+        data = f"0xf4d08412{basis_points:064x}"
+        self.receipt(self.send_as(DEPLOYER, {"to": address_of(BATCH, self.network), "data": data}))
+
+    def send_as(self, sender: str, transaction: Mapping[str, Any], gas: int = _GAS) -> str:
+        """Broadcast {to, data, value} of any sender, without a signature; the transaction's hash."""
+        call = {"from": sender, "gas": hex(gas), "to": transaction["to"], "data": transaction.get("data", "0x")}
+        call["value"] = _hex(transaction.get("value", 0))
+        if self.network == "tron":
+            call["gasPrice"] = "0x0"
+        self.rpc("anvil_impersonateAccount", sender)
+        return str(self.rpc("eth_sendTransaction", call))
 
     def mine(self, blocks: int = 1) -> None:
         self.rpc("anvil_mine", hex(blocks))
@@ -172,8 +200,7 @@ class Chain:
 
     def deploy(self, creation: str) -> str:
         """Deploy creation code (hex, arguments appended) from anvil's first account; the address."""
-        deployer = self.rpc("eth_accounts")[0]
-        sent = self.rpc("eth_sendTransaction", {"from": deployer, "data": creation, "gas": hex(6_000_000)})
+        sent = self.rpc("eth_sendTransaction", {"from": DEPLOYER, "data": creation, "gas": hex(_GAS)})
         self.mine()
         return str(self.receipt(sent)["contractAddress"])
 
@@ -202,6 +229,11 @@ class Chain:
         chain = network_named(self.network)
         assert chain
         return chain.chain_id
+
+    @property
+    def coin(self) -> int:
+        """Base units of one native coin."""
+        return 10**6 if self.network == "tron" else 10**18
 
     def stop(self) -> None:
         """End it; with a state file, everything up to now is in it."""
@@ -245,6 +277,22 @@ class Chain:
     def _keep_backup(self, state: Path) -> None:
         while not self._stopped.wait(_BACKUP_SECONDS):
             _back_up(state)
+
+
+def _token_funds(holder: str, token: str, amount: int) -> tuple[str, ...]:
+    """The call that writes a balance of TestERC20 to its slot."""
+    slot = keccak256(address_bytes(holder).rjust(32, b"\0") + _BALANCES_SLOT.to_bytes(32))
+    return "anvil_setStorageAt", _hex_address(token), "0x" + slot.hex(), f"0x{amount:064x}"
+
+
+def _hex_address(address: str) -> str:
+    """Of either family, as the node wants it."""
+    return "0x" + address_bytes(address).hex()
+
+
+def _hex(value: int | str) -> str:
+    """A transaction's value: an int, or hex text already."""
+    return value if isinstance(value, str) else hex(value)
 
 
 def _backup_of(state: Path) -> Path:

@@ -4,6 +4,7 @@
     an orchestrator   its key acts for the second client id, which is bound to a destination of the payee
     a second account  an API key of somebody else
     wallets           keys that no account knows before they sign in
+    payers            keys on EVM chains and on Tron, and the owners of a Safe; the stack gives them funds
 
 The first API key and client id have the highest tier; the second client id creates links only together with its key.
 """
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.aws.tables import Key, credential_key, user_key
+from chalicelib.core.addresses import address_bytes, tron_address_of
 from chalicelib.core.audit import Actor
 from chalicelib.core.client_ids import ClientIdSettings
 from chalicelib.core.credentials import ApiKey, ClientId, OrchestratorKey, credential_hash
@@ -29,11 +31,13 @@ _KINDS = {"api_key": ApiKey, "second_account": ApiKey, "orchestrator_key": Orche
     ("client_id", "orchestrator_client_id"), ClientId
 )
 _WALLETS = ("wallet", "tron_wallet")
+_KEYS = ("payer", "tron_payer", "safe_owners")
+_SAFE_OWNERS = 3
 
 
 def are_known(services: Services, last: Mapping[str, Any]) -> bool:
     """Whether the service still knows the credentials of the last run, all of them; one read."""
-    if not {*_KINDS, *_WALLETS, "email", "password", "payee", "payer"} <= set(last):
+    if not {*_KINDS, *_WALLETS, *_KEYS, "email", "password", "payee"} <= set(last):
         return False
     wanted: dict[Key, type] = {credential_key(credential_hash(last[name]), kind): kind for name, kind in _KINDS.items()}
     wanted[user_key(last["email"])] = User
@@ -44,7 +48,7 @@ def make(services: Services, origin: str) -> dict[str, Any]:
     """New credentials, as `.local/stack.json` names them."""
     from eth_account import Account
 
-    payee, payer = _new_key(), _new_key()
+    payee = _new_key()
     email, password = f"merchant-{secrets.token_hex(4)}@example.com", secrets.token_urlsafe(16)
     merchant = _operator(sessions.register(services, email, password, _operator("")).account_id)
     api_key = credentials.create_api_key(services, merchant, {"label": "local"})[1]
@@ -65,7 +69,9 @@ def make(services: Services, origin: str) -> dict[str, Any]:
         "second_account": admin.create_api_key(services, admin.create_account(services, "second"), "local"),
         **{name: _new_key() for name in _WALLETS},
         "payee": Account.from_key(payee).address,
-        "payer": {"address": Account.from_key(payer).address, "private_key": payer},
+        "payer": _account(),
+        "tron_payer": _tron_account(),
+        "safe_owners": [_account() for _ in range(_SAFE_OWNERS)],
     }
 
 
@@ -101,6 +107,18 @@ def _orchestrator(services: Services, owner: Actor, client: ClientId) -> str:
     credentials.change_client_id(services, owner, client.record_id, settings)
     orchestrators.link_client(services, _operator(record.account_id), record.orchestrator_id, client.client_id)
     return key
+
+
+def _account() -> dict[str, str]:
+    from eth_account import Account
+
+    key = _new_key()
+    return {"address": Account.from_key(key).address, "private_key": key}
+
+
+def _tron_account() -> dict[str, str]:
+    account = _account()
+    return {**account, "address": tron_address_of(address_bytes(account["address"]))}
 
 
 def _new_key() -> str:

@@ -1,7 +1,7 @@
-"""`make demo`: the local stack, and on it the scenario of infra/local/outsiders: two links paid, the merchant told.
+"""`make demo`: the local stack, and on it the scenario of infra/local/outsiders: links paid, the merchant told.
 
-Keeps running until Ctrl-C; ONCE=1 ends after the scenario, with status 0 only if every step held. PORT and FRESH as in
-`make local`.
+KIND says which links, one file `pay_<kind>.py` each, several with commas between (single). Keeps running until Ctrl-C;
+ONCE=1 ends after the scenario, with status 0 only if every step held. PORT and FRESH as in `make local`.
 """
 
 import os
@@ -9,20 +9,39 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from infra.local.__main__ import run
 from infra.local.stack import DESCRIPTION, Stack
 
-_SCENARIO = Path(__file__).with_name("outsiders") / "scenario.py"
+_OUTSIDERS = Path(__file__).with_name("outsiders")
+_KINDS = sorted(file.stem.removeprefix("pay_") for file in _OUTSIDERS.glob("pay_*.py"))
 _LONGEST_SECONDS = 300
 
 
-def show(stack: Stack) -> int:
+def main() -> int:
+    kinds = os.environ.get("KIND") or "single"
+    unknown = [kind for kind in kinds.split(",") if kind not in _KINDS]
+    if unknown:
+        known = ", ".join(_KINDS)
+        print(f"KIND must be one of {known}, or several with commas between, not {kinds!r}.", file=sys.stderr)
+        return 2
+    return run(partial(show, kinds))
+
+
+def show(kinds: str, stack: Stack) -> int:
     """Run the scenario; 0 if it held. Without ONCE=1, stay until interrupted."""
     once = os.environ.get("ONCE") == "1"
     started = time.monotonic()
-    command = [sys.executable, str(_SCENARIO), str(DESCRIPTION), *([] if once else ["--stay"])]
+    command = [
+        sys.executable,
+        str(_OUTSIDERS / "scenario.py"),
+        str(DESCRIPTION),
+        "--kind",
+        kinds,
+        *([] if once else ["--stay"]),
+    ]
     outsiders = subprocess.Popen(command, env=_without_aws(), start_new_session=True)
     try:
         while (status := outsiders.poll()) is None:
@@ -44,4 +63,4 @@ def _without_aws() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(run(show))
+    sys.exit(main())

@@ -1,26 +1,34 @@
 """Safe 1.4.1 on a local chain: a multi-signature wallet at the addresses and with the code it has everywhere."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 from chalicelib.calldata import erc6492
 from chalicelib.core.addresses import ZERO_ADDRESS, address_bytes, evm_address
 from chalicelib.core.keccak import keccak256
 from chalicelib.core.wallets import typed_data_digest
-from infra.local.bytecode import MODULES
+from infra.local.bytecode import DEPLOYER, MODULES
 from infra.local.chain import Chain
 from infra.local.process import StackProblem
 
 SAFE_L2 = "0x29fcB43b46531BcA003ddC8FCB67FFE91900C762"
 PROXY_FACTORY = "0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67"
 FALLBACK_HANDLER = "0xfd0732Dc9E303f09fCEf3a7388Ad10A83459Ec99"
+MULTI_SEND_CALL_ONLY = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"
 SINGLETON_FACTORY = "0x914d7Fec6aaC8cd542e72Bca78B30650d45643d7"
+
+EXECUTION_SUCCESS = "0x" + keccak256(b"ExecutionSuccess(bytes32,uint256)").hex()
+EXECUTION_FAILURE = "0x" + keccak256(b"ExecutionFailure(bytes32,uint256)").hex()
+"""Both of SafeL2 1.4.1 with the transaction's hash indexed."""
 
 _ARTEFACTS = MODULES / "@safe-global/safe-contracts/build/artifacts/contracts"
 _CONTRACTS = {
     SAFE_L2: "SafeL2.sol/SafeL2.json",
     PROXY_FACTORY: "proxies/SafeProxyFactory.sol/SafeProxyFactory.json",
     FALLBACK_HANDLER: "handler/CompatibilityFallbackHandler.sol/CompatibilityFallbackHandler.json",
+    MULTI_SEND_CALL_ONLY: "libraries/MultiSendCallOnly.sol/MultiSendCallOnly.json",
 }
 _PROXY = "proxies/SafeProxy.sol/SafeProxy.json"
 # CREATE2 with the first word of the calldata as salt and the rest as creation code; returns the 20 bytes of the address
@@ -29,6 +37,150 @@ _SINGLETON_FACTORY_CODE = "0x" + (
     "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3"
 )
 _NO_SALT = bytes(32).hex()
+_EXEC_TRANSACTION = "6a761202"
+_EXEC_TRANSACTION_TYPES = ["address", "uint256", "bytes", "uint8", *["uint256"] * 3, "address", "address", "bytes"]
+_TRANSACTION_TYPE = [
+    {"name": "to", "type": "address"},
+    {"name": "value", "type": "uint256"},
+    {"name": "data", "type": "bytes"},
+    {"name": "operation", "type": "uint8"},
+    {"name": "safeTxGas", "type": "uint256"},
+    {"name": "baseGas", "type": "uint256"},
+    {"name": "gasPrice", "type": "uint256"},
+    {"name": "gasToken", "type": "address"},
+    {"name": "refundReceiver", "type": "address"},
+    {"name": "nonce", "type": "uint256"},
+]
+
+
+@dataclass(frozen=True)
+class SafeTransaction:
+    """What the owners sign. With `safe_tx_gas` a failing call leaves a transaction that succeeded: ExecutionFailure."""
+
+    to: str
+    data: str
+    nonce: int
+    value: int = 0
+    operation: int = 0
+    safe_tx_gas: int = 0
+    base_gas: int = 0
+    gas_price: int = 0
+    gas_token: str = ZERO_ADDRESS
+    refund_receiver: str = ZERO_ADDRESS
+
+    def digest(self, chain_id: int, safe: str) -> bytes:
+        """The safeTxHash: EIP-712 with the chain and the Safe as domain."""
+        return typed_data_digest(
+            {
+                "domain": {"chainId": chain_id, "verifyingContract": safe},
+                "types": {"SafeTx": _TRANSACTION_TYPE},
+                "primaryType": "SafeTx",
+                "message": self.json(),
+            }
+        )
+
+    def json(self) -> dict[str, Any]:
+        """The ten fields as owners and services name them."""
+        return {
+            "to": self.to,
+            "value": self.value,
+            "data": self.data,
+            "operation": self.operation,
+            "safeTxGas": self.safe_tx_gas,
+            "baseGas": self.base_gas,
+            "gasPrice": self.gas_price,
+            "gasToken": self.gas_token,
+            "refundReceiver": self.refund_receiver,
+            "nonce": self.nonce,
+        }
+
+    def call(self, signatures: bytes) -> bytes:
+        """The call to the Safe that executes this; anybody may send it: execTransaction(...)."""
+        from eth_abi import encode
+
+        *values, _ = self.json().values()
+        values[2] = bytes.fromhex(self.data[2:])
+        return bytes.fromhex(_EXEC_TRANSACTION) + encode(_EXEC_TRANSACTION_TYPES, [*values, signatures])
+
+    @classmethod
+    def of_call(cls, data: bytes, nonce: int) -> Self:
+        """What execTransaction was called with; the nonce is not among it. Raises ValueError for another call."""
+        from eth_abi import decode
+        from eth_abi.exceptions import DecodingError
+
+        if data[:4].hex() != _EXEC_TRANSACTION:
+            raise ValueError("not execTransaction")
+        try:
+            to, value, inner, *rest, _ = decode(_EXEC_TRANSACTION_TYPES, data[4:])
+        except DecodingError as error:
+            raise ValueError("not execTransaction") from error
+        return cls(evm_address(to), "0x" + inner.hex(), nonce, value, *rest[:4], *map(evm_address, rest[4:]))
+
+
+@dataclass(frozen=True)
+class Safe:
+    """A deployed Safe with the keys of its owners."""
+
+    chain: Chain
+    address: str
+    keys: tuple[str, ...]
+    threshold: int
+
+    @classmethod
+    def deploy(cls, chain: Chain, keys: Sequence[str], threshold: int = 2, salt: int = 0) -> Self:
+        """Create it, or find the one of these owners, threshold and salt."""
+        from eth_account import Account
+
+        owners = [Account.from_key(key).address for key in keys]
+        return cls(chain, deploy_safe(chain, owners, threshold, salt), tuple(keys), threshold)
+
+    def nonce(self) -> int:
+        """Of the next transaction on the chain."""
+        return int(self.chain.rpc("eth_call", {"to": self.address, "data": "0xaffed0e0"}, "latest"), 16)
+
+    def transaction(self, call: Mapping[str, Any], nonce: int | None = None, safe_tx_gas: int = 0) -> SafeTransaction:
+        """A transaction out of {to, value, data, operation}, as the API returns it; the next one unless told else."""
+        value = call.get("value", 0)
+        return SafeTransaction(
+            to=call["to"],
+            data=call["data"],
+            nonce=self.nonce() if nonce is None else nonce,
+            value=int(value, 16) if isinstance(value, str) else value,
+            operation=call.get("operation", 0),
+            safe_tx_gas=safe_tx_gas,
+        )
+
+    def rejection(self, nonce: int) -> SafeTransaction:
+        """What owners execute to get rid of a transaction: nothing, with the same nonce."""
+        return SafeTransaction(self.address, "0x", nonce)
+
+    def hash(self, transaction: SafeTransaction) -> str:
+        """The safeTxHash, 0x hex."""
+        return "0x" + transaction.digest(self.chain.chain_id, self.address).hex()
+
+    def signatures(self, transaction: SafeTransaction) -> bytes:
+        """Of as many owners as it takes."""
+        return _signatures(bytes.fromhex(self.hash(transaction)[2:]), self.keys[: self.threshold])
+
+    def execute(self, transaction: SafeTransaction) -> dict[str, Any]:
+        """Signed by the owners, sent by an outsider; the receipt.
+
+        Raises StackProblem when the whole transaction reverts, as it does when a call in it fails without safe_tx_gas.
+        """
+        data = transaction.call(self.signatures(transaction))
+        receipt = self.chain.receipt(self.chain.send_as(DEPLOYER, {"to": self.address, "data": "0x" + data.hex()}))
+        if receipt["status"] != "0x1":
+            raise StackProblem(f"{receipt['transactionHash']} of the Safe {self.address} reverted")
+        return receipt
+
+    def proposal(self, transaction: SafeTransaction) -> dict[str, Any]:
+        """What the first owner posts to the Safe Transaction Service, with the signature of that owner."""
+        from eth_account import Account
+
+        hash_, key = self.hash(transaction), self.keys[0]
+        signed = {"signature": "0x" + _signatures(bytes.fromhex(hash_[2:]), [key]).hex()}
+        sender = Account.from_key(key).address
+        return {**transaction.json(), "contractTransactionHash": hash_, "sender": sender, **signed}
 
 
 def install_safe(chain: Chain) -> None:
@@ -37,6 +189,9 @@ def install_safe(chain: Chain) -> None:
     Each is created by the singleton factory, so its address is a hash of its code: at another address than the
     canonical one it would be another contract. Raises StackProblem then.
     """
+    codes = chain.batch([("eth_getCode", address, "latest") for address in (SINGLETON_FACTORY, *_CONTRACTS)])
+    if "0x" not in codes:
+        return
     chain.rpc("anvil_setCode", SINGLETON_FACTORY, _SINGLETON_FACTORY_CODE)
     for address, file in _CONTRACTS.items():
         if not _has_code(chain, address):
@@ -46,12 +201,13 @@ def install_safe(chain: Chain) -> None:
 
 
 def deploy_safe(chain: Chain, owners: Sequence[str], threshold: int, salt: int) -> str:
-    """A new Safe of these owners, of whom `threshold` must sign; its address."""
+    """The Safe of these owners, of whom `threshold` must sign: created unless it is there; its address."""
     install_safe(chain)
-    _send(chain, PROXY_FACTORY, "0x" + creation_call(owners, threshold, salt).hex())
     safe = safe_address(owners, threshold, salt)
     if not _has_code(chain, safe):
-        raise StackProblem(f"the Safe {safe} was not created")
+        _send(chain, PROXY_FACTORY, "0x" + creation_call(owners, threshold, salt).hex())
+        if not _has_code(chain, safe):
+            raise StackProblem(f"the Safe {safe} was not created")
     return safe
 
 
@@ -73,8 +229,6 @@ def creation_call(owners: Sequence[str], threshold: int, salt: int) -> bytes:
 
 def sign_safe_message(chain_id: int, safe: str, digest: bytes, keys: Sequence[str]) -> bytes:
     """The owners' signatures by which the Safe says that it signed 32 bytes (ERC-1271), sorted as it wants them."""
-    from eth_account import Account
-
     safe_digest = typed_data_digest(
         {
             "domain": {"chainId": chain_id, "verifyingContract": safe},
@@ -83,13 +237,20 @@ def sign_safe_message(chain_id: int, safe: str, digest: bytes, keys: Sequence[st
             "message": {"message": "0x" + digest.hex()},
         }
     )
-    owners = sorted((Account.from_key(key) for key in keys), key=lambda owner: int(owner.address, 16))
-    return b"".join(bytes(owner.unsafe_sign_hash(safe_digest).signature) for owner in owners)
+    return _signatures(safe_digest, keys)
 
 
 def undeployed_signature(owners: Sequence[str], threshold: int, salt: int, signature: bytes) -> bytes:
     """The signature of a Safe that does not exist yet: with the call that would create it (ERC-6492)."""
     return erc6492.wrapped(PROXY_FACTORY, creation_call(owners, threshold, salt), signature)
+
+
+def _signatures(digest: bytes, keys: Sequence[str]) -> bytes:
+    """Of 32 bytes, in the order of the owners' addresses, as a Safe demands it."""
+    from eth_account import Account
+
+    owners = sorted((Account.from_key(key) for key in keys), key=lambda owner: int(owner.address, 16))
+    return b"".join(bytes(owner.unsafe_sign_hash(digest).signature) for owner in owners)
 
 
 def _setup_call(owners: Sequence[str], threshold: int) -> bytes:
@@ -115,8 +276,7 @@ def _has_code(chain: Chain, address: str) -> bool:
 
 def _send(chain: Chain, to: str, data: str) -> None:
     """From anvil's first account, mined at once also where blocks come by the clock."""
-    sender = chain.rpc("eth_accounts")[0]
-    sent = chain.rpc("eth_sendTransaction", {"from": sender, "to": to, "data": data})
+    sent = chain.rpc("eth_sendTransaction", {"from": DEPLOYER, "to": to, "data": data})
     chain.mine()
     if chain.receipt(sent)["status"] != "0x1":
         raise StackProblem(f"a call to {to} on {chain.network} reverted")

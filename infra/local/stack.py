@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,19 +23,24 @@ from infra import APP
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
+from infra.local.safe import Safe, install_safe
+from infra.local.safe_service import SafeTransactionService
+from infra.local.tron import TronNode
 
 STAGE = "local"
 PREFIX = f"{APP}-{STAGE}"
-NETWORKS = ("sepolia",)
+EVM_NETWORKS = ("sepolia", "base", "arbitrum-one")
+SAFE_NETWORK = "base"
 ORIGIN = "https://shop.example.com"
 DESCRIPTION = LOCAL / "stack.json"
+_CHAINS = LOCAL / "chains"
 _CREDENTIALS = LOCAL / "credentials.json"
 _PORTS = LOCAL / "ports.json"
 _LOCK = LOCAL / "stack.lock"
 _STATE = ("cloud", "chains", "credentials.json", "ports.json", "deployed-local.json", "service.log", "cloud.log")
 _PREVIOUS_SECONDS = 30
-_NATIVE_FUNDS = 100 * 10**18
-_TOKEN_FUNDS = 10**6  # whole tokens
+_FUNDS = 10**6  # whole coins, and whole tokens of every kind
+_CONFIRMATIONS = {"base": 2, "arbitrum-one": 2}  # blocks come by the second here, whatever the network
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Stack:
     """What runs, and its description as written to `.local/stack.json`."""
 
     cloud: Cloud
-    chains: Mapping[str, Chain]
+    chains: Mapping[str, Chain]  # tron's lies behind its node
     service: Child
     description: Mapping[str, Any]
 
@@ -65,32 +71,60 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
             _wipe()
         held, ports = (lock.fileno(),), _ports()
 
-        cloud = Cloud.start(LOCAL / "cloud", ports["cloud"], LOCAL / "cloud.log", held)
-        parts.callback(cloud.stop)
+        cloud, chains, tron = _start_together(parts, ports, held)
         say(f"local cloud at {cloud.url}")
-        chains = {}
-        for network in NETWORKS:
-            state = LOCAL / "chains" / f"{network}.json"
-            chain = Chain.start(network, ports[network], state, block_time=1, log=state.with_suffix(".log"), held=held)
-            parts.callback(chain.stop)
-            chains[network] = chain
+        for network, chain in chains.items():
             say(f"{network} chain at {chain.url}")
+        say(f"tron node at {tron.url}")
+        safes = SafeTransactionService(chains, ports["safe-service"], _CHAINS / "safe-transactions.jsonl")
+        parts.callback(safes.stop)
         cloud.apply_template(PREFIX)
-        cloud.put_rpc_urls(PREFIX, {network: chain.url for network, chain in chains.items()})
+        nodes = {**{network: chain.url for network, chain in chains.items()}, "tron": tron.url}
+        cloud.put_rpc_urls(PREFIX, nodes)
 
         base_url = f"http://127.0.0.1:{port}"
-        environment = _environment(cloud, base_url)
+        environment = _environment(cloud, base_url, safes.urls)
         os.environ.update(environment)  # for the operator's commands, which run in this process
         credentials = _credentials()
-        _fund(chains, credentials["payer"]["address"])
         service = _service(port, base_url, environment, held)
         parts.callback(service.stop)
+        safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")
 
-        description = _description(base_url, cloud, chains, credentials)
+        description = _description(base_url, cloud, nodes, credentials, safe) | {"safe_service_urls": safes.urls}
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
-        yield Stack(cloud, chains, service, description)
+        yield Stack(cloud, {**chains, "tron": tron.chain}, service, description)
+
+
+def _start_together(
+    parts: contextlib.ExitStack, ports: Mapping[str, int], held: tuple[int, ...]
+) -> tuple[Cloud, dict[str, Chain], TronNode]:
+    """The cloud and the chains, side by side; what has started is ended with `parts`, also when another one fails."""
+
+    def start_cloud() -> Cloud:
+        cloud = Cloud.start(LOCAL / "cloud", ports["cloud"], LOCAL / "cloud.log", held)
+        parts.callback(cloud.stop)
+        return cloud
+
+    def start_chain(network: str) -> Chain:
+        state = _CHAINS / f"{network}.json"
+        chain = Chain.start(network, ports[network], state, block_time=1, log=state.with_suffix(".log"), held=held)
+        parts.callback(chain.stop)
+        install_safe(chain)
+        return chain
+
+    def start_tron() -> TronNode:
+        state = _CHAINS / "tron.json"
+        log = state.with_suffix(".log")
+        node = TronNode.start(ports["tron"], ports["tron-chain"], state, block_time=1, log=log, held=held)
+        parts.callback(node.stop)
+        return node
+
+    with ThreadPoolExecutor() as pool:  # it waits for all, whatever happens
+        cloud, tron = pool.submit(start_cloud), pool.submit(start_tron)
+        chains = dict(zip(EVM_NETWORKS, pool.map(start_chain, EVM_NETWORKS), strict=True))
+        return cloud.result(), chains, tron.result()
 
 
 @contextlib.contextmanager
@@ -135,14 +169,14 @@ def _ports() -> dict[str, int]:
     """The ports of the last run where they are free, so that URLs survive a restart; others are chosen anew."""
     last = _read(_PORTS)
     ports = {}
-    for name in ("cloud", *NETWORKS):
+    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service"):
         port = last.get(name)
         ports[name] = port if port and is_free(port) else free_port()
     _write(_PORTS, ports)
     return ports
 
 
-def _environment(cloud: Cloud, base_url: str) -> dict[str, str]:
+def _environment(cloud: Cloud, base_url: str, safe_services: Mapping[str, str]) -> dict[str, str]:
     """The stage's environment of .chalice/config.json, with what is only known now."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     urls = ("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL")
@@ -151,6 +185,8 @@ def _environment(cloud: Cloud, base_url: str) -> dict[str, str]:
         **config["stages"][STAGE]["environment_variables"],
         **dict.fromkeys(urls, base_url),
         "SCAN_INTERVAL_SECONDS": "1",
+        "CONFIRMATIONS": json.dumps(_CONFIRMATIONS),
+        "SAFE_SERVICE_URLS": json.dumps(safe_services),
         "WEBHOOK_ALLOW_LOOPBACK": "true",
         "SESSION_ORIGINS": json.dumps([ORIGIN]),
         **cloud.environment(),
@@ -170,17 +206,27 @@ def _credentials() -> dict[str, Any]:
     return made
 
 
-def _fund(chains: Mapping[str, Chain], payer: str) -> None:
-    """Give the payer native coin and every ERC-20 token of the catalogue, unless it still has half of it."""
+def _prepare(chains: Mapping[str, Chain], tron: TronNode, credentials: Mapping[str, Any]) -> Safe:
+    """Give the payers their funds; the Safe, with its own."""
+    owners = [owner["private_key"] for owner in credentials["safe_owners"]]
+    safe = Safe.deploy(chains[SAFE_NETWORK], owners)
+    for chain in chains.values():
+        _fund(chain, credentials["payer"]["address"])
+    _fund(tron.chain, credentials["tron_payer"]["address"])
+    _fund(safe.chain, safe.address)
+    return safe
+
+
+def _fund(chain: Chain, holder: str) -> None:
+    """Native coin and every token of the catalogue, unless it still has half of each."""
     from chalicelib.core.tokens import find_tokens
 
-    for network, chain in chains.items():
-        if chain.native_balance(payer) < _NATIVE_FUNDS // 2:
-            chain.fund_native(payer, _NATIVE_FUNDS)
-        for token in find_tokens(network=network):
-            wanted = _TOKEN_FUNDS * 10**token.decimals
-            if token.type == "ERC20" and chain.token_balance(token.address, payer) < wanted // 2:
-                chain.fund_token(payer, token.address, wanted)
+    tokens = [token for token in find_tokens(network=chain.network) if not token.is_native]
+    half = [_FUNDS * 10**token.decimals // 2 for token in tokens]
+    held = [chain.token_balance(token.address, holder) for token in tokens]
+    rich = all(has >= needs for has, needs in zip(held, half, strict=True))
+    if not rich or chain.native_balance(holder) < _FUNDS * chain.coin // 2:
+        chain.fund(holder, _FUNDS)
 
 
 def _service(port: int, base_url: str, environment: Mapping[str, str], held: tuple[int, ...]) -> Child:
@@ -201,17 +247,26 @@ def _service(port: int, base_url: str, environment: Mapping[str, str], held: tup
 
 
 def _description(
-    base_url: str, cloud: Cloud, chains: Mapping[str, Chain], credentials: Mapping[str, Any]
+    base_url: str, cloud: Cloud, nodes: Mapping[str, str], credentials: Mapping[str, Any], safe: Safe
 ) -> dict[str, Any]:
+    shown = {name: value for name, value in credentials.items() if name != "safe_owners"}
+    owners = credentials["safe_owners"]
     return {
         "base_url": base_url,
         "auth_url": base_url,
         "pay_url": base_url,
         "explorer_url": base_url,
         "aws_url": cloud.url,
-        "rpc": {network: chain.url for network, chain in chains.items()},
+        "rpc": nodes,
+        "tron_url": nodes["tron"],
         "origin": ORIGIN,
-        **credentials,
+        **shown,
+        "safe": {
+            "address": safe.address,
+            "network": SAFE_NETWORK,
+            "threshold": safe.threshold,
+            "owners": owners,
+        },
         "webhook_allow_loopback": True,
     }
 

@@ -29,5 +29,5 @@ def with_what_setup_makes(copy: Path) -> Path:
 
 def environment(**more: str) -> dict[str, str]:
     """Ours, without what would lead the copy back to this tree."""
-    dropped = ("PYTHONPATH", "PORT", "ONCE", "FRESH", "PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL")
+    dropped = ("PYTHONPATH", "PORT", "ONCE", "FRESH", "KIND", "PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL")
     return {**{name: value for name, value in os.environ.items() if name not in dropped}, **more}

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from chalicelib.core.contracts import ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, address_of
+from chalicelib.core.addresses import tron_to_evm
+from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.core.keccak import keccak256
 from chalicelib.core.networks import ALL_NETWORKS
 from chalicelib.core.tokens import find_tokens
+from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError
 from infra.local.process import StackProblem
 from tests.chain.tether_double import CREATION
@@ -41,14 +44,53 @@ def transfer(token: str, to: str, amount: int) -> dict[str, str]:
     return {"to": token, "data": "0xa9059cbb" + words(to, amount)}
 
 
+def read_address(chain: Chain, contract: str, getter: str) -> str:
+    selector = "0x" + keccak256(f"{getter}()".encode())[:4].hex()
+    return "0x" + chain.rpc("eth_call", {"to": contract, "data": selector}, "latest")[-40:]
+
+
 @pytest.mark.parametrize("network", EVM)
 def test_every_evm_network_carries_its_contracts_and_tokens(network: str) -> None:
     with Chain.start(network) as chain:
-        addresses = [address_of(contract, network) for contract in (ERC20_FEE_PROXY, NATIVE_FEE_PROXY, MULTICALL3)]
+        contracts = (ERC20_FEE_PROXY, NATIVE_FEE_PROXY, BATCH, MULTICALL3)
+        erc20, native, batch, multicall = (address_of(contract, network) for contract in contracts)
+        addresses = [erc20, native, batch, multicall]
         addresses += [token.address for token in find_tokens(network=network) if token.type == "ERC20"]
         codes = chain.batch([("eth_getCode", address, "latest") for address in addresses])
         assert all(len(code) > 100 for code in codes)
         assert int(chain.rpc("eth_chainId"), 16) == chain.chain_id
+        wired = [read_address(chain, batch, f"payment{kind}Proxy") for kind in ("Erc20", "Native")]
+        assert wired == [erc20.lower(), native.lower()]
+        assert read_address(chain, batch, "owner") == DEPLOYER.lower()
+
+
+def test_trons_chain_carries_its_contracts_at_the_bytes_of_their_addresses() -> None:
+    with Chain.start("tron") as chain:
+        proxy, batch = (tron_to_evm(address_of(name, "tron")) for name in (ERC20_FEE_PROXY, TRON_BATCH))
+        tokens = [tron_to_evm(token.address) for token in find_tokens(network="tron")]
+        codes = chain.batch([("eth_getCode", address, "latest") for address in (proxy, batch, *tokens)])
+        assert all(len(code) > 100 for code in codes)
+        assert read_address(chain, batch, "paymentErc20FeeProxy") == proxy
+
+
+def test_funds_are_coins_and_every_token_of_the_network(chain: Chain) -> None:
+    chain.fund(PAYEE, 7)
+    assert chain.native_balance(PAYEE) == 7 * 10**18
+    for token in find_tokens(network="sepolia"):
+        if token.type == "ERC20":
+            assert chain.token_balance(token.address, PAYEE) == 7 * 10**token.decimals
+
+
+def test_anybody_can_be_the_sender_of_what_the_chain_is_told_to_send(chain: Chain) -> None:
+    chain.fund_native(PAYEE, 10**18)
+    receipt = chain.receipt(chain.send_as(PAYEE, {"to": PAYER.address, "value": 5}))
+    assert (receipt["from"], receipt["status"]) == (PAYEE, "0x1")
+
+
+def test_the_owner_of_the_batch_contract_sets_its_fee(chain: Chain) -> None:
+    chain.set_batch_fee(30)
+    call = {"to": address_of(BATCH, "sepolia"), "data": "0xf8b823e4"}  # batchFee
+    assert int(chain.rpc("eth_call", call, "latest"), 16) == 30
 
 
 def test_a_token_can_be_given_and_moved(chain: Chain) -> None:
@@ -136,5 +178,5 @@ def test_a_port_in_use_and_an_unknown_network_are_one_sentence(chain: Chain) -> 
     port = int(chain.url.rsplit(":", 1)[1])
     with pytest.raises(StackProblem, match=f"port {port} of the base chain is already in use"):
         Chain.start("base", port=port)
-    with pytest.raises(StackProblem, match="tron is not an EVM network"):
-        Chain.start("tron")
+    with pytest.raises(StackProblem, match="atlantis is not a network"):
+        Chain.start("atlantis")

@@ -1,4 +1,4 @@
-"""The demo's payer and merchant are outsiders: they could run on another machine."""
+"""The demo's payers and merchant are outsiders: they could run on another machine."""
 
 import ast
 import sys
@@ -9,7 +9,8 @@ import pytest
 from tests.local.copies import ROOT
 
 OUTSIDERS = sorted((ROOT / "infra" / "local" / "outsiders").glob("*.py"))
-ALLOWED = {"requests", "eth_account", *(file.stem for file in OUTSIDERS), *sys.stdlib_module_names}
+LIBRARIES = {"requests", "eth_abi", "eth_account", "eth_utils", "tronpy"}
+ALLOWED = {*LIBRARIES, *(file.stem for file in OUTSIDERS), *sys.stdlib_module_names}
 
 
 @pytest.mark.parametrize("file", OUTSIDERS, ids=lambda file: file.name)

@@ -72,7 +72,13 @@ def end(process: subprocess.Popen[str], *numbers: signal.Signals) -> str:
 def readme_session() -> str:
     """The shell session of README.md that needs a running stack."""
     text = (ROOT / "README.md").read_text()
-    return "\n".join(block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "curl" in block)
+    session = "\n".join(block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "curl" in block)
+    return session.replace(".venv/bin/python", sys.executable)
+
+
+def rpc(url: str, method: str, *params: Any) -> Any:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return requests.post(url, json=body, timeout=5).json()["result"]
 
 
 def json_values(text: str) -> list[Any]:
@@ -171,13 +177,33 @@ class TestARunningStack:
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
+        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls"}
         assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=5).status_code == 200
-        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
-        assert requests.post(found["rpc"]["sepolia"], json=body, timeout=5).json()["result"] == hex(11155111)
+        chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
+        assert chain_ids == {"sepolia": hex(11155111), "base": hex(8453), "arbitrum-one": hex(42161)}
+        assert found["rpc"]["tron"] == found["tron_url"]
+        assert rpc(f"{found['tron_url']}/jsonrpc", "eth_chainId") == hex(728126428)
         assert processes_of(project)
         for name in ("stack.json", "credentials.json"):
             assert (project / ".local" / name).stat().st_mode & 0o777 == 0o600
+
+    def test_has_payers_with_funds_on_every_chain(self, found: dict[str, Any]) -> None:
+        for network in ("sepolia", "base", "arbitrum-one"):
+            coins = int(rpc(found["rpc"][network], "eth_getBalance", found["payer"]["address"], "latest"), 16)
+            assert coins >= 10**20
+        asked = {"address": found["tron_payer"]["address"], "visible": True}
+        account = requests.post(f"{found['tron_url']}/wallet/getaccount", json=asked, timeout=5).json()
+        assert account["balance"] >= 10**8
+        key = found["tron_payer"]["private_key"]
+        assert base58.b58decode_check(account["address"])[1:].hex() == Account.from_key(key).address[2:].lower()
+
+    def test_has_a_safe_that_its_owners_can_use(self, found: dict[str, Any]) -> None:
+        safe, node = found["safe"], found["rpc"]["base"]
+        told = requests.get(f"{found['safe_service_urls']['base']}/api/v1/safes/{safe['address']}/", timeout=5).json()
+        assert (told["threshold"], told["owners"]) == (2, [owner["address"] for owner in safe["owners"]])
+        assert [Account.from_key(owner["private_key"]).address for owner in safe["owners"]] == told["owners"]
+        assert int(rpc(node, "eth_getBalance", safe["address"], "latest"), 16) >= 10**18
 
     def test_refuses_a_second_one_in_its_folder(self, project: Path, found: dict[str, Any]) -> None:
         second = start(project, "infra.local", PORT=str(free_port()))
@@ -195,12 +221,20 @@ class TestARunningStack:
 
 
 def test_the_demo_holds_on_the_state_of_an_earlier_run(project: Path, port: int) -> None:
-    demo = start(project, "infra.local.demo", PORT=str(port), ONCE="1")
-    output, _ = demo.communicate(timeout=120)
+    demo = start(project, "infra.local.demo", PORT=str(port), ONCE="1", KIND="single,safe,tron")
+    output, _ = demo.communicate(timeout=180)
     assert demo.returncode == 0, output
     assert "Every step held" in output
-    assert output.count("signature OK") == 6
+    assert output.count("signature OK") == 3 * (2 + 1 + 3)
     assert processes_of(project) == []
+
+
+def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: Path) -> None:
+    demo = start(project, "infra.local.demo", KIND="single,double")
+    output, _ = demo.communicate(timeout=30)
+    known = "batch, multicall, payout, safe, single, tron"
+    sentence = f"KIND must be one of {known}, or several with commas between, not 'single,double'.\n"
+    assert (demo.returncode, output) == (2, sentence)
 
 
 def test_a_stack_that_was_killed_leaves_nothing_running_and_starts_again_as_it_was(project: Path, port: int) -> None:

@@ -30,7 +30,7 @@ class Payer:
         signed = self._account.sign_transaction(
             {
                 "type": 2,
-                "chainId": int(self.rpc("eth_chainId"), 16),
+                "chainId": self.chain_id(),
                 "nonce": int(self.rpc("eth_getTransactionCount", self.address, "pending"), 16),
                 "to": bytes.fromhex(transaction["to"][2:]),
                 "data": transaction["data"],
@@ -45,10 +45,13 @@ class Payer:
             raise RuntimeError(f"transaction {receipt['transactionHash']} reverted")
         return receipt
 
-    def native_balance(self, holder: str) -> int:
-        return int(self.rpc("eth_getBalance", holder, "latest"), 16)
+    def chain_id(self) -> int:
+        return int(self.rpc("eth_chainId"), 16)
 
-    def token_balance(self, token: str, holder: str) -> int:
+    def balance(self, token: str | None, holder: str) -> int:
+        """In base units, of a token or of native coin."""
+        if token is None:
+            return int(self.rpc("eth_getBalance", holder, "latest"), 16)
         data = "0x70a08231" + holder[2:].lower().rjust(64, "0")  # balanceOf(address)
         return int(self.rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 

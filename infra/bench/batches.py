@@ -1,0 +1,224 @@
+"""Batches: building what pays 150 children, beside the npm package that others build it with, and the gas they take."""
+
+import json
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eth_abi import decode
+
+from chalicelib.calldata import checkout
+from chalicelib.calldata.checkout import Checkout, due_of
+from chalicelib.calldata.explain import explain
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.core.addresses import evm_address
+from chalicelib.core.links import SecurePayment
+from chalicelib.core.references import payment_reference
+from chalicelib.core.tokens import token_with_id
+from infra.bench.figures import ROUNDS, Figure
+from infra.local.chain import Chain
+from infra.local.process import LOCAL, StackProblem
+from tests.fakes.payouts import payout
+from tests.fakes.world import FEE_ADDRESS, World
+
+CHILDREN = 150
+PAYEES = (1, 20, CHILDREN)
+PACKAGE = "@requestnetwork/payment-processor"
+FOLDER = LOCAL / "bench-node"
+_HERE = Path(__file__).parent
+_TOKEN = token_with_id("fUSDC-sepolia")
+_NETWORK = "sepolia"
+_WARM_UP, _OURS, _THEIRS = 10, 20, 4
+_DETAILS = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
+_KEY = "0x" + "b7" * 32
+"""Of somebody who has nothing outside of this chain."""
+
+
+def measure() -> list[Figure]:
+    return [*_building(), *_gas()]
+
+
+# --- building ---
+
+
+def _building() -> Iterator[Figure]:
+    """CPU milliseconds for the transactions of one answer, everything imported, made and run before.
+
+    Both begin with stored requests, in memory, and end with the hex of an approval and a payment. The package also
+    calculates each payment reference again, which ours has stored, and puts the payments into a group, where one token
+    needs none; what is paid, by whom and to whom has to be the same.
+    """
+    children, name = _children(CHILDREN), f"transactions of {CHILDREN} children"
+    ours: dict[str, Callable[[], object]] = {
+        name: lambda: _built(children),
+        f"{name}, explained": lambda: explain(_NETWORK, _built(children).transactions),
+    }
+    built = _built(children)
+    with _upstream(children, built) as theirs:
+        theirs(_WARM_UP)
+        samples: dict[str, list[float]] = {label: [] for label in (*ours, PACKAGE)}
+        for _ in range(ROUNDS):
+            for label, build in ours.items():
+                samples[label].append(_cpu(build, _OURS) / _OURS)
+            samples[PACKAGE].append(theirs(_THEIRS) / _THEIRS)
+    seconds = {label: statistics.median(taken) for label, taken in samples.items()}
+    for label in ours:
+        goal = "0.1 or less" if label == name else None  # the package explains nothing
+        yield Figure(label, seconds[label] * 1e3, "ms", f"npm {PACKAGE}", seconds[PACKAGE] * 1e3, goal)
+
+
+def _children(count: int) -> list[SecurePayment]:
+    """Payouts of a little more each, with 1 % as fee, to one payee each."""
+    services, children = World().services, []
+    for number in range(count):
+        made = payout(services, "acct", fee_percentage="1", fee_address=FEE_ADDRESS, amount=12_500_000 + number)
+        (request,) = made.requests
+        payee = evm_address(f"0x{0xA11CE0000 + number:040x}")
+        reference = "0x" + payment_reference(request.request_id, request.salt, payee).hex()
+        children.append(replace(made, requests=(replace(request, payee=payee, payment_reference=reference),)))
+    return children
+
+
+def _built(children: list[SecurePayment]) -> Checkout:
+    assert _TOKEN is not None
+    dues = [due_of(child.requests[0], child.link, _TOKEN) for child in children]
+    return checkout.with_approvals(checkout.pay_together(dues), {})
+
+
+def _cpu(build: Callable[[], object], count: int) -> float:
+    started = time.process_time()
+    for _ in range(count):
+        build()
+    return time.process_time() - started
+
+
+@contextmanager
+def _upstream(children: list[SecurePayment], built: Checkout) -> Iterator[Callable[[int], float]]:
+    """A function that lets the npm package build the batch so many times; the CPU seconds that it took.
+
+    Raises AssertionError when it pays anything else than ours.
+    """
+    (debit,) = built.debits.values()
+    node = shutil.which("node") or _beside_python("node")
+    command, env = [node, str(_HERE / "upstream_batch.js")], {"NODE_PATH": str(_installed())}
+    with subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        into, out = process.stdin, process.stdout
+
+        def ask(question: Any) -> Any:
+            into.write(json.dumps(question) + "\n")
+            into.flush()
+            answer = out.readline()
+            if not answer:
+                raise StackProblem(f"npm {PACKAGE} did not build a batch")
+            return json.loads(answer)
+
+        made = ask({"requests": [_upstream_request(child) for child in children], "approval": str(debit)})
+        approval, payment = built.transactions
+        if (made["to"], made["approval"], _paid(made["data"])) != (payment.to, approval.data, _paid(payment.data)):
+            raise AssertionError("the two do not build the same batch, so their times mean nothing")
+        yield ask
+        into.close()
+
+
+def _paid(data: str) -> tuple[Any, ...]:
+    """The payments and the fee address, out of either of the two calls that one token can be paid by."""
+    arguments = bytes.fromhex(data[10:])
+    if data[:10] == "0x9af8a581":
+        details, _, fee_address = decode([_DETAILS, "address[][]", "address"], arguments)
+        return details, fee_address
+    ((_, details),), _, fee_address = decode([f"(uint256,{_DETAILS})[]", "address[][]", "address"], arguments)
+    return details, fee_address
+
+
+def _upstream_request(child: SecurePayment) -> dict[str, Any]:
+    """A child as the package knows requests."""
+    assert _TOKEN is not None
+    (request,), link = child.requests, child.link
+    due = due_of(request, link, _TOKEN)
+    values = {
+        "paymentAddress": request.payee,
+        "salt": request.salt,
+        "feeAddress": link.fee_address,
+        "feeAmount": str(due.fee),
+    }
+    extension = {"id": "pn-erc20-fee-proxy-contract", "type": "payment-network", "version": "0.2.0", "values": values}
+    return {
+        "requestId": request.request_id,
+        "expectedAmount": str(request.amount),
+        "currencyInfo": {"type": "ERC20", "value": _TOKEN.address, "network": _NETWORK},
+        "extensions": {extension["id"]: extension},
+        "extensionsData": [],
+        "balance": None,
+    }
+
+
+def _installed() -> Path:
+    """The node_modules with the package, installed unless they are there. Raises StackProblem."""
+    pinned, modules = (_HERE / "package.json").read_text(), FOLDER / "node_modules"
+    stamp = FOLDER / ".stamp"
+    if stamp.exists() and stamp.read_text() == pinned:
+        return modules
+    print(f"  installing npm {PACKAGE} into {FOLDER.relative_to(LOCAL.parent)} ...", flush=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "package.json").write_text(pinned)
+    shutil.copy(_HERE.parent / "local" / ".npmrc", FOLDER)
+    npm = shutil.which("npm") or _beside_python("npm")
+    log = LOCAL / "bench-node.log"
+    with log.open("w") as output:
+        ran = subprocess.run([npm, "install", "--no-package-lock"], cwd=FOLDER, stdout=output, stderr=output)
+    if ran.returncode != 0:
+        raise StackProblem(f"npm {PACKAGE} was not installed, see {log.relative_to(LOCAL.parent)}: is there a network?")
+    stamp.write_text(pinned)
+    return modules
+
+
+def _beside_python(name: str) -> str:
+    """Where setup put Node.js on a machine without it."""
+    return str(LOCAL.parent / ".venv" / "bin" / name)
+
+
+# --- gas ---
+
+
+def _gas() -> Iterator[Figure]:
+    """Gas as executed, of the payments without their approvals; to payees that hold nothing before, as at worst."""
+    from eth_account import Account
+
+    with Chain.start(_NETWORK) as chain:
+        chain.fund(Account.from_key(_KEY).address, 10**6)
+        _gas_of(chain, _transactions(_children(CHILDREN + 1)[-1:]))  # the fee address holds something from now on
+        for count in PAYEES:
+            before = chain.snapshot()
+            children = _children(count)
+            together = _gas_of(chain, _transactions(children))
+            chain.revert(before)
+            alone = sum(_gas_of(chain, _transactions([child], alone=True)) for child in children)
+            yield Figure(f"a batch of {count}", together, "gas", "paid one by one", alone)
+
+
+def _transactions(children: list[SecurePayment], alone: bool = False) -> list[dict[str, Any]]:
+    assert _TOKEN is not None
+    built = _built(children)
+    if alone:
+        (child,) = children
+        built = checkout.with_approvals(checkout.pay_one(due_of(child.requests[0], child.link, _TOKEN)), {})
+    return [_plain(each) for each in built.transactions]
+
+
+def _plain(transaction: Transaction) -> dict[str, Any]:
+    return {"to": transaction.to, "data": transaction.data, "value": transaction.value}
+
+
+def _gas_of(chain: Chain, transactions: list[dict[str, Any]]) -> int:
+    """What the last of them uses."""
+    receipts = [chain.send(transaction, _KEY) for transaction in transactions]
+    if any(receipt["status"] != "0x1" for receipt in receipts):
+        raise AssertionError("a payment reverted, so its gas means nothing")
+    return int(receipts[-1]["gasUsed"], 16)

@@ -1,0 +1,61 @@
+"""Combining payouts on a real local cloud: calls to DynamoDB and time, beside one call for each item."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from chalicelib.aws.tables import intent_key, link_key, request_key
+from chalicelib.core.links import Link, Request, SafeIntent, SecurePayment
+from chalicelib.flows import multicalls
+from infra.bench.calls import Calls, counted
+from infra.bench.figures import Figure
+from infra.local.cloud import Cloud
+from tests.fakes.payouts import store_payouts
+from tests.fakes.world import PREFIX, World
+
+SIZES = (150, 1000)
+
+
+def measure() -> list[Figure]:
+    figures = []
+    with TemporaryDirectory() as folder, Cloud.start(log=Path(folder) / "cloud.log") as cloud:
+        cloud.apply_template(PREFIX)
+        for count in SIZES:
+            world = World(cloud.client("dynamodb"), seed=count, multicall_max_children=count)
+            made = store_payouts(world.services, world.account_id, count)
+            one_by_one = _seconds(lambda world=world, made=made: _item_by_item(world, made))
+            calls, seconds = create(world, made)
+            name = f"combine {count:,} payouts"
+            figures += [
+                Figure(f"{name} ({calls})", calls.total, "calls", "one call an item", calls.item_by_item),
+                Figure(name, seconds, "s", "one call an item", one_by_one),
+            ]
+    return figures
+
+
+def create(world: World, children: list[SecurePayment]) -> tuple[Calls, float]:
+    """The calls and the seconds that it takes to combine these payouts, as the records are now."""
+    tokens = [child.link.token for child in children]
+    with counted(world.client) as calls:
+        seconds = _seconds(lambda: multicalls.create(world.services, world.owner, tokens, None))
+    return calls, seconds
+
+
+def _item_by_item(world: World, children: list[SecurePayment]) -> None:
+    """The same reads and writes, each of one item. It leaves the links as they were, for whoever claims them next."""
+    store = world.services.store
+    for child in children:
+        token = child.link.token
+        store.get(Request, request_key(token, 0))
+        store.get(SafeIntent, intent_key(token))
+        link = store.get(Link, link_key(token))
+        assert link is not None
+        store.write(replace(link, parent_token=None))
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started

@@ -1,0 +1,91 @@
+"""Payers on Tron with the libraries that wallets and servers there use: npm tronweb, and tronpy.
+
+Both sign `{to, data, value, feeLimit}` as they are given and wait for each block; all they know is a node's URL.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tronpy import Tron
+from tronpy.keys import PrivateKey
+from tronpy.providers import HTTPProvider
+
+FEE_LIMIT = 300_000_000
+"""Sun, where a transaction does not say it."""
+_HERE = Path(__file__).resolve().parent
+_POLL_SECONDS, _PATIENCE_SECONDS = 0.2, 30
+
+
+class TronpyPayer:
+    def __init__(self, url: str, private_key: str) -> None:
+        self._key = PrivateKey(bytes.fromhex(private_key.removeprefix("0x")))
+        self.address: str = self._key.public_key.to_base58check_address()
+        self.client = Tron(HTTPProvider(url))
+        self.client.provider.sess.trust_env = False  # the node is on this machine, no proxy leads there
+
+    def pay(self, transactions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What the node says of each transaction. Raises RuntimeError when one is refused or reverts."""
+        return [self._pay(transaction) for transaction in transactions]
+
+    def balance(self, token: str | None, holder: str) -> int:
+        """In base units, of a token or of TRX."""
+        if token is None:
+            return int(self.client.get_account_balance(holder) * 10**6)
+        word = Tron.to_hex_address(holder)[2:].rjust(64, "0")
+        read = self.client.trigger_constant_contract(self.address, token, "balanceOf(address)", word)
+        return int(read["constant_result"][0], 16)
+
+    def built(self, transaction: dict[str, Any]) -> Any:
+        """tronpy's transaction, not yet signed."""
+        call = {
+            "owner_address": self._key.public_key.to_hex_address(),
+            "contract_address": Tron.to_hex_address(transaction["to"]),
+            "data": transaction["data"].removeprefix("0x"),
+            "call_value": int(transaction["value"]),
+        }
+        builder = self.client.trx._build_transaction("TriggerSmartContract", call)
+        return builder.fee_limit(transaction.get("feeLimit", FEE_LIMIT)).build()
+
+    def _pay(self, transaction: dict[str, Any]) -> dict[str, Any]:
+        sent = self.built(transaction).sign(self._key).broadcast()
+        return _successful(sent.wait(timeout=_PATIENCE_SECONDS, interval=_POLL_SECONDS))
+
+
+class TronwebPayer:
+    """Runs Node.js with the packages that lie beside this folder."""
+
+    def __init__(self, url: str, private_key: str) -> None:
+        self._url, self._key = url, private_key.removeprefix("0x")
+        self.address: str = PrivateKey(bytes.fromhex(self._key)).public_key.to_base58check_address()
+
+    def pay(self, transactions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """As TronpyPayer.pay; all of them by one process."""
+        work = {"url": self._url, "privateKey": self._key, "feeLimit": FEE_LIMIT, "transactions": list(transactions)}
+        node = shutil.which("node") or str(_HERE.parents[2] / ".venv" / "bin" / "node")
+        ran = subprocess.run(
+            [node, str(_HERE / "tronweb_payer.js")],
+            input=json.dumps(work),
+            env={**os.environ, "NODE_PATH": str(_HERE.parent / "node_modules"), "NO_PROXY": "127.0.0.1"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        if ran.returncode != 0:
+            raise RuntimeError(ran.stderr.strip())
+        return [_successful(info) for info in json.loads(ran.stdout)]
+
+
+def fresh_tron_address() -> str:
+    """Of somebody who has nothing yet."""
+    return str(PrivateKey.random().public_key.to_base58check_address())
+
+
+def _successful(info: dict[str, Any]) -> dict[str, Any]:
+    if info["receipt"].get("result") != "SUCCESS":
+        raise RuntimeError(f"transaction {info['id']}: {info['receipt'].get('result')}")
+    return info

@@ -1,0 +1,87 @@
+"""A local HTTP server of JSON: what stands in for a network service of somebody else."""
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from infra.local.process import StackProblem, is_free
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: its path, its query (the last of each name), and the JSON of its body (None without one)."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    body: Any
+
+
+@dataclass(frozen=True)
+class Answer:
+    body: Any
+    status: int = 200
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
+class JsonServer:
+    """Listens on 127.0.0.1 in threads of this process, which end with it."""
+
+    def __init__(self, name: str, answer: Callable[[Asked], Answer], port: int | None = None) -> None:
+        """Raises StackProblem when the port is taken."""
+        if port is not None and not is_free(port):
+            raise StackProblem(f"port {port} of {name} is already in use")
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1  # head and body leave in one packet
+
+            def do_GET(self) -> None:
+                url = urlsplit(self.path)
+                raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+                try:
+                    body = json.loads(raw) if raw else None
+                except ValueError:
+                    self._send(Answer({"Error": "the body is not JSON"}, 400))
+                    return
+                try:
+                    reply = answer(Asked(self.command, url.path, dict(parse_qsl(url.query)), body))
+                except OSError as error:
+                    reply = Answer({"Error": f"the chain behind does not answer: {error}"}, 502)
+                self._send(reply)
+
+            do_POST = do_GET
+
+            def _send(self, reply: Answer) -> None:
+                raw = json.dumps(reply.body).encode()
+                self.send_response(reply.status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+                self.wfile.flush()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = _Server(("127.0.0.1", port or 0), Handler)
+        self.port = int(self._server.server_address[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()

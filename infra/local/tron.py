@@ -1,0 +1,381 @@
+"""A Tron node as tronweb, tronpy and the service know it: java-tron's HTTP API and JSON-RPC over a local chain.
+
+Transactions are taken as java-tron takes them (signature, reference block, size, expiry, duplicates) and refused with
+its codes; what they call is executed by anvil in the name of their owner. Unlike there, energy and bandwidth cost
+nothing and no fee limit is ever exhausted, accounts need no activation, the machine is the EVM and not the TVM, and
+no representatives confirm: a block is solid when SOLID_AFTER others follow it.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from chalicelib.core.keccak import keccak256
+from infra.local.chain import Chain, RpcError
+from infra.local.serving import Answer, Asked, JsonServer
+from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id, revert_data
+from infra.local.tron_transactions import Call, Malformed, Transaction, address21, base58_address
+
+SOLID_AFTER = 2
+
+_LIFETIME, _LONGEST_LIFETIME = 60_000, 24 * 3600 * 1000
+_MOST_BYTES = 500 * 1024
+_HIGHEST_FEE_LIMIT = 15_000 * 10**6
+_GAS = 30_000_000
+_PARAMETERS = {"getTransactionFee": 1000, "getEnergyFee": ENERGY_PRICE, "getMaxFeeLimit": _HIGHEST_FEE_LIMIT}
+_VERSION = 31
+
+
+class Ledger:
+    """Which Tron transaction is which of anvil's; kept in a file, if one is given, as the chain keeps its state."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file, self._lock = file, threading.Lock()
+        self._by_id, self._by_hash = dict[str, tuple[str, Transaction]](), dict[str, str]()
+        for line in file.read_text().splitlines() if file and file.exists() else ():
+            entry = json.loads(line)
+            signatures = tuple(bytes.fromhex(each) for each in entry["signatures"])
+            raw = bytes.fromhex(entry["raw"])
+            self._keep(entry["hash"], Transaction(Call.of_bytes(raw), raw, signatures))
+
+    def send(self, transaction: Transaction, broadcast: Callable[[], str]) -> None:
+        """Broadcast, and write down the hash that came back; whoever asks meanwhile waits."""
+        with self._lock:
+            hash_ = broadcast()
+            if self._file:
+                signatures = [each.hex() for each in transaction.signatures]
+                entry = {"hash": hash_, "raw": transaction.raw.hex(), "signatures": signatures}
+                with self._file.open("a") as file:
+                    file.write(json.dumps(entry) + "\n")
+            self._keep(hash_, transaction)
+
+    def find(self, id: str) -> tuple[str, Transaction] | None:
+        """(anvil's hash, the transaction) of an id; one that a fork dropped may still be there."""
+        with self._lock:
+            found = self._by_id.get(id)
+            return found if found and self._by_hash[found[0]] == id else None
+
+    def id_of(self, hash_: str) -> str:
+        """The id, without 0x, of anvil's hash; that hash where it was no Tron transaction."""
+        with self._lock:
+            return self._by_hash.get(hash_, hash_[2:])
+
+    def _keep(self, hash_: str, transaction: Transaction) -> None:
+        self._by_id[transaction.id] = hash_, transaction
+        self._by_hash[hash_] = transaction.id
+
+
+class TronNode:
+    """A running node. Use as a context manager or call `stop`; `chain` is what lies behind it."""
+
+    def __init__(self, chain: Chain, port: int | None = None, transactions: Path | None = None) -> None:
+        self.chain, self.ledger = chain, Ledger(transactions)
+        self._json_rpc = JsonRpc(self)
+        self._server = JsonServer("the Tron node", self._answer, port)
+        self.url = self._server.url
+
+    @classmethod
+    def start(
+        cls,
+        port: int | None = None,
+        chain_port: int | None = None,
+        state: Path | None = None,
+        block_time: int | None = None,
+        log: Path | None = None,
+        held: Sequence[int] = (),
+    ) -> Self:
+        """Start the chain and the node in front of it; the arguments are those of Chain.start."""
+        chain = Chain.start("tron", chain_port, state, block_time, log, held)
+        try:
+            return cls(chain, port, state.with_suffix(".transactions.jsonl") if state else None)
+        except BaseException:
+            chain.stop()
+            raise
+
+    def stop(self) -> None:
+        self._server.close()
+        self.chain.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # --- blocks ---
+
+    def head(self, solid: bool = False) -> int:
+        newest = int(self.chain.rpc("eth_blockNumber"), 16)
+        return max(0, newest - SOLID_AFTER) if solid else newest
+
+    def block_at(self, number: int) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = self.chain.rpc("eth_getBlockByNumber", hex(number), False)
+        return found
+
+    def receipt(self, id: str, solid: bool = False) -> dict[str, Any] | None:
+        """anvil's receipt of a transaction, if it is in a block, or in a solid one."""
+        found = self.ledger.find(id)
+        receipt: dict[str, Any] | None = found and self.chain.rpc("eth_getTransactionReceipt", found[0])
+        return None if receipt and int(receipt["blockNumber"], 16) > self.head(solid) else receipt
+
+    # --- answering ---
+
+    def _answer(self, asked: Asked) -> Answer:
+        if asked.path == "/jsonrpc":
+            return Answer(self._json_rpc.answer(asked.body))
+        _, _, rest = asked.path.partition("/")
+        api, _, name = rest.partition("/")
+        operation = getattr(self, f"_on_{name}", None) if api in ("wallet", "walletsolidity") else None
+        if operation is None:
+            return Answer({"Error": f"there is no {asked.path}"}, 404)
+        asked_for = asked.body if isinstance(asked.body, dict) else asked.query
+        try:
+            return Answer(operation(asked_for, api == "walletsolidity"))
+        except (Malformed, ValueError, TypeError, KeyError, AttributeError) as error:
+            return Answer({"Error": f"class java.lang.IllegalArgumentException : {error!r}"})
+
+    def _on_getnowblock(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        return self._block(self.head(solid), solid)
+
+    def _on_getblock(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        which = asked.get("id_or_num")
+        if which is None or str(which) == "":
+            return self._block(self.head(solid), solid)
+        text = str(which)
+        return self._block(int(text) if text.isdecimal() and len(text) < 64 else int(text[:16], 16), solid)
+
+    def _on_getblockbynum(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        return self._block(int(asked["num"]), solid)
+
+    def _on_getblockbyid(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        block = self._block(int(asked["value"][:16], 16), solid)
+        return block if block.get("blockID") == asked["value"] else {}
+
+    def _on_getnodeinfo(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        newest, solid_one = (self._block(self.head(each), each) for each in (False, True))
+        named = {"block": newest, "solidityBlock": solid_one}
+        return {
+            name: f"Num:{block['block_header']['raw_data']['number']},ID:{block['blockID']}"
+            for name, block in named.items()
+        }
+
+    def _on_getchainparameters(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        return {"chainParameter": [{"key": key, "value": value} for key, value in _PARAMETERS.items()]}
+
+    def _on_getaccount(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        address = address21(asked["address"])
+        balance = self.chain.native_balance(base58_address(address))
+        return {"address": _shown(address, asked), "balance": balance} if balance else {}
+
+    def _on_gettransactionbyid(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        found, receipt = self.ledger.find(asked["value"]), self.receipt(asked["value"], solid)
+        if found is None or (receipt is None and solid):
+            return {}
+        ended = {"ret": [{"contractRet": _outcome(receipt)}]} if receipt else {}
+        return found[1].json() | ended
+
+    def _on_gettransactioninfobyid(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        receipt = self.receipt(asked["value"], solid)
+        if receipt is None:
+            return {}
+        number = int(receipt["blockNumber"], 16)
+        block = self.block_at(number)
+        failed = {"result": "FAILED", "resMessage": b"REVERT opcode executed".hex()}
+        return {
+            "id": asked["value"],
+            "fee": 0,
+            "blockNumber": number,
+            "blockTimeStamp": int(block["timestamp"], 16) * 1000 if block else 0,
+            "contractResult": [self._output(receipt)],
+            "contract_address": _shown(address21(receipt["to"]), asked),
+            "receipt": {"energy_usage_total": int(receipt["gasUsed"], 16), "result": _outcome(receipt)},
+            **({} if receipt["status"] == "0x1" else failed),
+            "log": [
+                {
+                    "address": log["address"][2:].lower(),
+                    "topics": [topic[2:] for topic in log["topics"]],
+                    "data": log["data"][2:],
+                }
+                for log in receipt["logs"]
+            ],
+        }
+
+    def _on_triggersmartcontract(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = self._built(asked)
+        if not self._has_code(transaction.call.contract):
+            return {"result": _refusal("CONTRACT_VALIDATE_ERROR", "No contract or not a valid smart contract")}
+        return {"result": {"result": True}, "transaction": transaction.json()}
+
+    def _on_triggerconstantcontract(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = self._built(asked)
+        if not self._has_code(transaction.call.contract):
+            return {"result": _refusal("CONTRACT_VALIDATE_ERROR", "Smart contract is not exist.")}
+        call = {"from": _hex20(transaction.call.owner), **_evm_call(transaction.call)}
+        try:
+            output = self.chain.rpc("eth_call", call, "latest")
+            energy = int(self.chain.rpc("eth_estimateGas", call), 16)
+        except RpcError as error:
+            said = {"result": {"result": True, "message": b"REVERT opcode executed".hex()}}
+            reverted = {**transaction.json(), "ret": [{"ret": "FAILED"}]}
+            return {**said, "constant_result": [revert_data(error)], "transaction": reverted}
+        built = {**transaction.json(), "ret": [{}]}
+        return {
+            "result": {"result": True},
+            "energy_used": energy,
+            "constant_result": [output[2:]],
+            "transaction": built,
+        }
+
+    def _on_estimateenergy(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        answer = self._on_triggerconstantcontract(asked, solid)
+        energy = {"energy_required": answer["energy_used"]} if "energy_used" in answer else {}
+        return {"result": answer["result"], **energy}
+
+    def _on_getsignweight(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = Transaction.of_json(asked)
+        owner = transaction.call.owner.hex()
+        approved = [] if not transaction.signatures or transaction.signature_problem() else [owner]
+        return {
+            "result": {} if approved else {"code": "NOT_ENOUGH_PERMISSION"},
+            "permission": {"permission_name": "owner", "threshold": 1, "keys": [{"address": owner, "weight": 1}]},
+            "approved_list": approved,
+            "current_weight": len(approved),
+            "transaction": {
+                "result": {"result": True},
+                "txid": transaction.id,
+                "transaction": transaction.json(),
+            },
+        }
+
+    def _on_broadcasttransaction(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = Transaction.of_json(asked)
+        refused = self._refused(transaction)
+        if refused:
+            return {**_refusal(*refused), "txid": transaction.id}
+        return {"result": True, "txid": transaction.id}
+
+    def _on_broadcasthex(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+        """Here the message is plain text."""
+        transaction = Transaction.of_hex(asked["transaction"])
+        code, message = self._refused(transaction) or ("SUCCESS", "")
+        return {
+            "result": code == "SUCCESS",
+            "code": code,
+            "message": message,
+            "transaction": json.dumps(transaction.json()),
+            "txid": transaction.id,
+        }
+
+    # --- transactions ---
+
+    def _built(self, asked: dict[str, Any]) -> Transaction:
+        """The unsigned transaction that a wallet asks for, on top of the newest block."""
+        data = asked.get("data") or ""
+        if asked.get("function_selector"):
+            data = keccak256(asked["function_selector"].encode())[:4].hex() + (asked.get("parameter") or "")
+        block_id, now = bytes.fromhex(self._block(self.head(), False)["blockID"]), self._now()
+        call = Call(
+            owner=address21(asked["owner_address"]),
+            contract=address21(asked["contract_address"]),
+            data=bytes.fromhex(data.removeprefix("0x")),
+            call_value=int(asked.get("call_value") or 0),
+            fee_limit=int(asked.get("fee_limit") or 0),
+            ref_block_bytes=block_id[6:8],
+            ref_block_hash=block_id[8:16],
+            expiration=now + _LIFETIME,
+            timestamp=now,
+            permission_id=int(asked.get("Permission_id") or 0),
+        )
+        return Transaction(call, call.encoded())
+
+    def _refused(self, transaction: Transaction) -> tuple[str, str] | None:
+        """Check as java-tron does, then execute; (code, message) when it is refused."""
+        call, now = transaction.call, self._now()
+        unsigned = transaction.signature_problem()
+        if unsigned:
+            return "SIGERROR", f"Validate signature error: {unsigned}"
+        if not self._is_anchored(call):
+            return "TAPOS_ERROR", "Tapos check error."
+        if len(transaction.raw) > _MOST_BYTES:
+            return "TOO_BIG_TRANSACTION_ERROR", "Transaction size is too big."
+        if not now < call.expiration <= now + _LONGEST_LIFETIME:
+            return "TRANSACTION_EXPIRATION_ERROR", "Transaction expired"
+        known = self.ledger.find(transaction.id)
+        if known and self.chain.rpc("eth_getTransactionByHash", known[0]):
+            return "DUP_TRANSACTION_ERROR", "Dup transaction."
+        if not self._has_code(call.contract):
+            return "CONTRACT_VALIDATE_ERROR", "Contract validate error : No contract or not a valid smart contract"
+        if not 0 <= call.fee_limit <= _HIGHEST_FEE_LIMIT:
+            limits = f"feeLimit must be >= 0 and <= {_HIGHEST_FEE_LIMIT}"
+            return "CONTRACT_VALIDATE_ERROR", f"Contract validate error : {limits}"
+        try:
+            owner = _hex20(call.owner)
+            self.ledger.send(transaction, lambda: self.chain.send_as(owner, _evm_call(call), _GAS))
+        except RpcError as error:
+            return "CONTRACT_VALIDATE_ERROR", f"Contract validate error : {error}"
+        return None
+
+    def _is_anchored(self, call: Call) -> bool:
+        """Whether the reference block is one of the last 65,536 of this chain."""
+        head, low = self.head(), int.from_bytes(call.ref_block_bytes, "big")
+        number = (head & ~0xFFFF) | low
+        block = self._block(number if number <= head else number - 0x10000, False)
+        return bool(block) and block["blockID"][16:32] == call.ref_block_hash.hex()
+
+    def _has_code(self, address: bytes) -> bool:
+        return bool(self.chain.rpc("eth_getCode", _hex20(address), "latest") != "0x")
+
+    def _now(self) -> int:
+        """Milliseconds; the chain's clock runs ahead when many blocks were mined in a second."""
+        block = self.block_at(self.head())
+        return max(int(time.time() * 1000), int(block["timestamp"], 16) * 1000 if block else 0)
+
+    def _output(self, receipt: dict[str, Any]) -> str:
+        """What the call returned, hex without 0x; empty where anvil no longer knows."""
+        try:
+            traced = self.chain.rpc("debug_traceTransaction", receipt["transactionHash"], {"tracer": "callTracer"})
+        except RpcError:
+            return ""
+        return str(traced.get("output", "0x"))[2:]
+
+    def _block(self, number: int, solid: bool) -> dict[str, Any]:
+        """A block as the wallet API shows it, {} where there is none (or no solid one)."""
+        block = self.block_at(number) if 0 <= number <= self.head(solid) else None
+        if block is None:
+            return {}
+        found = [self.ledger.find(self.ledger.id_of(hash_)) for hash_ in block["transactions"]]
+        transactions = [each[1].json() for each in found if each]
+        raw = {
+            "number": number,
+            "txTrieRoot": block["transactionsRoot"][2:],
+            "witness_address": "41" + "00" * 20,
+            "parentHash": block_id(number - 1, block["parentHash"]) if number else "00" * 32,
+            "version": _VERSION,
+            "timestamp": int(block["timestamp"], 16) * 1000,
+        }
+        header = {"raw_data": raw, "witness_signature": "00" * 65}
+        listed = {"transactions": transactions} if transactions else {}
+        return {"blockID": block_id(number, block["hash"]), "block_header": header, **listed}
+
+
+def _evm_call(call: Call) -> dict[str, str]:
+    return {"to": _hex20(call.contract), "data": "0x" + call.data.hex(), "value": hex(call.call_value)}
+
+
+def _outcome(receipt: dict[str, Any]) -> str:
+    return "SUCCESS" if receipt["status"] == "0x1" else "REVERT"
+
+
+def _refusal(code: str, message: str) -> dict[str, Any]:
+    return {"code": code, "message": message.encode().hex()}
+
+
+def _shown(address: bytes, asked: dict[str, Any]) -> str:
+    return base58_address(address) if str(asked.get("visible")).lower() == "true" else address.hex()
+
+
+def _hex20(address: bytes) -> str:
+    return "0x" + address[1:].hex()
