@@ -11,14 +11,14 @@ help: ## show this list
 setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
 	@$(PYTHON) infra/local/setup.py
 
-demo: setup ## pay two links on the local stack, then keep it running (PORT=8000, ONCE=1 ends it, FRESH=1 starts empty)
+demo: setup ## pay links on the local stack, then keep it running (KIND=single|batch|payout|multicall|safe|tron, ONCE=1, PORT, FRESH=1)
 	@.venv/bin/python -m infra.local.demo
 
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it
 	@.venv/bin/python -m infra.local
 
 test: setup ## run every test
-	@.venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+	@.venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 lint: setup ## check style, types and the layers of the house
 	@.venv/bin/ruff check .

@@ -8,12 +8,19 @@ from chalicelib.api import (
     api_keys,
     audit,
     auth,
+    checkout,
     client_ids,
     currencies,
+    fee_plans,
+    intents,
+    multicall_payouts,
     orchestrators,
     payee_destinations,
+    payouts,
     secure_payments,
     service,
+    transfers,
+    tron_broadcast,
     webhooks,
 )
 from chalicelib.api.edge import complete_routes
@@ -22,6 +29,7 @@ from chalicelib.jobs import expire_links as expire_links_job
 from chalicelib.jobs import scan_chain as scan_chain_job
 from chalicelib.jobs import start_scans as start_scans_job
 from chalicelib.jobs import sweep_outbox as sweep_outbox_job
+from chalicelib.jobs import track_intents as track_intents_job
 from chalicelib.services import assembled
 from chalicelib.settings import settings
 
@@ -29,7 +37,14 @@ app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger o
 
 for resource in (
     currencies,
+    multicall_payouts,
     secure_payments,
+    payouts,
+    fee_plans,
+    checkout,
+    intents,
+    transfers,
+    tron_broadcast,
     webhooks,
     auth,
     api_keys,
@@ -68,3 +83,8 @@ def sweep_outbox(event: Any) -> None:
 @app.schedule(Rate(1, unit=Rate.MINUTES))
 def expire_links(event: Any) -> None:
     expire_links_job.run(assembled())
+
+
+@app.schedule(Rate(1, unit=Rate.MINUTES))
+def track_intents(event: Any) -> None:
+    track_intents_job.run(assembled())

@@ -13,7 +13,8 @@ from chalicelib.aws.secrets import Secrets
 from chalicelib.aws.store import Store
 from chalicelib.core.events import EventContext
 from chalicelib.core.ids import Entropy
-from chalicelib.net.evm import Chains
+from chalicelib.net.chains import Chains
+from chalicelib.net.safe import SafeService
 from chalicelib.net.webhook_sender import WebhookSender
 from chalicelib.settings import Settings, settings
 
@@ -27,6 +28,7 @@ class Services:
     queue: Queue
     secrets: Secrets
     chains: Chains
+    safes: SafeService
     sender: WebhookSender
     log: Logger
     clock: Callable[[], datetime]
@@ -51,6 +53,7 @@ def assembled() -> Services:
         queue=Queue(),
         secrets=keeper,
         chains=Chains(keeper),
+        safes=SafeService(rules.safe_service_urls),
         sender=WebhookSender(rules.webhook_allow_loopback),
         log=Logger(service="payment-requests", level=rules.log_level),
         clock=lambda: datetime.now(UTC),

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chalicelib.core.multicall import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.core.networks import network
 
 PositiveInt = Annotated[int, Field(gt=0)]
@@ -29,6 +30,9 @@ class Settings(BaseSettings):
     """Overrides of a network's confirmations: {"sepolia": 1}."""
     scan_interval_seconds: Annotated[int, Field(ge=1, le=60)] = 5
     link_lifetime_seconds: PositiveInt = 7 * 24 * 3600
+    safe_intent_lifetime_seconds: PositiveInt = 24 * 3600
+    """How long a link waits for a multisig transaction at the most, whatever deadline its payer names."""
+    multicall_max_children: Annotated[int, Field(ge=FEWEST_CHILDREN, le=MOST_CHILDREN)] = 150
     webhook_allow_loopback: bool = False
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
     header_brands: tuple[str, ...] = ("service", "request-network")
@@ -45,13 +49,26 @@ class Settings(BaseSettings):
     session_domain: str = ""
     """The Domain of the session cookie, such as example.com, which lets browsers send it to the API host, too; empty
     keeps it to the auth host."""
+    safe_service_urls: dict[str, BaseUrl] = {
+        name: f"https://api.safe.global/tx-service/{short}"
+        for name, short in (
+            ("mainnet", "eth"),
+            ("arbitrum-one", "arb1"),
+            ("optimism", "oeth"),
+            ("base", "base"),
+            ("matic", "pol"),
+            ("bsc", "bnb"),
+            ("sepolia", "sep"),
+        )
+    }
+    """The Safe Transaction Service of each network; {} asks none: then the chain alone tells what a Safe executed."""
     brand: str = "Payment Request Service"
     """Named in the text that wallets sign."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
-    @field_validator("confirmations")
+    @field_validator("confirmations", "safe_service_urls")
     @classmethod
-    def _known_networks(cls, value: dict[str, int]) -> dict[str, int]:
+    def _known_networks(cls, value: dict[str, object]) -> dict[str, object]:
         for name in value:
             if network(name) is None:
                 raise ValueError(f"{name} is not a network")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ for name, value in {
     "AUTH_URL": "http://auth.test",
     "PAY_URL": "http://pay.test",
     "EXPLORER_URL": "http://explorer.test",
+    "SAFE_SERVICE_URLS": "{}",
 }.items():
     os.environ.setdefault(name, value)
 
@@ -24,12 +26,21 @@ from tests.calldata import vector_files
 from tests.core import interop_vectors, tron_vector_files
 from tests.fakes.world import PREFIX, World, in_process_aws
 
+FIRST = ("deploy/test_deployed.py", "deploy/test_package.py", "flows/test_crashes.py", "local/", "jobs/", "pages/", "chain/", "net/")
+"""What takes longest or waits for other processes: begun first, so that no process is left alone with it at the end."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file stays on one process, so that its fixtures are made once; `xdist_group` puts several together."""
+    items.sort(key=_turn)
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def _turn(item: pytest.Item) -> int:
+    name = item.path.relative_to(Path(__file__).parent).as_posix()
+    return next((turn for turn, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

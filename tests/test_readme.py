@@ -44,6 +44,13 @@ def test_the_operator_commands_run() -> None:
         assert "create-client-id" in done.stdout
 
 
+def test_the_explaining_command_says_what_the_bytes_do() -> None:
+    (block,) = [block for block in blocks("sh") if "calldata.explain" in block]
+    command = block.replace(".venv/bin/python", sys.executable).replace("\\\n", " ").split()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "Allow ERC20FeeProxy to take up to 12.625 fUSDC" in done.stdout
+
+
 def test_the_verification_example_accepts_the_right_signature_alone() -> None:
     example: dict[str, Any] = {}
     exec(blocks("python")[0], example)

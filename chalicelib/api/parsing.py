@@ -62,12 +62,15 @@ _SENTENCES = {
     "bool_parsing": "must be true or false",
     "string_too_long": "must have at most {max_length} characters",
     "string_too_short": "must have at least {min_length} characters",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
     "too_short": "must have at least {min_length} items",
     "too_long": "must have at most {max_length} items",
     "greater_than": "must be greater than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be one of {expected}",
+    "enum": "must be one of {expected}",
+    "extra_forbidden": "is not a field of this body",
 }
 
 

@@ -1,24 +1,29 @@
-"""Secure payment links: create, read, take the calldata."""
+"""Secure payment links: created by merchants, looked up by request."""
+
+from datetime import datetime
 
 from chalice import Blueprint
 
 from chalicelib.api.caller import CREDENTIALS, Mode
 from chalicelib.api.edge import Call, operation
+from chalicelib.api.schemas.common import iso_or_none
+from chalicelib.api.schemas.fee_plans import fee_plan_answer
 from chalicelib.api.schemas.secure_payments import (
+    Branding,
     CreateSecurePayment,
-    PayAnswer,
-    PayQuery,
-    SecurePaymentAnswer,
+    LookupQuery,
     SecurePaymentCreated,
-    WalletQuery,
+    SecurePaymentFound,
+    page_of,
 )
-from chalicelib.api.shapes import pay_answer, secure_payment_answer
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.sources import Source
-from chalicelib.flows import links
+from chalicelib.api.shapes import destination_answer
+from chalicelib.core.events import iso
+from chalicelib.core.fees import plan_of
+from chalicelib.core.links import PaymentType, SecurePayment, check_unlocked, status_at
+from chalicelib.core.multicall import Reason, block_reason
+from chalicelib.flows import links, multicalls
 
 blueprint = Blueprint(__name__)
-_READERS = (Mode.API_KEY, Mode.CLIENT_ID)
 
 
 @operation(
@@ -35,54 +40,56 @@ _READERS = (Mode.API_KEY, Mode.CLIENT_ID)
 )
 def create_secure_payment(call: Call) -> SecurePaymentCreated:
     payment = links.create(call.services, call.caller.owner, call.body.draft())
+    return SecurePaymentCreated.of(payment, call.services.settings.pay_url)
+
+
+@operation(
+    blueprint,
+    "GET",
+    "/v2/secure-payments",
+    summary="The link that a request is paid through",
+    modes=(Mode.SESSION,),
+    query=LookupQuery,
+    answer=SecurePaymentFound,
+    errors=(400, 401, 404, 423),
+)
+def look_up_secure_payment(call: Call) -> SecurePaymentFound:
+    services, now = call.services, call.services.clock()
+    payment = links.with_request(services, call.query.requestId, call.caller.account_id)
+    check_unlocked(payment)
     token = payment.link.token
-    return SecurePaymentCreated(
-        requestIds=[request.request_id for request in payment.requests],
-        securePaymentUrl=f"{call.services.settings.pay_url}/?token={token}",
-        token=token,
-        feePlan=None,
+    is_taken = token in multicalls.taken(services, {token: payment}, now)
+    reason = block_reason(payment, payment.link, is_taken, now)
+    return _found(payment, reason, now, services.settings.pay_url)
+
+
+def _found(payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str) -> SecurePaymentFound:
+    link, first = payment.link, payment.requests[0]
+    currencies = {request.currency for request in payment.requests}
+    is_one = len({(request.currency, request.payee) for request in payment.requests}) == 1
+    return SecurePaymentFound(
+        token=link.token,
+        securePaymentUrl=page_of(link, pay_url),
+        status=status_at(link, now),
+        paymentType="batch" if link.payment_type is PaymentType.BATCH else "single",
+        createdAt=iso(link.created_at),
+        expiresAt=iso(link.expires_at),
+        redirectUrl=link.redirect_url,
+        redirectLabel=link.redirect_label,
+        completedAt=iso_or_none(link.completed_at),
+        payerAddress=None,
+        payerKytResults=[],
+        payeeKytResults=[],
+        destination=destination_answer(first) if is_one else None,
+        claimedDestination=None,
+        orchestratorId=None,
+        feePlan=fee_plan_answer(plan_of(payment)),
+        network=first.network,
+        currency=first.currency if len(currencies) == 1 else None,
+        executionKind=None,
+        identityMode="client_id" if link.client_id else "manual_dashboard",
+        clientId=link.client_id,
+        branding=Branding(whitelabelEnabled=False, source="service"),
+        childExecutable=reason is None,
+        blockReason=reason,
     )
-
-
-@operation(
-    blueprint,
-    "GET",
-    "/v2/secure-payments/{token}",
-    summary="Read a link; with `wallet`, what the wallet holds",
-    modes=_READERS,
-    scope="secure_payments:read",
-    query=WalletQuery,
-    answer=SecurePaymentAnswer,
-    looks_up_token=True,
-    errors=(400, 401, 403, 404, 409, 503),
-)
-def read_secure_payment(call: Call) -> SecurePaymentAnswer:
-    caller = call.caller
-    payment, wallet = links.describe(
-        call.services, call.path["token"], caller.account_id, caller.client_id, call.query.wallet
-    )
-    return secure_payment_answer(payment, wallet)
-
-
-@operation(
-    blueprint,
-    "GET",
-    "/v2/secure-payments/{token}/pay",
-    summary="The transactions that pay a link",
-    modes=_READERS,
-    scope="secure_payments:read",
-    query=PayQuery,
-    answer=PayAnswer,
-    looks_up_token=True,
-    errors=(400, 401, 403, 404, 409, 503),
-)
-def pay_secure_payment(call: Call) -> PayAnswer:
-    query: PayQuery = call.query
-    if query.eoaWallet is not None:
-        raise BadRequest("eoaWallet is not supported yet: give the paying wallet as wallet")
-    source = Source(query.chain, query.token) if query.chain is not None and query.token is not None else None
-    caller = call.caller
-    quote = links.quote(
-        call.services, call.path["token"], caller.account_id, caller.client_id, query.wallet, source
-    )
-    return pay_answer(quote, call.services.settings.transaction_value_form)

@@ -1,121 +1,53 @@
-"""Links and quotes as answers: base units become human-readable amounts here."""
+"""Links as answers: base units become human-readable amounts here."""
 
 from typing import Any, Literal
 
-from chalicelib.api.schemas.secure_payments import (
+from chalicelib.api.schemas.checkout import (
+    BatchPaymentAnswer,
     DestinationAnswer,
-    FeeAnswer,
-    PayAnswer,
     PaymentOption,
-    PayMetadata,
     SecurePaymentAnswer,
     TransactionAnswer,
 )
+from chalicelib.api.schemas.fee_plans import fee_plan_answer
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.core.destinations import Destination, destination_id, interop_address
 from chalicelib.core.events import iso
-from chalicelib.core.links import Link, Request, SecurePayment, amount_with_fee, remaining
-from chalicelib.core.money import format_amount
+from chalicelib.core.fees import plan_of
+from chalicelib.core.links import PaymentType, Request, SecurePayment, remaining
+from chalicelib.core.money import BaseUnits, format_amount
 from chalicelib.core.networks import network
 from chalicelib.core.tokens import Token
-from chalicelib.flows.links import Quote, currency_of
+from chalicelib.flows.checkout import Description
+from chalicelib.flows.links import currency_of
 from chalicelib.net.evm import WalletReading
 
 ValueForm = Literal["plain", "bignumber"]
 
 
-def secure_payment_answer(payment: SecurePayment, wallet: WalletReading | None) -> SecurePaymentAnswer:
+def secure_payment_answer(description: Description) -> SecurePaymentAnswer | BatchPaymentAnswer:
     """The metadata of a link; with a wallet's balances, `paymentOptions` for its own network."""
-    link, request = payment.link, payment.requests[0]
+    payment = description.payment
+    facts = {**_link_facts(payment), **_payment_options(description)}
+    if payment.link.payment_type is PaymentType.SINGLE:
+        return SecurePaymentAnswer(paymentType="single", **_request_facts(payment.requests[0]), **facts)
+    each = [_request_facts(request) for request in payment.requests]
+    return BatchPaymentAnswer(
+        paymentType="batch",
+        payees=[one["payee"] for one in each],
+        amounts=[one["amount"] for one in each],
+        paymentCurrencies=[one["paymentCurrency"] for one in each],
+        isNativeCurrency=[one["isNativeCurrency"] for one in each],
+        destinations=[one["destination"] for one in each],
+        paidAmounts=[one["paidAmount"] for one in each],
+        remainingAmounts=[one["remainingAmount"] for one in each],
+        **facts,
+    )
+
+
+def destination_answer(request: Request) -> DestinationAnswer:
+    """Where a request is paid to."""
     token = currency_of(request)
-    options = {"paymentOptions": _payment_options(link, request, token, wallet)} if wallet else {}
-    return SecurePaymentAnswer(
-        paymentType="single",
-        payee=request.payee,
-        network=request.network,
-        amount=format_amount(request.amount, token.decimals),
-        paymentCurrency=token.id,
-        isNativeCurrency=token.is_native,
-        status=link.status.value,
-        destination=_destination(request, token),
-        reference=link.reference,
-        requestIds=[request.request_id],
-        redirectUrl=link.redirect_url,
-        redirectLabel=link.redirect_label,
-        paidAmount=format_amount(request.paid, token.decimals),
-        remainingAmount=format_amount(remaining(request), token.decimals),
-        createdAt=iso(link.created_at),
-        expiresAt=iso(link.expires_at),
-        branding=None,
-        feePlan=None,
-        **options,
-    )
-
-
-def pay_answer(quote: Quote, value_form: ValueForm) -> PayAnswer:
-    """Transactions in the order they are signed, and how to use them."""
-    transactions = [_transaction(transaction, value_form) for transaction in quote.checkout.transactions]
-    return PayAnswer(
-        paymentType="single", transactions=transactions, feeBundle=None, metadata=_metadata(quote)
-    )
-
-
-def _metadata(quote: Quote) -> PayMetadata:
-    link, request = quote.payment.link, quote.payment.requests[0]
-    token, checkout = currency_of(request), quote.checkout
-    debit = format_amount(checkout.debit, token.decimals)
-    facts: dict[str, Any] = {
-        "stepsRequired": len(checkout.transactions),
-        "needsApproval": checkout.approvals > 0,
-        "approvalTransactionsCount": checkout.approvals,
-        "paymentTransactionIndex": checkout.approvals,
-        "routeType": "samechain",
-        "sourceAmount": debit,
-        "requiredAmount": debit,
-    }
-    if checkout.approvals:
-        facts["approvalTransactionIndex"] = checkout.approvals - 1
-    if link.fee_percentage is not None and link.fee_address is not None:
-        facts["platformFee"] = FeeAnswer(percentage=link.fee_percentage, address=link.fee_address)
-    if quote.wallet is not None:
-        facts |= _wallet_facts(quote, quote.wallet, token)
-    return PayMetadata(**facts)
-
-
-def _wallet_facts(quote: Quote, wallet: WalletReading, token: Token) -> dict[str, Any]:
-    """What the wallet has against what the transactions take; gas is an estimate at the current price."""
-    debit, network_fee = quote.checkout.debit, quote.checkout.gas * wallet.gas_price
-    balance = wallet.native_balance if token.is_native else wallet.token_balance
-    native_debit = debit if token.is_native else 0
-    facts: dict[str, Any] = {
-        "hasEnoughBalance": balance >= debit,
-        "hasEnoughGas": wallet.native_balance >= native_debit + network_fee,
-        "balance": format_amount(balance, token.decimals),
-        "nativeBalance": format_amount(wallet.native_balance, 18),
-        "estimatedNetworkFee": format_amount(network_fee, 18),
-    }
-    if not token.is_native:
-        facts["hasEnoughAllowance"] = wallet.allowance >= debit
-        facts["allowance"] = format_amount(wallet.allowance, token.decimals)
-    return facts
-
-
-def _payment_options(
-    link: Link, request: Request, token: Token, wallet: WalletReading
-) -> dict[str, dict[str, PaymentOption]]:
-    needed = amount_with_fee(remaining(request), link)
-    balance = wallet.native_balance if token.is_native else wallet.token_balance
-    chain = network(request.network)
-    assert chain is not None, "a stored request always has a catalogued network"
-    option = PaymentOption(
-        balance=format_amount(balance, token.decimals),
-        hasEnoughBalance=balance >= needed,
-        neededAmount=format_amount(needed, token.decimals),
-    )
-    return {chain.label: {token.symbol: option}}
-
-
-def _destination(request: Request, token: Token) -> DestinationAnswer:
     return DestinationAnswer(
         destinationId=destination_id(Destination(request.payee, token.chain_id, token.address)),
         payeeAddress=interop_address(request.payee, token.chain_id),
@@ -125,7 +57,8 @@ def _destination(request: Request, token: Token) -> DestinationAnswer:
     )
 
 
-def _transaction(transaction: Transaction, value_form: ValueForm) -> TransactionAnswer:
+def transaction_answer(transaction: Transaction, value_form: ValueForm) -> TransactionAnswer:
+    """A transaction to sign; its value in the form that the deployment chose."""
     if value_form == "bignumber":
         digits = f"{transaction.value:x}"
         padded = digits.rjust(len(digits) + len(digits) % 2, "0")
@@ -133,3 +66,55 @@ def _transaction(transaction: Transaction, value_form: ValueForm) -> Transaction
     else:
         value = hex(transaction.value) if transaction.value else 0
     return TransactionAnswer(data=transaction.data, to=transaction.to, value=value)
+
+
+def held_of(token: Token, holdings: WalletReading) -> BaseUnits:
+    """What a wallet holds of a token."""
+    return holdings.native_balance if token.is_native else holdings.tokens[token.address].balance
+
+
+def _link_facts(payment: SecurePayment) -> dict[str, Any]:
+    link = payment.link
+    return {
+        "status": link.status.value,
+        "network": payment.requests[0].network,
+        "reference": link.reference,
+        "requestIds": [request.request_id for request in payment.requests],
+        "redirectUrl": link.redirect_url,
+        "redirectLabel": link.redirect_label,
+        "createdAt": iso(link.created_at),
+        "expiresAt": iso(link.expires_at),
+        "branding": None,
+        "feePlan": fee_plan_answer(plan_of(payment)),
+    }
+
+
+def _request_facts(request: Request) -> dict[str, Any]:
+    token = currency_of(request)
+    return {
+        "payee": request.payee,
+        "amount": format_amount(request.amount, token.decimals),
+        "paymentCurrency": token.id,
+        "isNativeCurrency": token.is_native,
+        "destination": destination_answer(request),
+        "paidAmount": format_amount(request.paid, token.decimals),
+        "remainingAmount": format_amount(remaining(request), token.decimals),
+    }
+
+
+def _payment_options(description: Description) -> dict[str, Any]:
+    """By chain label and token symbol; absent without a wallet."""
+    holdings, checkout = description.holdings, description.checkout
+    if holdings is None or checkout is None:
+        return {}
+    chain = network(description.payment.requests[0].network)
+    assert chain is not None, "a stored request always has a catalogued network"
+    options = {}
+    for token, debit in checkout.debits.items():
+        balance = held_of(token, holdings)
+        options[token.symbol] = PaymentOption(
+            balance=format_amount(balance, token.decimals),
+            hasEnoughBalance=balance >= debit,
+            neededAmount=format_amount(debit, token.decimals),
+        )
+    return {"paymentOptions": {chain.label: options}}

@@ -9,7 +9,7 @@
 
 import types
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, TypeVar
@@ -36,9 +36,13 @@ def encode(record: Any) -> Attributes:
 
 
 def decode(cls: type[T], item: Attributes) -> T:
-    """The dataclass of an item; attributes that are not its fields (keys, indexes) are ignored."""
+    """The dataclass of an item; attributes that are not its fields (keys, indexes) are ignored.
+
+    An absent attribute is None, or the default of a field that items written earlier may not have.
+    """
+    defaults = _defaults(cls)
     values = {
-        name: _decode(item[name], hint) if name in item else None for name, hint in _hints(cls).items()
+        name: _decode(item[name], hint) if name in item else defaults.get(name) for name, hint in _hints(cls).items()
     }
     return cls(**values)
 
@@ -52,6 +56,10 @@ def _hints(cls: type) -> dict[str, Any]:
         hints = typing.get_type_hints(cls)
         _HINTS[cls] = {field.name: _required(hints[field.name]) for field in fields(cls)}
     return _HINTS[cls]
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    return {field.name: field.default for field in fields(cls) if field.default is not MISSING}
 
 
 def _required(hint: Any) -> Any:

@@ -7,11 +7,15 @@ from typing import Any
 
 from chalicelib.aws.clients import aws_client
 
+_TRON_API_KEY = "tron_api_key"
 _REMEMBERED = 1_000  # webhook secrets of 64 bytes each
 
 
 class Secrets:
-    """`key` is the KMS alias, `rpc_urls_secret` the name of the secret that holds {network: url}."""
+    """`key` is the KMS alias, `rpc_urls_secret` the name of the secret that holds {network: url}.
+
+    The URL of tron is the base of a TronGrid or java-tron node; beside it `tron_api_key` may hold TronGrid's key.
+    """
 
     def __init__(self, key: str, rpc_urls_secret: str) -> None:
         self._key = key
@@ -40,6 +44,14 @@ class Secrets:
     @cached_property
     def rpc_urls(self) -> dict[str, str]:
         """{network: URL of its node}; a network without one is not served. Read once per container."""
+        return {name: value for name, value in self._nodes.items() if name != _TRON_API_KEY}
+
+    @property
+    def tron_api_key(self) -> str | None:
+        return self._nodes.get(_TRON_API_KEY)
+
+    @cached_property
+    def _nodes(self) -> dict[str, str]:
         answer = aws_client("secretsmanager").get_secret_value(SecretId=self._rpc_urls_secret)
-        urls: dict[str, str] = json.loads(answer["SecretString"])
-        return urls
+        kept: dict[str, str] = json.loads(answer["SecretString"])
+        return kept

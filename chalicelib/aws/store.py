@@ -18,6 +18,8 @@ from chalicelib.aws.tables import Key
 from chalicelib.core.rate_limits import Window
 
 T = TypeVar("T")
+LARGEST_TRANSACTION = 100
+"""How many writes DynamoDB takes in one transaction."""
 _CONTENTION_ATTEMPTS = 8
 _LAST = "\uffff"
 _LONGEST_SORT_KEY = 200  # characters; DynamoDB takes 1024 bytes
@@ -155,15 +157,15 @@ class Store:
                 raise Throttled from error
             raise
 
-    def due(self, table: str, before: datetime, limit: int) -> Iterable[Key]:
-        """Keys whose time has come, the longest overdue of each shard first; at most `limit` a shard."""
+    def due(self, table: str, before: datetime, limit: int, kind: str = "") -> Iterable[Key]:
+        """Keys whose time has come, the longest overdue of each shard of that kind first; at most `limit` a shard."""
         for shard in range(tables.DUE_SHARDS):
             answer = self.client.query(
                 TableName=self._table(table),
                 IndexName=tables.DUE_INDEX,
                 KeyConditionExpression="due_shard = :shard AND due_at <= :before",
                 ExpressionAttributeValues={
-                    ":shard": {"S": str(shard)},
+                    ":shard": {"S": f"{kind}{shard}"},
                     ":before": {"N": str(codec.epoch_milliseconds(before))},
                 },
                 Limit=limit,
@@ -221,7 +223,7 @@ class Store:
             case Delete(record):
                 return {"Delete": {**self._place(tables.key_of(record)), **_version_is(record.version)}}
         key = tables.key_of(write)
-        item = {**codec.encode(write), **_key(key), **_index(write, key)}
+        item = {**codec.encode(write), **_key(key), **_index(write)}
         item["version"] = {"N": str(write.version + 1)}
         return {"Put": {"TableName": self._table(key.table), "Item": item, **_version_is(write.version)}}
 
@@ -236,10 +238,10 @@ def _key(key: Key) -> codec.Attributes:
     return {"pk": {"S": key.pk}, "sk": {"S": key.sk}}
 
 
-def _index(record: Any, key: Key) -> codec.Attributes:
+def _index(record: Any) -> codec.Attributes:
     attributes: codec.Attributes = {}
     if (due := tables.due_at(record)) is not None:
-        attributes["due_shard"] = {"S": tables.due_shard(key)}
+        attributes["due_shard"] = {"S": tables.due_shard(record)}
         attributes["due_at"] = {"N": str(codec.epoch_milliseconds(due))}
     if (end := tables.vanishes_at(record)) is not None:
         attributes["ttl"] = {"N": str(codec.epoch_milliseconds(end) // 1000)}

@@ -2,8 +2,11 @@
 
     payments   LINK#<token>            LINK                      a link
                LINK#<token>            REQUEST#<position>        its requests, read together with it
+               LINK#<token>            INTENT                    the last multisig transaction that was to pay it
                REFERENCE#<topic>       REFERENCE                 which request a payment reference belongs to
+               REQUEST#<request id>    REQUEST                   which link a request belongs to
                PAYMENTS#<request id>   <network>#<block>#<log>   the payments of a request
+               STRAYS#<request id>     <network>#<block>#<log>   transfers with its reference that do not count
     identity   ACCOUNT#<id>            ACCOUNT
                ACCOUNT#<id>            <kind>#<record id>        leads to the credentials of an account
                ACCOUNT#<id>            DESTINATION#<record id>   its payee destinations
@@ -27,8 +30,9 @@
                REPEAT#<sha256>         REPEAT                    the answer under an idempotency key
                USED#<record id>        USED                      when a credential was last used
 
-The sparse index `by_due` (due_shard, due_at) holds what time will bring up: pending links by expiry, events that are
-not announced, deliveries that are not done. It is spread over shards so that no partition takes all writes.
+The sparse index `by_due` (due_shard, due_at) holds what time will bring up: pending links by expiry, multicalls that
+are being assembled, multisig intents to look at, events that are not announced, deliveries that are not done. It is
+spread over shards so that no partition takes all writes; intents have shards of their own beside the links'.
 """
 
 import hashlib
@@ -41,7 +45,17 @@ from chalicelib.core.chainlog import Cursor
 from chalicelib.core.credentials import Account, ApiKey, ClientId, OrchestratorKey, Owned
 from chalicelib.core.events import Event
 from chalicelib.core.idempotency import Repeatable
-from chalicelib.core.links import Link, LinkStatus, Payment, Request
+from chalicelib.core.links import (
+    IntentStatus,
+    Link,
+    LinkStatus,
+    Payment,
+    PaymentType,
+    Request,
+    SafeIntent,
+    StrayTransfer,
+)
+from chalicelib.core.multicall import ASSEMBLY_TIME
 from chalicelib.core.orchestrators import Linkage, Orchestrator
 from chalicelib.core.payee_destinations import PayeeDestination, SigningNonce
 from chalicelib.core.sessions import Challenge, Session
@@ -58,6 +72,8 @@ EVENT_RETENTION = timedelta(days=30)
 YOUNG_PAYMENT_RETENTION = timedelta(days=7)
 """No supported network forks deeper than this."""
 AUDIT_RETENTION = timedelta(days=400)
+INTENTS = "INTENT"
+"""The shards of `by_due` that hold multisig intents."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +87,27 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class RequestPlace:
+    """Leads from a request id to the link it belongs to."""
+
+    request_id: str
+    link_token: str
+    position: int
+    version: int = 0
+
+
+@dataclass(frozen=True)
 class YoungPayment:
-    """A payment that a deep fork could still remove, findable by its block number."""
+    """A payment, or a transfer that does not count, that a deep fork could still remove: findable by its block."""
 
     network: str
     block_number: int
     block_hash: str
     log_index: int
     link_token: str
-    position: int
+    request_id: str
     detected_at: datetime
+    is_stray: bool = False
     version: int = 0
 
 
@@ -104,12 +131,24 @@ def request_key(link_token: str, position: int) -> Key:
     return Key(PAYMENTS, f"LINK#{link_token}", f"REQUEST#{position:04}")
 
 
+def intent_key(link_token: str) -> Key:
+    return Key(PAYMENTS, f"LINK#{link_token}", "INTENT")
+
+
+def request_place_key(request_id: str) -> Key:
+    return Key(PAYMENTS, f"REQUEST#{request_id}", "REQUEST")
+
+
 def reference_key(topic: str) -> Key:
     return Key(PAYMENTS, f"REFERENCE#{topic}", "REFERENCE")
 
 
 def payments_partition(request_id: str) -> str:
     return f"PAYMENTS#{request_id}"
+
+
+def strays_partition(request_id: str) -> str:
+    return f"STRAYS#{request_id}"
 
 
 @dataclass(frozen=True)
@@ -255,9 +294,16 @@ def key_of(record: Any) -> Key:
             return request_key(record.link_token, record.position)
         case Reference():
             return reference_key(record.topic)
+        case RequestPlace():
+            return request_place_key(record.request_id)
+        case SafeIntent():
+            return intent_key(record.link_token)
         case Payment():
             place = f"{record.network}#{record.block_hash}#{record.log_index:06}"
             return Key(PAYMENTS, payments_partition(record.request_id), place)
+        case StrayTransfer():
+            place = f"{record.network}#{record.block_hash}#{record.log_index:06}"
+            return Key(PAYMENTS, strays_partition(record.request_id), place)
         case Account():
             return account_key(record.account_id)
         case ApiKey():
@@ -313,8 +359,12 @@ def key_of(record: Any) -> Key:
 def due_at(record: Any) -> datetime | None:
     """When `by_due` brings a record up; None keeps it out of the index."""
     match record:
-        case Link() if record.status is LinkStatus.PENDING:
+        case Link() if record.status is LinkStatus.ASSEMBLING:
+            return record.created_at + ASSEMBLY_TIME
+        case Link() if record.status is LinkStatus.PENDING and record.payment_type is not PaymentType.MULTICALL:
             return record.expires_at
+        case SafeIntent() if record.status is IntentStatus.PENDING:
+            return record.check_at
         case Event() if not record.announced:
             return record.created_at
         case Delivery() if is_open(record):
@@ -338,6 +388,7 @@ def vanishes_at(record: Any) -> datetime | None:
     return None
 
 
-def due_shard(key: Key) -> str:
-    """A stable spread of keys over the shards of `by_due`."""
-    return str(hashlib.sha256(key.pk.encode()).digest()[0] % DUE_SHARDS)
+def due_shard(record: Any) -> str:
+    """A stable spread of records over the shards of `by_due`."""
+    kind = INTENTS if isinstance(record, SafeIntent) else ""
+    return f"{kind}{hashlib.sha256(key_of(record).pk.encode()).digest()[0] % DUE_SHARDS}"

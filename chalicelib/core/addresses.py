@@ -73,6 +73,16 @@ def address_bytes(text: str) -> bytes:
     return raw
 
 
+def hex_address(text: str) -> str:
+    """An EVM or Tron address that was checked before as logs have it: lower-case 0x hex of its 20 bytes."""
+    return "0x" + address_bytes(text).hex()
+
+
+def address_of_log(text: str, family: str) -> str:
+    """The hex address of a log as callers write it: EIP-55, or base58 on tron."""
+    return tron_address_of(address_bytes(text)) if family == "tron" else evm_address(text)
+
+
 def same_address(a: str, b: str) -> bool:
     """Whether two texts name one address: EVM ignoring case, Tron to the letter."""
     if a.startswith("0x") and b.startswith("0x"):

@@ -7,10 +7,14 @@ Where it does not, a fork went deeper than the confirmations: reading resumes at
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
 from typing import Any
 
+from chalicelib.core.addresses import hex_address
 from chalicelib.core.contracts import address_of
 from chalicelib.core.money import BaseUnits
+from chalicelib.core.networks import network as known_network
 
 ERC20_TRANSFER_TOPIC = "0x9f16cbcc523c67a60c450e5ffe4f3b7b6dbe772e7abcadb2686ce029a9a0a2b6"
 """Of ERC20FeeProxy: TransferWithReferenceAndFee(token, to, amount, indexed reference, fee, fee address)."""
@@ -23,7 +27,11 @@ MAX_CHECKPOINTS = 64
 
 @dataclass(frozen=True)
 class ProxyTransfer:
-    """One log of a fee proxy. Addresses are lower-case hex; `token_address` is None for the native coin."""
+    """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
+
+    `tx_hash` is spelt as wallets and explorers of the network do: 0x hex, on tron without the 0x. `paid_at` is the
+    time of the block, once it has been read.
+    """
 
     network: str
     token_address: str | None
@@ -36,6 +44,7 @@ class ProxyTransfer:
     log_index: int
     block_number: int
     block_hash: str
+    paid_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | Non
         ERC20_TRANSFER_TOPIC: ("ERC20FeeProxy", 5),
         NATIVE_TRANSFER_TOPIC: ("EthereumFeeProxy", 4),
     }.get(topics[0], ("", 0))
-    if not contract or len(data) != 32 * words or not _is_contract(log["address"], contract, network):
+    if not contract or len(data) != 32 * words or log["address"].lower() != _contract(contract, network):
         return None
     values = [data[i : i + 32] for i in range(0, len(data), 32)]
     token_address = _address(values.pop(0)) if words == 5 else None
@@ -92,7 +101,7 @@ def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | Non
         fee_amount=BaseUnits(int.from_bytes(values[2], "big")),
         fee_address=_address(values[3]),
         reference_topic=topics[1].lower(),
-        tx_hash=log["transactionHash"].lower(),
+        tx_hash=_tx_hash(network, log["transactionHash"].lower()),
         log_index=int(log["logIndex"], 16),
         block_number=int(log["blockNumber"], 16),
         block_hash=log["blockHash"].lower(),
@@ -141,6 +150,14 @@ def narrow(cursor: Cursor) -> Cursor:
     return replace(cursor, range_limit=max(cursor.range_limit // 2, 1))
 
 
+def cut_short(cursor: Cursor, done: Checkpoint | None) -> Cursor:
+    """The cursor after a range that was too much for one tick: behind the last block known to be done, if that is one
+    of the new ones, and with half the limit."""
+    if done is not None and done.number > cursor.scanned_to:
+        cursor = advance(cursor, done, cursor.range_limit)
+    return narrow(cursor)
+
+
 def roll_back(cursor: Cursor, canonical: Mapping[int, str]) -> Cursor:
     """The cursor at the newest checkpoint whose hash is still canonical.
 
@@ -166,11 +183,17 @@ def _thinned(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
     return tuple(kept.values())[-MAX_CHECKPOINTS:]
 
 
-def _is_contract(address: str, contract: str, network: str) -> bool:
+@cache
+def _contract(contract: str, network: str) -> str | None:
     try:
-        return address.lower() == address_of(contract, network).lower()
+        return hex_address(address_of(contract, network))
     except LookupError:
-        return False
+        return None
+
+
+def _tx_hash(network: str, text: str) -> str:
+    known = known_network(network)
+    return text.removeprefix("0x") if known is not None and known.family == "tron" else text
 
 
 def _address(word: bytes) -> str:

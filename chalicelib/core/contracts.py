@@ -4,7 +4,10 @@ from chalicelib.data import load
 
 ERC20_FEE_PROXY = "ERC20FeeProxy"
 NATIVE_FEE_PROXY = "EthereumFeeProxy"
+BATCH = "BatchConversionPayments"
+TRON_BATCH = "ERC20BatchPayments"
 MULTICALL3 = "Multicall3"
+MULTI_SEND = "MultiSendCallOnly"
 
 
 def address_of(contract: str, network: str) -> str:
@@ -26,3 +29,10 @@ def fee_proxies(network: str) -> tuple[str, ...]:
         for contract in (ERC20_FEE_PROXY, NATIVE_FEE_PROXY)
         if network in deployed[contract]
     )
+
+
+def payment_contracts(network: str) -> tuple[str, ...]:
+    """The contracts that payers call: the fee proxies and the batch contract of a network."""
+    deployed = load("contracts")
+    batches = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH))
+    return (*fee_proxies(network), *(str(address) for address in batches if address))

@@ -2,7 +2,8 @@
 
 ServiceError                      status, message, and what else the body shows
 ├── BadRequest              400   the caller's input cannot be used; the message says what to change
-│   └── ValidationFailed    400   several fields at once: a list of problems
+│   ├── ValidationFailed    400   several fields at once: a list of problems
+│   └── MulticallRefused    400   payouts that cannot be paid together: a list of failures
 ├── Unauthorized            401   no credential, or one that is not known
 ├── Forbidden               403   a known credential that may not do this, or a link that cannot be paid
 │   └── ForeignOrigin       403   a page that the client id does not admit
@@ -12,7 +13,9 @@ ServiceError                      status, message, and what else the body shows
 ├── PayloadTooLarge         413
 ├── UnsupportedMediaType    415
 ├── Unprocessable           422   an idempotency key that was used for another body
+├── Locked                  423   a multisig transaction is on its way for the link
 ├── TooManyRequests         429
+├── BadGateway              502   what was handed on to a network did not arrive there, or its answer did not come back
 └── ChainUnavailable        503   a node did not answer; nothing was decided
 """
 
@@ -78,6 +81,19 @@ class ValidationFailed(BadRequest):
         return {**super().body(), "errors": errors}
 
 
+class MulticallRefused(BadRequest):
+    """Every child that keeps a multicall from being made or paid (interface.md, multicall validation envelope).
+
+    `cap` says by how much a limit of the whole set is exceeded, where one is.
+    """
+
+    def __init__(self, failures: list[dict[str, Any]], cap: dict[str, Any] | None = None) -> None:
+        over = {"cap": cap} if cap else {}
+        super().__init__(
+            "Multicall validation failed", code="multicall_validation_failed", failures=failures, **over
+        )
+
+
 class Unauthorized(ServiceError):
     status = 401
 
@@ -117,6 +133,10 @@ class Unprocessable(ServiceError):
     status = 422
 
 
+class Locked(ServiceError):
+    status = 423
+
+
 class TooManyRequests(ServiceError):
     """The caller is over `limit` calls a window; `retry_after` is when to come back, in seconds."""
 
@@ -126,6 +146,10 @@ class TooManyRequests(ServiceError):
         super().__init__("ThrottlerException: Too Many Requests")
         self.retry_after = retry_after
         self.limit = limit
+
+
+class BadGateway(ServiceError):
+    status = 502
 
 
 class ChainUnavailable(ServiceError):

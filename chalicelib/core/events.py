@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.core import ids
-from chalicelib.core.addresses import same_address
+from chalicelib.core.addresses import hex_address
 from chalicelib.core.ids import Entropy
 from chalicelib.core.links import Link, Payment, Request, RequestStatus
 from chalicelib.core.money import BaseUnits, format_amount
@@ -65,7 +65,7 @@ def payment_events(link: Link, request: Request, payment: Payment, context: Even
         "subStatus": "",
         "fees": _fees(link, payment, token),
         "payee": request.payee,
-        "reference": link.reference,
+        "reference": request.reference or link.reference,
         "payerIdentifier": link.payer_identifier,
     }
     if request.paid > request.amount:
@@ -90,7 +90,9 @@ def failed_events(link: Link, request: Request, payment: Payment, context: Event
 
 def _fees(link: Link, payment: Payment, token: Token) -> list[dict[str, str]]:
     """The fee that reached the link's fee address. A payer may name any other in the call; that is no fee of ours."""
-    if not payment.fee_amount or link.fee_address is None or not same_address(payment.fee_address, link.fee_address):
+    if not payment.fee_amount or link.fee_address is None:
+        return []
+    if hex_address(payment.fee_address) != hex_address(link.fee_address):
         return []
     amount = format_amount(payment.fee_amount, token.decimals)
     return [{"type": "platform", "amount": amount, "currency": token.symbol}]

@@ -1,23 +1,35 @@
 """New secure payment links: what a merchant may ask for, and what is written when it holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from chalicelib.core import ids, money
-from chalicelib.core.addresses import ZERO_ADDRESS, evm_address, tron_address
+from chalicelib.core import fees, ids, money
+from chalicelib.core.addresses import address_bytes, address_of_family
 from chalicelib.core.destinations import Destination, parse_destination_id
-from chalicelib.core.errors import BadRequest, Forbidden
+from chalicelib.core.errors import BadRequest, Forbidden, Problem, ValidationFailed
+from chalicelib.core.fees import Fee
 from chalicelib.core.ids import Entropy
-from chalicelib.core.links import Link, LinkStatus, Request, RequestStatus, SecurePayment, amount_with_fee
+from chalicelib.core.links import (
+    Flow,
+    Link,
+    LinkStatus,
+    PaymentType,
+    Request,
+    RequestStatus,
+    SecurePayment,
+    amount_with_fee,
+)
 from chalicelib.core.money import BaseUnits
 from chalicelib.core.networks import network_of_chain
 from chalicelib.core.references import payment_reference
-from chalicelib.core.tokens import Token, token_at, token_with_id
+from chalicelib.core.tokens import Token, family_of, token_at, token_with_id
 
 T = TypeVar("T")
 DEFAULT_REDIRECT_LABEL = "Go Back and Close"
+LARGEST_TOTAL = 2**255
+"""What several amounts and their fees may add up to, in base units: it leaves room for the batch contract's fee."""
 _SHOWN = 80  # characters of a text that was sent, in the message that refuses it
 
 
@@ -30,6 +42,10 @@ class ClientSettings:
     fee_address: str | None = None
     payee_destination_id: str | None = None
     orchestrator_id: str | None = None
+
+    @property
+    def fee(self) -> Fee:
+        return Fee(self.fee_percentage, self.fee_address)
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a merchant asks for; texts as sent, checked for form but not for meaning."""
+    """What a merchant asks for; texts as sent, checked for form but not for meaning. A payout has no `items`."""
 
     items: tuple[Item, ...]
     fee_percentage: str | None
@@ -68,6 +84,16 @@ class Draft:
     payer_identifier: str | None
     redirect_url: str | None
     redirect_label: str | None
+    recipient_identifier: str | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """One amount to be paid, checked."""
+
+    payee: str
+    token: Token
+    amount: BaseUnits
 
 
 @dataclass(frozen=True)
@@ -78,13 +104,18 @@ class Terms:
     strict_checksum: bool
 
 
-def check_creator(owner: Owner, bound: Destination | None) -> None:
-    """Who may create for a client id that an orchestrator is linked to: only the pair, and only to be paid at the
-    active destination that the client id is bound to (supplement, part 8). Raises Forbidden, BadRequest."""
+def check_platform(owner: Owner) -> None:
+    """Raises Forbidden unless the pair calls for a client id that an orchestrator is linked to (supplement, part 8)."""
     if owner.settings.orchestrator_id != owner.orchestrator_id:
         raise Forbidden(
             "This client ID is linked to an orchestrator: send x-orchestrator-key and x-client-id to create for it"
         )
+
+
+def check_creator(owner: Owner, bound: Destination | None) -> None:
+    """Who may be paid through a client id that an orchestrator is linked to: only the pair, and only at the active
+    destination that the client id is bound to (supplement, part 8). Raises Forbidden, BadRequest."""
+    check_platform(owner)
     if owner.orchestrator_id is not None and bound is None:
         raise BadRequest("No active payee destination for this client ID: it has to be bound to one first")
 
@@ -97,72 +128,104 @@ def create_link(
     entropy: Entropy,
     bound: Destination | None = None,
 ) -> SecurePayment:
-    """Decides a new link of one payment; `bound` is the active destination of the owner's client id.
+    """Decides a new link: single with one item, a batch with several; `bound` is the active destination of the owner's
+    client id.
 
-    Raises BadRequest with what to change, Forbidden for another destination than the bound one (interface.md, secure
-    payments).
+    Raises BadRequest with what to change, naming every item that is wrong, Forbidden for another destination than the
+    bound one (interface.md, secure payments).
     """
-    targets = [_resolve(item, position, terms, bound) for position, item in enumerate(draft.items)]
-    _refuse_unsupported(targets)
-    fee_percentage, fee_address = _fee(draft, owner.settings)
+    targets = _resolve_all(draft.items, terms, bound)
+    _check_networks(targets)
+    return build_link(draft, targets, owner, terms, now, entropy)
+
+
+def build_link(
+    draft: Draft,
+    targets: Sequence[Target],
+    owner: Owner,
+    terms: Terms,
+    now: datetime,
+    entropy: Entropy,
+    creator_wallet: str | None = None,
+) -> SecurePayment:
+    """The link and the requests of targets on one network; with `creator_wallet` it is a payout. Raises BadRequest."""
+    fee = fees.resolve(Fee(draft.fee_percentage, draft.fee_address), owner.settings.fee, family_of(targets[0].token))
     token = ids.ulid(now, entropy)
     link = Link(
         token=token,
         account_id=owner.account_id,
         client_id=owner.client_id,
         origin=owner.origin,
-        payment_type="single",
+        payment_type=PaymentType.SINGLE if len(targets) == 1 else PaymentType.BATCH,
         status=LinkStatus.PENDING,
         created_at=now,
         expires_at=now + terms.lifetime,
-        fee_percentage=fee_percentage,
-        fee_address=fee_address,
+        fee_percentage=fee.percentage,
+        fee_address=fee.address,
         reference=draft.reference,
         payer_identifier=draft.payer_identifier,
         redirect_url=draft.redirect_url,
-        redirect_label=(draft.redirect_label or DEFAULT_REDIRECT_LABEL) if draft.redirect_url else None,
+        redirect_label=label_of(draft.redirect_url, draft.redirect_label),
+        flow=Flow.PAY if creator_wallet else Flow.GET_PAID,
+        creator_wallet=creator_wallet,
+        recipient_identifier=draft.recipient_identifier,
     )
-    requests = tuple(
-        _new_request(token, position, target, entropy) for position, target in enumerate(targets)
-    )
-    for request in requests:
-        if amount_with_fee(request.amount, link) > money.MAX_UINT256:
-            raise BadRequest("requests.0.amount with its fee is larger than a token amount can be")
+    requests = tuple(_new_request(token, position, target, entropy) for position, target in enumerate(targets))
+    check_sums(link, requests)
     return SecurePayment(link, requests)
 
 
-@dataclass(frozen=True)
-class _Target:
-    payee: str
-    token: Token
-    amount: BaseUnits
+def label_of(redirect_url: str | None, redirect_label: str | None) -> str | None:
+    """What the button that leads to `redirect_url` says; None without one."""
+    return (redirect_label or DEFAULT_REDIRECT_LABEL) if redirect_url else None
 
 
-def _resolve(item: Item, position: int, terms: Terms, bound: Destination | None) -> _Target:
+def check_sums(link: Link, requests: Sequence[Request]) -> None:
+    """Raises BadRequest when an amount with its fee, or all of them together, are more than a contract can count."""
+    debits = [amount_with_fee(request.amount, link) for request in requests]
+    for position, debit in enumerate(debits):
+        if debit > money.MAX_UINT256:
+            where = f"requests.{position}.amount" if link.flow is Flow.GET_PAID else "amount"
+            raise BadRequest(f"{where} with its fee is larger than a token amount can be")
+    if len(debits) > 1 and sum(debits) > LARGEST_TOTAL:
+        raise BadRequest("The amounts with their fees add up to more than one batch can pay: make several links")
+
+
+def field(name: str, parse: Callable[[str], T], text: str) -> T:
+    """`parse(text)`; a refusal then says which field it is about."""
+    try:
+        return parse(text)
+    except BadRequest as error:
+        raise BadRequest(f"{name}: {error.message}") from None
+
+
+def _resolve_all(items: Sequence[Item], terms: Terms, bound: Destination | None) -> list[Target]:
+    targets, problems = [], []
+    for position, item in enumerate(items):
+        try:
+            targets.append(_resolve(item, position, terms, bound))
+        except BadRequest as error:
+            problems.append(Problem(("requests", str(position)), error.message))
+    if problems:
+        raise ValidationFailed(tuple(problems))
+    return targets
+
+
+def _resolve(item: Item, position: int, terms: Terms, bound: Destination | None) -> Target:
     if item.destination_id is not None:
         payee, token = _from_destination(item, terms)
     elif bound is not None and not (item.payee or item.invoice_currency or item.payment_currency):
         payee, token = bound.wallet, _token_of(bound)
     else:
         payee, token = _from_fields(item, position)
-    is_tron = token.network == "tron"
-    address = _field(f"requests.{position}.payee", tron_address if is_tron else evm_address, payee)
-    if address == ZERO_ADDRESS:
+    family = family_of(token)
+    address = field(f"requests.{position}.payee", lambda text: address_of_family(text, family), payee)
+    if not any(address_bytes(address)):
         raise BadRequest(f"requests.{position}: the payee is the zero address, funds sent there are lost")
     if bound is not None and Destination(address, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
-    amount = _field(
-        f"requests.{position}.amount", lambda text: money.parse_amount(text, token.decimals), item.amount
-    )
-    return _Target(address, token, amount)
-
-
-def _field(name: str, parse: Callable[[str], T], text: str) -> T:
-    """`parse(text)`; a refusal then says which field it is about."""
-    try:
-        return parse(text)
-    except BadRequest as error:
-        raise BadRequest(f"{name}: {error.message}") from None
+    amount = field(f"requests.{position}.amount", lambda text: money.parse_amount(text, token.decimals), item.amount)
+    return Target(address, token, amount)
 
 
 def _from_destination(item: Item, terms: Terms) -> tuple[str, Token]:
@@ -174,8 +237,8 @@ def _from_destination(item: Item, terms: Terms) -> tuple[str, Token]:
 
 
 def _token_of(destination: Destination) -> Token:
-    network = network_of_chain(destination.chain_id)
-    token = token_at(network.name, destination.token_address) if network else None
+    chain = network_of_chain(destination.chain_id)
+    token = token_at(chain.name, destination.token_address) if chain else None
     if token is None:
         raise BadRequest("destinationId names a chain or token that is not supported; GET /v2/currencies lists them")
     return token
@@ -200,41 +263,18 @@ def _from_fields(item: Item, position: int) -> tuple[str, Token]:
     return item.payee, token
 
 
-def _refuse_unsupported(targets: list[_Target]) -> None:
-    on_tron, several = any(target.token.network == "tron" for target in targets), len(targets) > 1
-    if on_tron and several:
+def _check_networks(targets: Sequence[Target]) -> None:
+    """One transaction pays a batch, so it is on one network; on Tron there are only single payments."""
+    if len(targets) > 1 and any(target.token.network == "tron" for target in targets):
         raise BadRequest(
             "Batch payments are not supported for TRON networks. Please submit individual payment requests."
         )
-    if several:
-        raise BadRequest("Batch payments are not supported yet: send one item in requests")
-    if on_tron:
-        raise BadRequest("Payments on tron are not supported yet: choose a currency of another network")
+    names = list(dict.fromkeys(target.token.network for target in targets))
+    if len(names) > 1:
+        raise BadRequest(f"A batch is paid on one network and these items are on {', '.join(names)}: make one for each")
 
 
-def _fee(draft: Draft, settings: ClientSettings) -> tuple[str | None, str | None]:
-    """The fee of a link: the client id's, unless that is zero or none; then the request's (supplement, 4.6)."""
-    address = _check_fee(draft)
-    if settings.fee_percentage is None or money.parse_percentage(settings.fee_percentage) == 0:
-        return draft.fee_percentage, address
-    return settings.fee_percentage, settings.fee_address
-
-
-def _check_fee(draft: Draft) -> str | None:
-    """The checksummed fee address. A fee with the zero address would be shown but never moved (onchain facts, 3.1)."""
-    if draft.fee_percentage is not None:
-        money.parse_percentage(draft.fee_percentage)
-        if draft.fee_address is None:
-            raise BadRequest("feeAddress is required when feePercentage is set")
-    if draft.fee_address is None:
-        return None
-    address = _field("feeAddress", evm_address, draft.fee_address)
-    if address == ZERO_ADDRESS:
-        raise BadRequest("feeAddress is the zero address: give the address that receives the fee")
-    return address
-
-
-def _new_request(link_token: str, position: int, target: _Target, entropy: Entropy) -> Request:
+def _new_request(link_token: str, position: int, target: Target, entropy: Entropy) -> Request:
     request_id, salt = ids.request_id(entropy), ids.salt(entropy)
     return Request(
         link_token=link_token,

@@ -9,7 +9,7 @@ chosen from what each chain's blocks are worth (the settings may override them p
     base          10   as optimism, the same software
     matic         32   about a minute; deep reorganisations happened here before milestone finality
     bsc           15   about 12 seconds; fast finality comes after 2 blocks, this covers a stall of it
-    tron          20   about a minute; a block is solid once 19 of 27 representatives built on it
+    tron           1   read up to the newest solidified block, which 19 of 27 representatives built on: it is final
     sepolia        2   test money: what matters is that the wait is exercised at all
 
 The log range is how many blocks one eth_getLogs call may span: 2,000 is what hosted nodes commonly accept,

@@ -65,6 +65,13 @@ def token_with_id(id: str) -> Token | None:
     return _by_id().get(_ALIASES.get(known, known))
 
 
+def family_of(token: Token) -> str:
+    """The family of the network that a token is on, `evm` or `tron`."""
+    chain = network(token.network)
+    assert chain is not None, "only what is paid on a chain has a family"
+    return chain.family
+
+
 def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[Token, ...]:
     """Tokens of a network (a name, an alias or `fiat`) and a symbol, case ignored; all tokens without a filter."""
     name = None if network is None else _network_name(network)

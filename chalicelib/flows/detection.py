@@ -1,41 +1,48 @@
 """Detecting payments: read the next confirmed blocks of a chain, record what pays a request, tell the merchant."""
 
-from dataclasses import replace
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import (
-    OPS,
-    PAYMENTS,
-    Reference,
-    YoungPayment,
-    cursor_key,
-    payments_partition,
-    reference_key,
-    young_payment_prefix,
-)
-from chalicelib.core import chainlog, payments
+from chalicelib.aws.tables import OPS, Reference, YoungPayment, cursor_key, reference_key, young_payment_prefix
+from chalicelib.core import chainlog
 from chalicelib.core.chainlog import Checkpoint, Cursor, ProxyTransfer
-from chalicelib.core.links import Payment, Place, Request, SecurePayment
 from chalicelib.core.networks import Network, network
-from chalicelib.core.payments import Decision
-from chalicelib.flows import links, webhooks
+from chalicelib.flows.recording import Ledgers
 from chalicelib.net.evm import Disconnected, EvmChain, RangeReading, RangeTooLarge
 from chalicelib.services import Services
 
 _RANGES_PER_TICK = 20
 """What one tick may catch up after an outage; the next tick goes on from there."""
+_TIME_PER_TICK = timedelta(seconds=20)
+"""When a tick stops of its own accord, well before its process is stopped: what it is at by then, a node's answer or a
+transaction, takes seconds more."""
 _REFUSALS_PER_TICK = 3
 """A node that refuses or times out is not pressed: the rest of the halving is for the next ticks."""
-_DECISION_ATTEMPTS = 10
-"""How often a decision is taken anew when another scan or another payment of the request was faster."""
+_BLOCKS_AT_ONCE = 100
+"""What nodes answer for in one batch."""
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """What became of a range: how many payments were recorded, and whether that were all. If not, `done` is the last
+    block with a log that lies before everything that was left."""
+
+    count: int
+    is_whole: bool = True
+    done: Checkpoint | None = None
 
 
 def scan(services: Services, name: str) -> int:
     """Reads a network up to its newest confirmed block; returns how many payments were recorded.
 
     Safe to repeat and to run twice at a time: payments are recorded by conditional writes before the cursor moves,
-    so a crash or a race leads to reading a range again, never to skipping one.
+    so a crash or a race leads to reading a range again, never to skipping one. When there is more in a range than time,
+    the cursor moves as far as all is recorded, and the next tick reads fewer blocks at once: it finds what is recorded
+    already by reading, which is fast.
     """
+    deadline = services.clock() + _TIME_PER_TICK
     chain, facts = services.chains.of(name), _network(name)
     confirmations = services.settings.confirmations.get(name, facts.confirmations)
     head = chain.head()
@@ -45,7 +52,7 @@ def scan(services: Services, name: str) -> int:
     recorded = refusals = 0
     for _ in range(_RANGES_PER_TICK):
         blocks = chainlog.next_range(cursor, head, confirmations)
-        if blocks is None:
+        if blocks is None or services.clock() >= deadline:
             break
         try:
             reading = chain.read_range(blocks, cursor.newest)
@@ -58,53 +65,80 @@ def scan(services: Services, name: str) -> int:
             if refusals == _REFUSALS_PER_TICK:
                 break
             continue
-        recorded += _record_all(services, name, reading)
+        recording = _record_all(services, chain, reading, deadline)
+        recorded += recording.count
+        if not recording.is_whole:
+            services.log.warning("range too much for one tick", extra={"network": name})
+            _store_cursor(services, chainlog.cut_short(cursor, recording.done))
+            break
         cursor = _store_cursor(
             services, chainlog.advance(cursor, Checkpoint(blocks.last, reading.last_hash), facts.log_range)
         )
     return recorded
 
 
-def _record_all(services: Services, name: str, reading: RangeReading) -> int:
-    """Records every transfer of a range whose reference is ours; logs the rest of those as what they are."""
-    transfers = [t for log in reading.logs if (t := chainlog.decode_transfer(name, log)) is not None]
+def _record_all(services: Services, chain: EvmChain, reading: RangeReading, deadline: datetime) -> _Recording:
+    """Records every transfer of a range whose reference is ours, block by block, those of one link together.
+
+    At least one transaction is made, whatever the time. A request may change its link meanwhile, when payouts are
+    merged into a batch: then its reference is looked up again. A reference that leads to no whole link was never given
+    to anybody.
+    """
+    transfers = [t for log in reading.logs if (t := chainlog.decode_transfer(chain.network, log)) is not None]
+    places = _places(services, transfers)
+    turns = _turns(_dated(chain, [t for t in transfers if t.reference_topic in places]), places)
+    ledgers, recorded = Ledgers(services), 0
+    while turns:
+        token, turn = turns.popleft()
+        step = ledgers.record(token, turn)
+        recorded += step.recorded
+        if step.done < len(turn):
+            turns.appendleft((token, turn[step.done :]))
+        moved = _places(services, step.elsewhere)
+        for transfer in step.elsewhere:
+            now = moved.get(transfer.reference_topic, token)
+            if now == token:
+                facts = {"network": transfer.network, "tx_hash": transfer.tx_hash}
+                services.log.error("reference leads nowhere", extra=facts)
+            else:
+                ledgers.forget(now)
+                turns.appendleft((now, [transfer]))
+        if turns and services.clock() >= deadline:
+            left = min(transfer.block_number for _, turn in turns for transfer in turn)
+            before = [Checkpoint(t.block_number, t.block_hash) for t in transfers if t.block_number < left]
+            return _Recording(recorded, False, max(before, key=lambda c: c.number, default=None))
+    return _Recording(recorded)
+
+
+def _turns(transfers: Iterable[ProxyTransfer], places: dict[str, str]) -> deque[tuple[str, list[ProxyTransfer]]]:
+    """The tokens of links, each with its transfers of one block, in the order of the chain."""
+    turns: dict[tuple[int, str], list[ProxyTransfer]] = {}
+    for transfer in sorted(transfers, key=lambda t: (t.block_number, t.log_index)):
+        turns.setdefault((transfer.block_number, places[transfer.reference_topic]), []).append(transfer)
+    return deque((token, turn) for (_, token), turn in turns.items())
+
+
+def _places(services: Services, transfers: Iterable[ProxyTransfer]) -> dict[str, str]:
+    """The token of the link that each known reference belongs to, by the reference's topic."""
     wanted = {reference_key(t.reference_topic): Reference for t in transfers}
-    references = services.store.get_many(dict(wanted)) if wanted else {}
-    recorded = 0
-    for transfer in transfers:
-        reference = references.get(reference_key(transfer.reference_topic))
-        if reference is not None:
-            recorded += _record(services, reference, transfer)
-    return recorded
+    found = services.store.get_many(dict(wanted)) if wanted else {}
+    return {reference.topic: reference.link_token for reference in found.values()}
 
 
-def _record(services: Services, reference: Reference, transfer: ProxyTransfer) -> bool:
-    for _ in range(_DECISION_ATTEMPTS):
-        payment, request = _load(services, reference.link_token, reference.position)
-        reason = payments.mismatch(request, transfer)
-        if reason is not None:
-            services.log.warning(
-                "transfer ignored",
-                extra={
-                    "reason": reason,
-                    "network": transfer.network,
-                    "tx_hash": transfer.tx_hash,
-                    "request_id": request.request_id,
-                },
-            )
-            return False
-        decision = payments.record(
-            payment, request, _payments_of(services, request), transfer, services.event_context()
-        )
-        if decision is None:
-            return False
-        if _commit(services, decision, _young(decision.payment, reference)):
-            return True
-    raise WriteConflict  # the message comes back, and the range with it
+def _dated(chain: EvmChain, transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
+    """The transfers with the times of their blocks; the node is asked only when there are any."""
+    heights = sorted({t.block_number for t in transfers})
+    times: dict[int, datetime] = {}
+    for start in range(0, len(heights), _BLOCKS_AT_ONCE):
+        times |= chain.block_times(heights[start : start + _BLOCKS_AT_ONCE])
+    return [replace(t, paid_at=times[t.block_number]) for t in transfers]
 
 
 def _undo_fork(services: Services, chain: EvmChain, cursor: Cursor) -> Cursor:
-    """The cursor rolled back to the common ancestor, with every payment reversed whose own block is gone."""
+    """The cursor rolled back to the common ancestor, with every payment reversed whose own block is gone.
+
+    A transfer that never counted is marked as reversed, too.
+    """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
     rolled = chainlog.roll_back(cursor, canonical)
     services.log.error(
@@ -120,9 +154,10 @@ def _undo_fork(services: Services, chain: EvmChain, cursor: Cursor) -> Cursor:
     )
     heights = sorted({young.block_number for young in young_ones})
     hashes = chain.block_hashes(heights) if heights else {}
+    ledgers = Ledgers(services)
     for young in young_ones:
         if hashes[young.block_number] != young.block_hash:
-            _reverse(services, young)
+            ledgers.reverse(young)
     return _store_cursor(services, rolled)
 
 
@@ -130,54 +165,6 @@ def _store_cursor(services: Services, cursor: Cursor) -> Cursor:
     """Writes the cursor; WriteConflict means that another scan of this network is at it, and this one ends."""
     services.store.write(cursor)
     return replace(cursor, version=cursor.version + 1)
-
-
-def _reverse(services: Services, orphan: YoungPayment) -> None:
-    for _ in range(_DECISION_ATTEMPTS):
-        payment, request = _load(services, orphan.link_token, orphan.position)
-        recorded = _payments_of(services, request)
-        place = Place(orphan.network, orphan.block_hash, orphan.log_index)
-        decision = payments.reverse(payment, request, recorded, place, services.event_context())
-        if decision is None or _commit(services, decision, None):
-            return
-    raise WriteConflict
-
-
-def _commit(services: Services, decision: Decision, young: YoungPayment | None) -> bool:
-    """Writes a decision with its events in one transaction, then announces them; False when it was overtaken."""
-    extra = [record for record in (decision.link, young) if record is not None]
-    try:
-        services.store.write(decision.payment, decision.request, *extra, *decision.events)
-    except WriteConflict:
-        return False
-    if decision.events:
-        webhooks.announce(services, [replace(event, version=1) for event in decision.events])
-    return True
-
-
-def _load(services: Services, link_token: str, position: int) -> tuple[SecurePayment, Request]:
-    payment = links.load(services, link_token)
-    assert payment is not None, "a reference is written together with its link"
-    return payment, payment.requests[position]
-
-
-def _payments_of(services: Services, request: Request) -> tuple[Payment, ...]:
-    return services.store.query(Payment, PAYMENTS, payments_partition(request.request_id))
-
-
-def _young(payment: Payment, reference: Reference) -> YoungPayment | None:
-    """The entry that finds a payment after a deep fork; one that stands again has its entry already."""
-    if payment.version:
-        return None
-    return YoungPayment(
-        network=payment.network,
-        block_number=payment.block_number,
-        block_hash=payment.block_hash,
-        log_index=payment.log_index,
-        link_token=reference.link_token,
-        position=reference.position,
-        detected_at=payment.detected_at,
-    )
 
 
 def _network(name: str) -> Network:

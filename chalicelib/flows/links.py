@@ -1,76 +1,83 @@
-"""A link's life before it is paid: create it, read it, take the calldata, let it expire."""
+"""A link's life before it is paid: create it, read it, let it expire."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import PAYMENTS, Key, Reference, link_key
-from chalicelib.calldata import erc20
-from chalicelib.calldata.checkout import Checkout, build_checkout, spender_of
+from chalicelib.aws.store import LARGEST_TRANSACTION, Delete, WriteConflict
+from chalicelib.aws.tables import (
+    PAYMENTS,
+    Key,
+    Reference,
+    RequestPlace,
+    intent_key,
+    link_key,
+    request_key,
+    request_place_key,
+)
 from chalicelib.core.destinations import parse_destination_id
 from chalicelib.core.errors import BadRequest, NotFound
 from chalicelib.core.link_creation import Draft, Owner, Terms, check_creator, create_link
-from chalicelib.core.links import (
-    Link,
-    LinkStatus,
-    Request,
-    SecurePayment,
-    amount_with_fee,
-    check_payable,
-    remaining,
-    status_at,
-)
+from chalicelib.core.links import IntentStatus, Link, LinkStatus, Request, SafeIntent, SecurePayment, fee_on, status_at
+from chalicelib.core.multicall import is_abandoned
 from chalicelib.core.references import reference_topic
-from chalicelib.core.sources import Source, check_source
 from chalicelib.core.tokens import Token, token_with_id
 from chalicelib.flows import destinations, sweeping
-from chalicelib.net.evm import EvmChain, WalletReading
 from chalicelib.services import Services
 
 _LONGEST_TOKEN = 64
+_LONGEST_REQUEST_ID = 66
 _EXPIRY_BATCH = 100
 
 
-@dataclass(frozen=True)
-class Quote:
-    """What a payer is given: the transactions, and what the wallet held when they were built."""
-
-    payment: SecurePayment
-    checkout: Checkout
-    wallet: WalletReading | None
-
-
 def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
-    """Writes the link, its request and the reference that leads to it. One transaction.
+    """Decides a link that its merchant is paid by, and keeps it.
 
-    One read before it when the owner's client id is bound to a payee destination.
+    One read before that when the owner's client id is bound to a payee destination.
     """
-    terms = Terms(
-        lifetime=timedelta(seconds=services.settings.link_lifetime_seconds),
-        strict_checksum=services.settings.interop_checksum == "strict",
-    )
     record_id = owner.settings.payee_destination_id
     kept = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
     bound = kept.route if kept else None
     check_creator(owner, bound)
-    payment = create_link(draft, owner, terms, services.clock(), services.entropy, bound)
+    payment = create_link(draft, owner, terms_of(services), services.clock(), services.entropy, bound)
     for item in draft.items:
         if item.destination_id and not parse_destination_id(item.destination_id, strict=False).checksum_ok:
             services.log.warning("wrong checksum in a destination id", extra={"destination_id": item.destination_id})
-    for request in payment.requests:
-        if request.network not in services.chains.networks:
-            raise BadRequest(f"This deployment does not serve {request.network}: payments there would not be seen")
-        _refuse_contract_fee(services, payment.link, request)
+    keep(services, payment)
+    return payment
+
+
+def terms_of(services: Services) -> Terms:
+    """The rules for new links that this deployment is set to."""
+    return Terms(
+        lifetime=timedelta(seconds=services.settings.link_lifetime_seconds),
+        strict_checksum=services.settings.interop_checksum == "strict",
+    )
+
+
+def keep(services: Services, payment: SecurePayment) -> None:
+    """Writes a new link with its requests and what leads to them, when its network is served.
+
+    One transaction for up to 33 requests. Of more, 100 records a transaction, the LINK in the last one: without it
+    there is no link for any reader, and nobody has been told a reference that a crash leaves behind. Raises BadRequest.
+    """
+    name = payment.requests[0].network
+    if name not in services.chains.networks:
+        raise BadRequest(f"This deployment does not serve {name}: payments there would not be seen")
+    refuse_contract_fees(services, (payment,))
     references = (
         Reference(reference_topic(bytes.fromhex(r.payment_reference[2:])), r.link_token, r.position)
         for r in payment.requests
     )
-    services.store.write(payment.link, *payment.requests, *references)
-    return payment
+    places = (RequestPlace(r.request_id, r.link_token, r.position) for r in payment.requests)
+    records = [*payment.requests, *references, *places, payment.link]
+    for start in range(0, len(records), LARGEST_TRANSACTION):
+        services.store.write(*records[start : start + LARGEST_TRANSACTION])
 
 
 def load_owned(services: Services, token: str, account_id: str, client_id: str | None) -> SecurePayment:
-    """The link of this account; one read. Another tenant's link is as unknown as one that never was: NotFound.
+    """The link of this account; one read, two when a multicall has claimed it. Another tenant's link is as unknown as
+    one that never was: NotFound.
 
     Within an account, a caller with a client id sees the links of that client id and those made without one.
     """
@@ -79,60 +86,92 @@ def load_owned(services: Services, token: str, account_id: str, client_id: str |
         raise NotFound("Secure payment not found")
     if client_id is not None and payment.link.client_id not in (client_id, None):
         raise NotFound("Secure payment not found")
-    return payment
+    return _with_parents_intents(services, [payment])[0]
 
 
 def load(services: Services, token: str) -> SecurePayment | None:
-    """A link with its requests, in one read."""
+    """A link with its requests, in one read; None while it is not whole: its LINK record is written last."""
     if len(token) > _LONGEST_TOKEN:
         return None
-    kinds = {"LINK": Link, "REQUEST": Request}
+    kinds = {"INTENT": SafeIntent, "LINK": Link, "REQUEST": Request}
     records = services.store.query_mixed(kinds, PAYMENTS, link_key(token).pk)
-    return SecurePayment(records[0], tuple(records[1:])) if records else None
+    link = next((record for record in records if isinstance(record, Link)), None)
+    if link is None or link.status is LinkStatus.ASSEMBLING:
+        return None
+    intent = next((record for record in records if isinstance(record, SafeIntent)), None)
+    return SecurePayment(link, tuple(record for record in records if isinstance(record, Request)), intent)
 
 
-def describe(
-    services: Services, token: str, account_id: str, client_id: str | None, wallet: str | None
-) -> tuple[SecurePayment, WalletReading | None]:
-    """A payable link, and the balances of `wallet` when one is given (one multicall)."""
-    payment = load_owned(services, token, account_id, client_id)
-    check_payable(payment, services.clock())
-    return payment, _read_wallet(services, payment.requests[0], wallet) if wallet else None
+def load_current(services: Services, token: str) -> SecurePayment | None:
+    """As `load`, but of a link that was merged into a batch, that batch, which has its requests. Two reads then."""
+    payment = load(services, token)
+    if payment is not None and payment.link.successor_token is not None:
+        return load(services, payment.link.successor_token)
+    return payment
 
 
-def quote(
-    services: Services, token: str, account_id: str, client_id: str | None, wallet: str | None, source: Source | None
-) -> Quote:
-    """The transactions that pay what is left of a link. Without a wallet no allowance is assumed."""
-    payment = load_owned(services, token, account_id, client_id)
-    check_payable(payment, services.clock())
-    request = payment.requests[0]
-    currency = currency_of(request)
-    if source is not None:
-        check_source(request, currency, source)
-    chain = services.chains.of(request.network)
-    _refuse_contract_fee(services, payment.link, request)
-    if wallet is None:
-        return Quote(payment, build_checkout(request, payment.link, currency), None)
-    reading = _read_wallet(services, request, wallet)
-    debit = amount_with_fee(remaining(request), payment.link)
-    reset = 0 < reading.allowance < debit and _refuses_approval(
-        chain, wallet, currency, debit
-    )
-    checkout = build_checkout(request, payment.link, currency, reading.allowance, reset)
-    return Quote(payment, checkout, reading)
+def with_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
+    """The link of this account that a request is paid through. Two reads, three when it was merged. Raises NotFound."""
+    known = len(request_id) <= _LONGEST_REQUEST_ID
+    place = services.store.get(RequestPlace, request_place_key(request_id)) if known else None
+    payment = load_current(services, place.link_token) if place else None
+    if payment is None or payment.link.account_id != account_id:
+        raise NotFound("No secure payment found for this request ID")
+    return payment
+
+
+def load_many(
+    services: Services, tokens: Sequence[str], parent: SecurePayment | None = None
+) -> dict[str, SecurePayment]:
+    """The links that exist among the tokens, each with its first request and its intent; three keys a link, in batches
+    of 100, and one for each multicall that claimed some, but `parent`. A batch link's other requests are not read."""
+    keys = [key for token in tokens if len(token) <= _LONGEST_TOKEN for key in _keys_of(token)]
+    records = services.store.get_many(dict(keys))
+    found = {}
+    for token in tokens:
+        link, request, intent = (records.get(key) for key, _ in _keys_of(token))
+        if link is not None and link.status is not LinkStatus.ASSEMBLING:
+            found[token] = SecurePayment(link, (request,) if request else (), intent)
+    return dict(zip(found, _with_parents_intents(services, list(found.values()), parent), strict=True))
+
+
+def _with_parents_intents(
+    services: Services, payments: Sequence[SecurePayment], known: SecurePayment | None = None
+) -> list[SecurePayment]:
+    """What pays a multicall pays its children: a multisig transaction on its way for it is on its way for each.
+
+    The intents are read, but that of the parent that is `known`.
+    """
+    parents = {payment.link.parent_token for payment in payments if not payment.is_locked}
+    parents -= {None, known.link.token if known else None}
+    wanted = {intent_key(parent): SafeIntent for parent in parents if parent}
+    intents = list(services.store.get_many(dict(wanted)).values()) if wanted else []
+    if known is not None and known.intent is not None:
+        intents.append(known.intent)
+    pending = {intent.link_token: intent for intent in intents if intent.status is IntentStatus.PENDING}
+    return [replace(each, intent=pending.get(each.link.parent_token or "", each.intent)) for each in payments]
+
+
+def _keys_of(token: str) -> tuple[tuple[Key, type], ...]:
+    return (link_key(token), Link), (request_key(token, 0), Request), (intent_key(token), SafeIntent)
 
 
 def expire_due(services: Services) -> int:
-    """Writes `expired` on links whose time has passed; returns how many. Readers decide by the clock regardless."""
+    """Writes `expired` on links whose time has passed, and removes multicalls that were left half made, which frees
+    their children; returns how many. Readers decide by the clock regardless."""
     now = services.clock()
 
     def expire(key: Key) -> bool:
         link = services.store.get(Link, key)
-        if link is None or link.status is not LinkStatus.PENDING or status_at(link, now) is not LinkStatus.EXPIRED:
+        change: Link | Delete
+        if link is not None and is_abandoned(link, now):
+            change = Delete(link)
+        elif link is not None and link.status is LinkStatus.PENDING and status_at(link, now) is LinkStatus.EXPIRED:
+            change = replace(link, status=LinkStatus.EXPIRED)
+        else:
             return False
         try:
-            services.store.write(replace(link, status=LinkStatus.EXPIRED))
+            services.store.write(change)
         except WriteConflict:
             return False  # a payment came first; the next sweep looks again
         return True
@@ -147,25 +186,19 @@ def currency_of(request: Request) -> Token:
     return found
 
 
-def _read_wallet(services: Services, request: Request, wallet: str) -> WalletReading:
-    currency = currency_of(request)
-    chain = services.chains.of(request.network)
-    return chain.read_wallet(wallet, None if currency.is_native else currency.address, spender_of(currency))
+def refuse_contract_fees(services: Services, payments: Iterable[SecurePayment]) -> None:
+    """The native proxy pays the fee with 2,300 gas, so a contract as fee address makes every payment revert.
 
-
-def _refuses_approval(chain: EvmChain, wallet: str, currency: Token, debit: int) -> bool:
-    """Whether the token refuses to change an allowance that is not zero, as USDT on mainnet does: asked, not listed."""
-    grant = erc20.approve(currency.address, spender_of(currency), debit)
-    return chain.would_revert(wallet, grant.to, grant.data)
-
-
-def _refuse_contract_fee(services: Services, link: Link, request: Request) -> None:
-    """The native proxy pays the fee with 2,300 gas, so a contract as fee address makes every payment revert."""
-    if link.fee_percentage is None or link.fee_address is None or not currency_of(request).is_native:
-        return
-    if amount_with_fee(request.amount, link) == request.amount:
-        return
-    if services.chains.of(request.network).has_code(link.fee_address):
-        raise BadRequest(
-            f"feeAddress is a contract, which cannot receive a fee in {request.currency}: give a wallet address"
-        )
+    Each fee address is looked at once a network, where a native coin is charged. Raises BadRequest, ChainUnavailable.
+    """
+    charged = {
+        (request.network, payment.link.fee_address): request.currency
+        for payment in payments
+        for request in payment.requests
+        if currency_of(request).is_native and fee_on(request.amount, payment.link) > 0
+    }
+    for (name, fee_address), currency in charged.items():
+        if fee_address is not None and services.chains.of(name).has_code(fee_address):
+            raise BadRequest(
+                f"feeAddress is a contract, which cannot receive a fee in {currency}: give a wallet address"
+            )

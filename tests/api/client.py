@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.sqs.models import sqs_backends
+
 from chalicelib.services import assembled
 from infra import admin
-from tests.fakes.world import PAYEE, PREFIX
+from tests.fakes.world import PAYEE, PREFIX, in_process_tables
 
 ORIGIN = "https://shop.example"
 TABLES = ("payments", "identity", "sessions", "webhooks", "ops")
@@ -90,18 +93,21 @@ class Api:
 
 
 def stored() -> dict[str, int]:
-    """How many items each table holds, counters and notes of use aside, and how many messages each queue."""
-    tables, queues = assembled().store.client, assembled().queue.client
-    lasting = {
-        "FilterExpression": "NOT begins_with(pk, :rate) AND NOT begins_with(pk, :used)",
-        "ExpressionAttributeValues": {":rate": {"S": "RATE#"}, ":used": {"S": "USED#"}},
-    }
+    """How many items each table holds, counters and notes of use aside, and how many messages each queue.
+
+    Counted inside moto: most tests ask twice, and over its API that took longer than what they test.
+    """
+    tables = in_process_tables()
+    queue = sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].queues[f"{PREFIX}-webhooks"]
     count = {
-        name: tables.scan(TableName=f"{PREFIX}-{name}", Select="COUNT", **lasting)["Count"] for name in TABLES
+        name: sum(
+            len(partition)
+            for pk, partition in list(tables[f"{PREFIX}-{name}"].items.items())
+            if not pk.value.startswith(("RATE#", "USED#"))
+        )
+        for name in TABLES
     }
-    url = queues.get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"]
-    waiting = queues.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
-    return {**count, "messages": int(waiting["Attributes"]["ApproximateNumberOfMessages"])}
+    return {**count, "messages": queue.approximate_number_of_messages}
 
 
 def item(**changes: Any) -> dict[str, Any]:

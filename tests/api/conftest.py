@@ -48,7 +48,7 @@ def deployment() -> Iterator[tuple[Api, Node]]:
     os.environ["RATE_LIMIT_SCALE"] = "100000"  # limits have tests of their own, which set it to 1
     with mock_aws():
         forget_caches()
-        create_cloud({"sepolia": node.url, "base": node.url, "mainnet": node.url})
+        create_cloud(dict.fromkeys(("sepolia", "base", "mainnet", "tron"), node.url))
         server = Server(app, "127.0.0.1", 0)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()

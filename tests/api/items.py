@@ -4,7 +4,7 @@ from typing import Any
 
 from chalicelib.core.destinations import Destination, destination_id
 from tests.api.client import Reply, item
-from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 ETH_SEPOLIA_HASH = "0xbb3546497a53cd710beb11b84c5240327f145bcb"
@@ -13,6 +13,7 @@ ZERO = "0x" + "0" * 40
 MISCASED = PAYEE.replace("EbEF", "EBEF")
 TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
+PAYOUTS, BATCH = "/v2/secure-payments/payouts", "/v2/secure-payments/batch-payouts"
 
 
 def by_destination(id: str = DESTINATION, amount: str = "12.50") -> dict[str, Any]:
@@ -26,6 +27,19 @@ def native(**changes: Any) -> dict[str, Any]:
 
 def tron(**changes: Any) -> dict[str, Any]:
     return item(**{"payee": TRON_PAYEE, "invoiceCurrency": "USDT-tron", "paymentCurrency": "USDT-tron", **changes})
+
+
+def payout(**changes: Any) -> dict[str, Any]:
+    """The body of a payout: 10 fUSDC on sepolia, unless changed; None takes a field out."""
+    fields = {
+        "recipient": PAYEE,
+        "creatorWalletAddress": WALLET,
+        "network": "sepolia",
+        "currency": "fUSDC-sepolia",
+        "amount": "10",
+        **changes,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def refused(reply: Reply, *hints: str) -> str:

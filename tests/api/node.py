@@ -1,4 +1,7 @@
-"""A node of sepolia that speaks JSON-RPC over real HTTP: it answers what a test sets, in the ABI of an independent library."""
+"""A node that speaks JSON-RPC over real HTTP: it answers what a test sets, in the ABI of an independent library.
+
+At /jsonrpc and /wallet it is one of tron: a call a request there, and transactions are taken.
+"""
 
 import json
 import threading
@@ -10,7 +13,7 @@ from typing import Any
 from eth_abi import decode, encode
 
 _AGGREGATE3, _APPROVE = "82ad56cb", "095ea7b3"
-_ETH_BALANCE, _BALANCE_OF, _ALLOWANCE = "4d2301cc", "70a08231", "dd62ed3e"
+_ETH_BALANCE, _BALANCE_OF, _ALLOWANCE, _BATCH_FEE = "4d2301cc", "70a08231", "dd62ed3e", "f8b823e4"
 
 
 @dataclass
@@ -21,11 +24,16 @@ class Node:
     balance: int = 10**12
     allowance: int = 0
     gas_price: int = 10**9
+    batch_fee: int = 0
     contracts: set[str] = field(default_factory=set)
     refuses_approval: bool = False
     answers_with: Callable[[list[Any]], bytes] | None = None
     status: int = 200
     asked: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    """Signed transactions of tron, in hex."""
+    verdict: dict[str, Any] = field(default_factory=dict)
+    """What is said to them, beside or instead of what says that they were taken."""
 
     def __post_init__(self) -> None:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -39,8 +47,11 @@ class Node:
     def reset(self) -> None:
         """Back to a wallet with money and no allowance, on a node that works."""
         self.native, self.balance, self.allowance, self.gas_price = 10**18, 10**12, 0, 10**9
-        self.contracts, self.refuses_approval, self.answers_with, self.status = set(), False, None, 200
+        self.batch_fee, self.contracts, self.refuses_approval = 0, set(), False
+        self.answers_with, self.status = None, 200
         self.asked.clear()
+        self.sent.clear()
+        self.verdict = {}
 
     def close(self) -> None:
         self.server.shutdown()
@@ -52,6 +63,16 @@ class Node:
             return self.answers_with(calls)
         return json.dumps([{"jsonrpc": "2.0", "id": call["id"], **self._one(call)} for call in calls]).encode()
 
+    def answer_wallet(self, path: str, body: dict[str, Any]) -> bytes:
+        """What java-tron's own API says to a signed transaction, or to a call that is only tried."""
+        self.asked.append(path)
+        if path == "/wallet/triggerconstantcontract":
+            tried = {"result": {"result": True}, "constant_result": [""], "transaction": {"ret": [{}]}}
+            return json.dumps({**tried, "energy_used": 31_000}).encode()
+        assert path == "/wallet/broadcasthex"
+        self.sent.append(body["transaction"])
+        return json.dumps({"result": True, "code": "SUCCESS", "txid": "", "message": "", **self.verdict}).encode()
+
     def _one(self, call: dict[str, Any]) -> dict[str, Any]:
         match call["method"], call["params"]:
             case "eth_gasPrice", _:
@@ -62,8 +83,16 @@ class Node:
                 return {"result": "0x" + self._aggregate(bytes.fromhex(data[10:])).hex()}
             case "eth_call", [{"data": data}, _] if data[2:10] == _APPROVE and self.refuses_approval:
                 return {"error": {"code": 3, "message": "execution reverted"}}
+            case "eth_call", [{"data": data}, _] if data[2:10] == _BATCH_FEE:
+                return {"result": f"0x{self.batch_fee:064x}"}
+            case "eth_call", [{"data": data}, _] if data[2:10] in (_BALANCE_OF, _ALLOWANCE):
+                return {"result": "0x" + self._read(bytes.fromhex(data[2:])).hex()}
             case "eth_call", _:
                 return {"result": "0x"}
+            case "eth_getBalance", _:
+                return {"result": hex(self.native)}
+            case "eth_simulateV1", [{"blockStateCalls": [{"calls": calls}]}, _]:
+                return {"result": [{"calls": [{"status": "0x1", "gasUsed": "0x5208", "returnData": "0x"} for _ in calls]}]}
         return {"error": {"code": -32601, "message": "unknown method"}}
 
     def _aggregate(self, data: bytes) -> bytes:
@@ -72,6 +101,7 @@ class Node:
 
     def _read(self, data: bytes) -> bytes:
         held = {_ETH_BALANCE: self.native, _BALANCE_OF: self.balance, _ALLOWANCE: self.allowance}
+        held[_BATCH_FEE] = self.batch_fee
         return encode(["uint256"], [held[data[:4].hex()]])
 
 
@@ -79,7 +109,12 @@ def _handler(node: Node) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            answer = node.answer(body if isinstance(body, list) else [body])
+            if self.path.startswith("/wallet/"):
+                answer = node.answer_wallet(self.path, body)
+            elif self.path == "/jsonrpc":
+                answer = json.dumps(json.loads(node.answer([body]))[0]).encode()
+            else:
+                answer = node.answer(body if isinstance(body, list) else [body])
             self.send_response(node.status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(answer)))

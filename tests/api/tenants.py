@@ -14,13 +14,14 @@ from chalicelib.core.client_ids import ClientIdSettings
 from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, OrchestratorKey, credential_hash
 from chalicelib.core.destinations import Destination
 from chalicelib.core.link_creation import Owner
+from chalicelib.core.links import SecurePayment
 from chalicelib.core.payee_destinations import Action, checked_route, signing_data
 from chalicelib.core.sessions import Session, SessionKind, Wallet, open_session
 from chalicelib.flows import credentials, destinations, links, orchestrators, webhooks
 from chalicelib.services import assembled
 from infra import admin
 from tests.api.client import ORIGIN
-from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, sign
+from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import draft
 
@@ -87,8 +88,17 @@ class Tenant:
     # --- what an account owns ---
 
     def link_token(self) -> str:
-        owner = Owner(self.account_id, None, None)
-        return links.create(assembled(), owner, draft(fee_percentage=None, fee_address=None)).link.token
+        return self._link().link.token
+
+    def request_id(self) -> str:
+        return self._link().requests[0].request_id
+
+    def tron_token(self) -> str:
+        """The one link on tron."""
+        if not hasattr(self, "tron_link"):
+            fields = {"payee": USDT_TRON, "currency": "USDT-tron", "fee_percentage": None, "fee_address": None}
+            self.tron_link = links.create(assembled(), Owner(self.account_id, None, None), draft(**fields)).link.token
+        return self.tron_link
 
     def webhook_of_client(self) -> str:
         return webhooks.register(assembled(), self.actor, self.client_id, "https://93.184.215.14/")[0].webhook_id
@@ -146,6 +156,10 @@ class Tenant:
         session = self._session(_token(headers))
         assembled().store.write(replace(session, expires_at=session.created_at - timedelta(seconds=1)))
         return headers
+
+    def _link(self) -> SecurePayment:
+        owner = Owner(self.account_id, None, None)
+        return links.create(assembled(), owner, draft(fee_percentage=None, fee_address=None))
 
     def _signed_in(self, kind: SessionKind, subject: str) -> tuple[Session, str]:
         services = assembled()

@@ -2,12 +2,17 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 
+from chalicelib.core.addresses import tron_address_of
 from chalicelib.core.destinations import Destination, destination_id
+from chalicelib.core.links import PaymentType
+from chalicelib.flows import links
+from chalicelib.services import assembled
 from tests.api.client import Shop, item, stored
-from tests.api.items import DESTINATION, ETH_SEPOLIA_HASH, FEE, by_destination, native, refused
+from tests.api.items import DESTINATION, ETH_SEPOLIA_HASH, FEE, TRON_PAYEE, by_destination, native, refused, tron
 from tests.api.node import Node
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 
@@ -24,13 +29,14 @@ def test_the_answer_has_the_documented_formats(shop: Shop) -> None:
     assert REQUEST_ID.fullmatch(request_id)
     assert ULID.fullmatch(body["token"])
     assert body["securePaymentUrl"] == f"http://pay.test/?token={body['token']}"
-    assert body["feePlan"] is None
+    assert body["feePlan"]["grossAmountUsd"] == "12.5"
 
 
-def test_creating_writes_a_link_a_request_and_its_reference_and_sends_nothing(shop: Shop) -> None:
+def test_creating_writes_a_link_a_request_and_what_leads_to_it_and_sends_nothing(shop: Shop) -> None:
+    """By its reference leads one record, by its id another."""
     before = stored()
     shop.link()
-    assert stored() == {**before, "payments": before["payments"] + 3}
+    assert stored() == {**before, "payments": before["payments"] + 4}
 
 
 def test_no_two_links_share_an_id(shop: Shop) -> None:
@@ -142,13 +148,58 @@ def test_a_redirect_label_is_shown_as_given(shop: Shop, label: str) -> None:
 
 
 def test_unknown_keys_are_ignored_at_every_level(shop: Shop) -> None:
-    reply = shop.create({**item(), "colour": {"deep": [1]}}, colour="blue", accessPolicy={"mode": "off"})
+    reply = shop.create({**item(), "colour": {"deep": [1]}}, colour="blue")
     assert reply.status == 201
+
+
+@pytest.mark.parametrize("policy", [{}, {"mode": "off"}, {"mode": "inherit", "hideUntilApproved": False}], ids=str)
+def test_an_access_policy_that_restricts_nobody_is_taken(shop: Shop, policy: dict[str, Any]) -> None:
+    assert shop.create(accessPolicy=policy).status == 201
 
 
 def test_a_link_made_with_an_api_key_belongs_to_the_account(shop: Shop) -> None:
     reply = shop.api.request("POST", "/v2/secure-payments", {"requests": [item()]}, shop.by_key)
     assert shop.get(f"/v2/secure-payments/{reply.json['token']}").status == 200
+
+
+# --- batches and Tron ---
+
+
+def test_several_items_are_one_batch_of_as_many_requests(shop: Shop) -> None:
+    before = stored()
+    reply = shop.create(item(), native(), by_destination(amount="7"), **FEE)
+    assert reply.status == 201, reply.json
+    assert len(set(reply.json["requestIds"])) == 3
+    assert stored() == {**before, "payments": before["payments"] + 1 + 3 * 3}
+    payment = links.load(assembled(), reply.json["token"])
+    assert payment is not None and payment.link.payment_type is PaymentType.BATCH
+    assert [(r.currency, r.amount, r.position) for r in payment.requests] == [
+        ("fUSDC-sepolia", 12_500_000, 0),
+        ("ETH-sepolia-sepolia", 5 * 10**17, 1),
+        ("fUSDC-sepolia", 7_000_000, 2),
+    ]
+    assert [r.request_id for r in payment.requests] == reply.json["requestIds"]
+    assert len({r.payment_reference for r in payment.requests}) == 3
+
+
+def test_a_batch_that_takes_several_transactions_has_its_items_in_their_order(shop: Shop) -> None:
+    reply = shop.create(*(item(amount=str(number)) for number in range(1, 41)))
+    assert reply.status == 201, reply.json
+    payment = links.load(assembled(), reply.json["token"])
+    assert payment is not None
+    assert [r.amount for r in payment.requests] == [number * 10**6 for number in range(1, 41)]
+    assert [r.request_id for r in payment.requests] == reply.json["requestIds"]
+
+
+def test_one_item_is_single_on_tron_too_with_a_fee_to_a_tron_address(shop: Shop) -> None:
+    fee_address = tron_address_of(b"\x11" * 20)
+    reply = shop.create(tron(), feePercentage="1", feeAddress=fee_address)
+    assert reply.status == 201, reply.json
+    payment = links.load(assembled(), reply.json["token"])
+    assert payment is not None and payment.link.payment_type is PaymentType.SINGLE
+    assert (payment.requests[0].payee, payment.requests[0].network) == (TRON_PAYEE, "tron")
+    assert payment.link.fee_address == fee_address
+    assert reply.json["feePlan"]["fees"][0]["destinationRef"] == {"tronAddress": fee_address}
 
 
 # --- native coins and contracts ---
@@ -176,6 +227,11 @@ def test_a_native_fee_is_not_accepted_unseen_when_the_node_is_down(shop: Shop, n
     node.status = 500
     reply = shop.create(native(), **FEE)
     assert (reply.status, reply.headers["retry-after"]) == (503, "5")
+
+
+def test_the_fee_address_of_a_batch_is_looked_at_once(shop: Shop, node: Node) -> None:
+    assert shop.create(*[native()] * 5, item(), **FEE).status == 201
+    assert node.asked == ["eth_getCode"]
 
 
 def test_no_node_is_asked_where_none_has_to_be(shop: Shop, node: Node) -> None:

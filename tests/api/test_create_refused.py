@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import Shop, item, stored
+from chalicelib.core.addresses import tron_address_of
+from tests.api.client import ORIGIN, Shop, item, stored
 from tests.api.conftest import Configured
 from tests.api.items import (
     DESTINATION,
@@ -194,14 +195,53 @@ def test_a_network_without_a_node_is_refused_as_nobody_would_see_the_payment(sho
 
 
 @pytest.mark.usefixtures("nothing_written")
-def test_several_items_are_refused_rather_than_half_served(shop: Shop) -> None:
-    refused(shop.create(item(), item()), "Batch payments are not supported yet")
+def test_a_batch_on_several_networks_is_refused_naming_them(shop: Shop) -> None:
+    on_base = item(invoiceCurrency="USDC-base", paymentCurrency="USDC-base")
+    refused(shop.create(item(), on_base, item()), "one network", "sepolia, base")
 
 
 @pytest.mark.usefixtures("nothing_written")
-def test_a_payment_on_tron_is_refused_rather_than_half_served(shop: Shop) -> None:
-    refused(shop.create(tron()), "tron")
-    refused(shop.create(tron(payee=PAYEE)), "requests.0.payee")
+def test_every_item_that_is_wrong_is_named(shop: Shop) -> None:
+    reply = shop.create(item(amount="0"), item(), item(payee=ZERO), item(paymentCurrency="NOPE-sepolia"))
+    refused(reply, "requests.0.amount")
+    assert [error["field"] for error in reply.json["errors"]] == ["requests.0", "requests.2", "requests.3"]
+    assert "zero address" in reply.json["errors"][1]["message"]
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_amounts_that_no_contract_could_add_up_are_refused(shop: Shop) -> None:
+    large = item(amount=str(2**255 // 10**6))
+    refused(shop.create(large, large), "add up")
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_addresses_of_the_other_family_are_refused_naming_them(shop: Shop) -> None:
+    refused(shop.create(tron(payee=PAYEE)), "requests.0.payee", "Invalid Tron address")
+    refused(shop.create(tron(), **FEE), "feeAddress", "Invalid Tron address")
+    refused(shop.create(tron(payee=tron_address_of(bytes(20)))), "zero address")
+    refused(shop.create(tron(), feePercentage="1", feeAddress=tron_address_of(bytes(20))), "feeAddress", "zero address")
+
+
+def test_a_client_ids_fee_cannot_be_paid_on_a_network_that_its_address_is_not_of(new_shop: Shop) -> None:
+    settings = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
+    body = {"label": "web", "allowedDomains": [ORIGIN], **settings}
+    made = new_shop.api.request("POST", "/v2/client-ids", body, new_shop.by_key).json
+    new_shop.by_client["x-client-id"] = made["clientId"]
+    before = stored()
+    refused(new_shop.create(tron()), "fee of this client ID", FEE_ADDRESS, "tron")
+    assert stored() == before
+    new_shop.api.request("PUT", f"/v2/client-ids/{made['id']}", {"feePercentage": "0"}, new_shop.by_key)
+    assert new_shop.create(tron()).status == 201
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize(
+    "policy",
+    [{"mode": "kyt_all_wallets"}, {"mode": "on"}, {"hidePayeeAddress": True}, {"allowedPayerAddresses": [PAYEE]}],
+    ids=str,
+)
+def test_an_access_policy_that_would_not_be_kept_is_refused(shop: Shop, policy: dict[str, Any]) -> None:
+    refused(shop.create(accessPolicy=policy), "accessPolicy is not offered")
 
 
 @pytest.mark.usefixtures("nothing_written")
@@ -223,6 +263,8 @@ def test_a_payment_on_tron_is_refused_rather_than_half_served(shop: Shop) -> Non
         ({"payerIdentifier": {}}, ["payerIdentifier", "must be a string"]),
         ({"redirectUrl": 5}, ["redirectUrl", "must be a string"]),
         ({"feeAddress": 5}, ["feeAddress", "must be a string"]),
+        ({"accessPolicy": "off"}, ["accessPolicy", "must be an object"]),
+        ({"accessPolicy": {"mode": ["off"]}}, ["accessPolicy.mode", "must be a string"]),
     ],
     ids=lambda value: str(value)[:40],
 )

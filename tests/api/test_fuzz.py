@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.api.client import ORIGIN, Reply, Shop, item, stored
+from tests.api.items import PAYOUTS, payout
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 
 LIGHT = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
@@ -19,6 +20,10 @@ OPERATIONS = [
     ("GET", "/v2/currencies"),
     ("GET", "/v2/currencies/{}/conversion-routes"),
     ("POST", "/v2/secure-payments"),
+    ("POST", "/v2/secure-payments/payouts"),
+    ("POST", "/v2/secure-payments/batch-payouts"),
+    ("POST", "/v2/secure-payments/fees/preview"),
+    ("POST", "/v2/secure-payments/multicall-payouts"),
     ("GET", "/v2/secure-payments/{}"),
     ("GET", "/v2/secure-payments/{}/pay"),
     ("POST", "/v1/webhook"),
@@ -46,14 +51,19 @@ JSON = st.recursive(
 )
 ITEM_FIELDS = ["amount", "destinationId", "payee", "invoiceCurrency", "paymentCurrency"]
 FIELDS = ["requests", "feePercentage", "feeAddress", "reference", "payerIdentifier", "redirectUrl", "redirectLabel"]
+PAYOUT_FIELDS = ["recipient", "creatorWalletAddress", "network", "currency", "amount", "flow", "accessPolicy"]
 ITEMS = st.fixed_dictionaries({}, optional=dict.fromkeys(ITEM_FIELDS, TEXTS | JSON))
 BODIES = st.fixed_dictionaries(
     {},
     optional={
         **dict.fromkeys(FIELDS, TEXTS | JSON),
         "requests": st.lists(ITEMS, max_size=3) | JSON,
+        "childTokens": st.lists(TEXTS, max_size=4) | JSON,
+        "requestedExecutionKind": TEXTS | JSON,
         "url": TEXTS | JSON,
         "eventType": TEXTS | JSON,
+        **dict.fromkeys(PAYOUT_FIELDS, TEXTS | JSON),
+        "tokens": st.lists(TEXTS, max_size=4) | JSON,
     },
 )
 QUERY_NAMES = ["network", "networks", "symbol", "id", "firstOnly", "wallet", "chain", "token", "isSafe", "eoaWallet", "x"]
@@ -61,7 +71,7 @@ QUERIES = st.lists(st.tuples(st.sampled_from(QUERY_NAMES), TEXTS | st.binary(max
 PATH_PARTS = TEXTS | st.binary(max_size=20)
 HEADER_NAMES = ["origin", "x-api-key", "x-client-id", "content-type", "accept", "x-request-id", "cookie", "host"]
 HEADERS = st.dictionaries(
-    st.sampled_from(HEADER_NAMES), st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=20)
+    st.sampled_from(HEADER_NAMES), st.text(st.characters(max_codepoint=0xFF, exclude_categories=["Cc"]), max_size=20)
 )
 
 
@@ -125,6 +135,28 @@ def test_a_link_with_anything_in_one_place_is_made_or_refused_whole(
         token = reply.json["token"]
         for path in (token, f"{token}/pay", f"{token}?wallet={WALLET}", f"{token}/pay?wallet={WALLET}"):
             assert ask("GET", f"/v2/secure-payments/{path}").status == 200
+
+
+@settings(LIGHT, max_examples=40)
+@given(
+    changes=st.dictionaries(st.sampled_from([*PAYOUT_FIELDS, *FIELDS]), TEXTS | JSON, max_size=2),
+    items=st.lists(st.dictionaries(st.sampled_from(ITEM_FIELDS), TEXTS, max_size=1), min_size=2, max_size=4),
+)
+def test_a_payout_and_a_batch_with_anything_in_one_place_are_made_or_refused_whole(
+    ask: Ask, changes: dict[str, Any], items: list[dict[str, Any]]
+) -> None:
+    for path, body in (
+        (PAYOUTS, {**payout(), **changes}),
+        ("/v2/secure-payments", {**changes, "requests": [{**item(), **each} for each in items]}),
+    ):
+        reply = ask("POST", path, body)
+        assert reply.status in (201, 400)
+        if reply.status == 201:
+            token, payer = reply.json["token"], body["creatorWalletAddress"] if path == PAYOUTS else WALLET
+            for rest in ("", "/pay"):
+                assert ask("GET", f"/v2/secure-payments/{token}{rest}").status == 200
+            paid = ask("GET", f"/v2/secure-payments/{token}/pay?wallet={WALLET}")
+            assert paid.status == (200 if payer == WALLET else 403)
 
 
 @LIGHT

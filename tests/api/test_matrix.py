@@ -10,17 +10,26 @@ import pytest
 
 import app  # noqa: F401 - fills OPERATIONS
 from chalicelib.api.edge import OPERATIONS, Operation
+from chalicelib.aws.tables import cursor_key
 from chalicelib.core.callers import Mode
+from chalicelib.core.chainlog import Cursor
 from chalicelib.core.credentials import SCOPES, ApiKey
+from chalicelib.core.intents import IntentDraft
+from chalicelib.core.link_creation import Owner
 from chalicelib.core.payee_destinations import Action
 from chalicelib.core.rate_limits import Rate
+from chalicelib.flows import intents, multicalls
+from chalicelib.flows.checkout import Reader, signable
 from chalicelib.services import assembled
 from infra import admin
-from tests.api.client import TABLES, Api, Reply, item
+from tests.api.client import Api, Reply, item
+from tests.api.items import payout
 from tests.api.tenants import FLAWS, WAYS, Headers, Tenant, Way
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
-from tests.fakes.wallets import evm_wallet
-from tests.fakes.world import PREFIX, create_tables
+from tests.fakes.payouts import store_payouts
+from tests.fakes.tron import signed_call
+from tests.fakes.wallets import evm_wallet, tron_wallet
+from tests.fakes.world import in_process_tables
 
 Make = Callable[[Tenant, Way], Any]
 
@@ -56,6 +65,15 @@ def a_webhook(owner: Tenant, way: Way) -> str:
 def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
     """A platform's link goes where the client id is bound to."""
     return {"requests": [{"amount": "12.50"} if Mode.ORCHESTRATOR in way.serves else item()]}
+
+
+def payout_tokens(owner: Tenant) -> list[str]:
+    return [made.link.token for made in store_payouts(assembled(), owner.account_id, 2)]
+
+
+def multicall_token(owner: Tenant) -> str:
+    account = Owner(owner.account_id, None, None)
+    return multicalls.create(assembled(), account, payout_tokens(owner), None).payment.link.token
 
 
 def signed(action: Action) -> Make:
@@ -95,6 +113,26 @@ def answered(owner: Tenant, way: Way) -> dict[str, str]:
     }
 
 
+def scanned(owner: Tenant, way: Way) -> None:
+    """Detection has begun on sepolia, so that multisig transactions can be followed there."""
+    if assembled().store.get(Cursor, cursor_key("sepolia")) is None:
+        assembled().store.write(Cursor("sepolia", 100, (), 2000))
+
+
+def waiting_token(owner: Tenant, way: Way) -> str:
+    token = owner.link_token()
+    scanned(owner, way)
+    draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
+    intents.record(assembled(), token, owner.account_id, None, draft)
+    return token
+
+
+def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
+    wallet, reader = tron_wallet(owner.name), Reader(owner.account_id, None)
+    payment = signable(assembled(), owner.tron_token(), reader, wallet.address)[-1]
+    return {"signedTransaction": signed_call(wallet, payment.to, payment.data)}
+
+
 EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/health"): example(),
     ("GET", "/v1/health"): example(),
@@ -104,8 +142,34 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         {"currency_id": lambda owner, way: "USD"}, others=()
     ),
     ("POST", "/v2/secure-payments"): example(body=a_link),
+    ("GET", "/v2/secure-payments"): example(
+        query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,)
+    ),
+    ("POST", "/v2/secure-payments/payouts"): example(
+        body=lambda owner, way: payout(creatorWalletAddress=owner.wallet.address)
+    ),
+    ("POST", "/v2/secure-payments/batch-payouts"): example(
+        body=lambda owner, way: {"tokens": payout_tokens(owner)}, others=(400,)
+    ),
+    ("POST", "/v2/secure-payments/fees/preview"): example(
+        body=fixed(amount="100", currency="USDC", flow="get_paid")
+    ),
     ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/pay"): example(TOKEN),
+    ("GET", "/v2/secure-payments/{token}/transfers"): example(TOKEN),
+    ("POST", "/v2/secure-payments/{token}/intent"): example(
+        TOKEN, body=fixed(safeTxHash="0x" + "ab" * 32, chain="SEPOLIA", token="USDC"), before=scanned
+    ),
+    ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
+    ("POST", "/v2/secure-payments/{token}/tron/broadcast"): example(
+        {"token": of_owner(Tenant.tron_token)}, body=tron_signed
+    ),
+    ("POST", "/v2/secure-payments/multicall-payouts"): example(
+        body=lambda owner, way: {"childTokens": payout_tokens(owner)}, others=(400,)
+    ),
+    ("GET", "/v2/secure-payments/multicall-payouts/{token}"): example(
+        {"token": of_owner(multicall_token)}, others=(403,)
+    ),
     ("POST", "/v1/webhook"): example(body=fixed(url="https://93.184.215.14/hook")),
     ("GET", "/v1/webhook"): example(),
     ("PUT", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
@@ -216,11 +280,9 @@ def named(value: object) -> str:
 
 @pytest.fixture(autouse=True)
 def empty_tables(api: Api) -> None:
-    """moto copies every table at every transaction: hundreds of tenants would make it slower and slower."""
-    client = assembled().store.client
-    for name in TABLES:
-        client.delete_table(TableName=f"{PREFIX}-{name}")
-    create_tables(client)
+    """Hundreds of tenants would make what scans or sorts a table slower and slower."""
+    for table in in_process_tables().values():
+        table.items.clear()
 
 
 every_operation = pytest.mark.parametrize("known", OPERATIONS, ids=named)
@@ -240,7 +302,7 @@ def test_the_table_says_what_an_operation_shows_and_looks_up() -> None:
         fields = getattr(known.answer, "model_fields", {})
         shows = bool({"secret", "key", "rawKey"} & set(fields)) and known.method == "POST"
         assert known.shows_secret or not shows, f"{known.path} shows a secret: its answer is to be kept encrypted"
-        assert known.looks_up_token == (known.path.startswith("/v2/secure-payments/{token}"))
+        assert known.looks_up_token == (known.path.startswith("/v2/secure-payments/") and "{token}" in known.path)
         assert known.rate is not Rate.SIGN_IN or known.modes == (Mode.PUBLIC,), "signing in is counted by address"
         assert known.rate is not None or known.modes == (Mode.PUBLIC,)
 

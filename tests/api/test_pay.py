@@ -128,6 +128,7 @@ def test_without_a_wallet_no_allowance_is_assumed_and_no_node_is_asked(shop: Sho
         "routeType",
         "sourceAmount",
         "requiredAmount",
+        "explanation",
     }
 
 
@@ -190,6 +191,7 @@ def test_the_metadata_says_all_about_wallet_and_route(shop: Shop, node: Node) ->
     assert (body["paymentType"], body["feeBundle"]) == ("single", None)
     metadata = body["metadata"]
     assert float(metadata.pop("estimatedNetworkFee")) > 0
+    assert len(metadata.pop("explanation")) == 2
     assert metadata == {
         "stepsRequired": 2,
         "needsApproval": True,
@@ -283,12 +285,6 @@ def test_a_value_outside_its_list_is_refused_with_the_list(shop: Shop, query: di
     assert reply.message.startswith(f"{field} must be one of ")
 
 
-def test_a_multisig_pays_with_its_own_address(shop: Shop) -> None:
-    token = shop.link()
-    assert pay(shop, token, wallet=WALLET, isSafe="true") == pay(shop, token, wallet=WALLET)
-    assert pay(shop, token, wallet=WALLET, isSafe="false") == pay(shop, token, wallet=WALLET)
-
-
 def test_a_multisig_needs_a_wallet(shop: Shop) -> None:
     reply = ask(shop, shop.link(), isSafe="true")
     assert reply.status == 400
@@ -298,12 +294,6 @@ def test_a_multisig_needs_a_wallet(shop: Shop) -> None:
 def test_a_multisig_excludes_an_eoa_wallet(shop: Shop) -> None:
     reply = ask(shop, shop.link(), wallet=WALLET, isSafe="true", eoaWallet=PAYEE)
     assert (reply.status, reply.message) == (400, "isSafe and eoaWallet cannot be given together")
-
-
-def test_an_eoa_wallet_is_refused_rather_than_ignored(shop: Shop) -> None:
-    reply = ask(shop, shop.link(), wallet=WALLET, eoaWallet=PAYEE)
-    assert reply.status == 400
-    assert "eoaWallet is not supported yet" in reply.message
 
 
 # --- the node ---

@@ -11,13 +11,13 @@ from chalicelib.aws.tables import Reference, YoungPayment, key_of
 from chalicelib.core.chainlog import Cursor
 from chalicelib.core.credentials import Account, ApiKey, ClientId
 from chalicelib.core.events import Event
-from chalicelib.core.links import Link, Payment, Request
+from chalicelib.core.links import Link, Payment, Request, StrayTransfer
 from chalicelib.core.money import MAX_UINT256, BaseUnits
 from chalicelib.core.webhooks import Delivery, Endpoint, EndpointUrl
 
 RECORDS = [
     Link, Request, Reference, Payment, Account, ApiKey, ClientId, Endpoint, EndpointUrl, Event, Delivery, Cursor,
-    YoungPayment,
+    YoungPayment, StrayTransfer,
 ]  # fmt: skip
 
 st.register_type_strategy(

@@ -5,19 +5,23 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from chalicelib.aws.store import Store, WriteConflict
-from chalicelib.aws.tables import PAYMENTS, payments_partition
+from chalicelib.aws.tables import PAYMENTS, payments_partition, strays_partition
 from chalicelib.core.credentials import Account
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.links import LinkStatus, Payment
-from chalicelib.flows import detection, webhooks
+from chalicelib.core.errors import BadRequest, Conflict, Locked
+from chalicelib.core.intents import IntentDraft
+from chalicelib.core.link_creation import Item
+from chalicelib.core.links import LinkStatus, Payment, SecurePayment, StrayTransfer, check_payable
+from chalicelib.core.payouts import MergeDraft, PayoutDraft
+from chalicelib.flows import detection, intents, payouts, webhooks
 from chalicelib.services import Services
 from infra.local.cloud import Cloud
-from tests.fakes.world import PREFIX, START, World
+from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
 
 PARALLEL = 20
 _worlds = itertools.count()
@@ -79,6 +83,62 @@ def test_parallel_payments_of_one_request_are_all_counted(cloud: Cloud, world: W
     assert world.load(payment).requests[0].paid == 5_000_000
 
 
+def test_of_20_multisig_transactions_announced_at_once_one_holds_the_link(cloud: Cloud, world: World) -> None:
+    detection.scan(world.services, "sepolia")
+    payment = world.create_link()
+    number = itertools.count()
+
+    def announce(services: Services) -> str:
+        draft = IntentDraft(None, f"0x{next(number):064x}", None, "SEPOLIA", "USDC", None)
+        try:
+            intents.record(services, payment.link.token, world.account_id, None, draft)
+        except Locked:
+            return "locked"
+        return "recorded"
+
+    assert sorted(map(str, in_parallel(announce, cloud, world))) == ["locked"] * (PARALLEL - 1) + ["recorded"]
+
+
+def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cloud, world: World) -> None:
+    detection.scan(world.services, "sepolia")
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.chain.mine(2)
+    number = itertools.count()
+
+    def act(services: Services) -> None:
+        mine = next(number)
+        if mine % 4 == 0:
+            detection.scan(services, "sepolia")
+            return
+        draft = IntentDraft(None, f"0x{mine:064x}", None, "SEPOLIA", "USDC", None)
+        with suppress(Locked, Conflict):
+            intents.record(services, payment.link.token, world.account_id, None, draft)
+
+    in_parallel(act, cloud, world)
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    with pytest.raises(Conflict):
+        check_payable(world.load(payment), world.now)
+
+
+def test_20_parallel_scans_of_a_link_of_several_requests_complete_it_once(cloud: Cloud, world: World) -> None:
+    """Each records all of it, or looks again because another one was faster."""
+    items = tuple(Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for _ in range(3))
+    payment = world.create_link(items=items)
+    for request in payment.requests:
+        world.chain.pay(request)
+        world.chain.pay_too(request, amount=1, payee="0x" + "22" * 20)
+    world.chain.mine(2)
+    results = in_parallel(lambda services: detection.scan(services, "sepolia"), cloud, world)
+    assert sum(result for result in results if isinstance(result, int)) <= 3
+    after = world.load(payment)
+    assert after.link.status is LinkStatus.COMPLETED
+    assert [request.paid for request in after.requests] == [1_000_000] * 3
+    for request in payment.requests:
+        strays = world.services.store.query(StrayTransfer, PAYMENTS, strays_partition(request.request_id))
+        assert len(strays) == 1
+
+
 def test_an_attempt_is_made_by_one_of_20_workers(cloud: Cloud, world: World) -> None:
     world.register_webhook()
     webhooks.send_test(world.services, world.account_id, world.client_id, "payment.confirmed")
@@ -95,6 +155,20 @@ def test_one_url_gets_one_webhook_from_20_registrations(cloud: Cloud, world: Wor
     )
     assert sum(isinstance(result, BadRequest) for result in results) == PARALLEL - 1
     assert len(webhooks.list_endpoints(world.services, world.account_id, world.client_id)) == 1
+
+
+def test_of_20_batches_of_the_same_payouts_one_is_made_and_has_their_requests(cloud: Cloud, world: World) -> None:
+    def payout() -> SecurePayment:
+        about = draft(items=(), fee_percentage=None, fee_address=None)
+        wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", about)
+        return payouts.create(world.services, world.owner, None, wanted)
+
+    made = [payout() for _ in range(3)]
+    wanted = MergeDraft(tuple(payment.link.token for payment in made), None, None)
+    results = in_parallel(lambda services: payouts.combine(services, world.owner, wanted), cloud, world)
+    (batch,) = [result for result in results if isinstance(result, SecurePayment)]
+    assert {world.load(payment).link.successor_token for payment in made} == {batch.link.token}
+    assert [request.request_id for request in world.load(batch).requests] == [p.requests[0].request_id for p in made]
 
 
 def test_of_20_writers_of_one_version_one_wins(cloud: Cloud, world: World) -> None:

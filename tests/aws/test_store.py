@@ -1,12 +1,13 @@
 """The store's counters, pages and batches: exact, in order, and patient with a table that is busy."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import Store, Throttled
-from chalicelib.aws.tables import IDENTITY, audit_partition, key_of
+from chalicelib.aws.store import Delete, Store, Throttled, WriteConflict
+from chalicelib.aws.tables import IDENTITY, LastUse, audit_partition, key_of
 from chalicelib.core.audit import AuditEntry
 from chalicelib.core.credentials import Account
 from chalicelib.core.rate_limits import Window
@@ -36,6 +37,32 @@ def accounts(world: World, count: int) -> dict[Any, type]:
     for record in records:
         world.services.store.write(record)
     return {key_of(record): Account for record in records}
+
+
+def test_a_refused_transaction_leaves_every_record_as_it_was(world: World) -> None:
+    """What it would have written, replaced and deleted, in each of its tables."""
+    store, used = world.services.store, LastUse("key1", START)
+    line = AuditEntry("acct1", "01", START, "a", "b", "c", "", "")
+    first, second = Account("acct1", "n", START), Account("acct2", "n", START)
+    store.write(first, second, used)
+    renamed, gone = replace(first, name="m", version=1), Delete(replace(second, version=1))
+    with pytest.raises(WriteConflict):
+        store.write(line, renamed, gone, used)
+    kept = (store.get(Account, key_of(first)), store.get(Account, key_of(second)), store.get(LastUse, key_of(used)))
+    assert kept == tuple(replace(record, version=1) for record in (first, second, used))
+    assert store.get(AuditEntry, key_of(line)) is None
+    store.write(line, renamed, gone, replace(used, version=1))
+    assert store.get(Account, key_of(first)) == replace(first, name="m", version=2)
+    assert store.get(Account, key_of(second)) is None and store.get(AuditEntry, key_of(line)) is not None
+
+
+def test_a_query_is_of_one_partition_in_the_order_of_its_keys(world: World) -> None:
+    lines = [AuditEntry(f"acct{n % 2}", f"0{n}", START, "a", "b", "c", "", "") for n in (5, 3, 1, 4, 0, 2)]
+    for line in lines:
+        world.services.store.write(line)
+    found = world.services.store.query(AuditEntry, IDENTITY, audit_partition("acct1"))
+    assert [line.entry_id for line in found] == ["01", "03", "05"]
+    assert world.services.store.query(AuditEntry, IDENTITY, audit_partition("acct2")) == ()
 
 
 def test_a_window_counts_to_its_limit_and_no_further(world: World) -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 from eth_account import Account
 
-from chalicelib.api.shapes import pay_answer
+from chalicelib.api.pay_shapes import pay_answer
 from chalicelib.core.links import SecurePayment
-from chalicelib.flows import links
+from chalicelib.flows import checkout
 from infra.local.chain import Chain
 from tests.fakes.world import World
 
@@ -15,22 +15,29 @@ FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 
 
 class Payer:
-    def __init__(self, chain: Chain, token: str = FUSDC) -> None:
+    """Has a million coins and a million of every token of the network's catalogue."""
+
+    def __init__(self, chain: Chain) -> None:
         account = Account.create()
         self.address, self._key, self._chain = account.address, account.key.hex(), chain
-        chain.fund_native(self.address, 10**20)
-        chain.fund_token(self.address, token, 10**12)
+        chain.fund(self.address, 10**6)
 
-    def quote(self, world: World, payment: SecurePayment) -> dict[str, Any]:
+    def quote(self, world: World, payment: SecurePayment, **how: Any) -> dict[str, Any]:
         """The body of GET /v2/secure-payments/:token/pay for this wallet."""
-        quote = links.quote(world.services, payment.link.token, world.account_id, None, self.address, None)
-        return pay_answer(quote, "plain").model_dump(exclude_unset=True)
+        return pay_body(world, payment, self.address, **how)
 
-    def pay(self, world: World, payment: SecurePayment) -> list[dict[str, Any]]:
+    def pay(self, world: World, payment: SecurePayment, **how: Any) -> list[dict[str, Any]]:
         """Signs and sends every transaction of the quote as it is; returns the receipts."""
-        return [self.send(transaction) for transaction in self.quote(world, payment)["transactions"]]
+        return [self.send(transaction) for transaction in self.quote(world, payment, **how)["transactions"]]
 
     def send(self, transaction: dict[str, Any]) -> dict[str, Any]:
         receipt = self._chain.send(transaction, self._key)
         assert receipt["status"] == "0x1", receipt
         return receipt
+
+
+def pay_body(world: World, payment: SecurePayment, wallet: str | None = None, **how: Any) -> dict[str, Any]:
+    """The body of GET /v2/secure-payments/:token/pay for any wallet; `how` as in checkout.Payer."""
+    reader = checkout.Reader(world.account_id, None)
+    quote = checkout.quote(world.services, payment.link.token, reader, checkout.Payer(wallet, **how))
+    return pay_answer(quote, "plain").model_dump(exclude_unset=True)

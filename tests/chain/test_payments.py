@@ -174,7 +174,7 @@ def test_the_same_payment_on_another_chain_is_ignored(world: World, chain: Chain
     approve, pay = payer.quote(world, payment)["transactions"]
     with Chain.start("base") as base:
         # Base's own proxy emits our reference, for our payee and amount: all is right but the chain.
-        twin = Payer(base, BASE_USDC)
+        twin = Payer(base)
         twin.send({**approve, "to": BASE_USDC, "data": _put(approve["data"], FEE_PROXY, BASE_FEE_PROXY)})
         twin.send({**pay, "to": BASE_FEE_PROXY, "data": _put(pay["data"], FUSDC, BASE_USDC)})
         base.mine(20)

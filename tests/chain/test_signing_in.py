@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
+from chalicelib.core.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.core.wallets import personal_digest
 from infra.local.chain import Chain
 from infra.local.gateway import Server
 from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, undeployed_signature
+from infra.local.tron import TronNode
 from tests.api.client import Api
 from tests.api.conftest import create_cloud, forget_caches
 from tests.fakes.wallets import EvmWallet, evm_wallet, tron_wallet
 
 SEPOLIA, TRON = 11155111, 728126428
 FUSDC, USDT_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+PROXIES = {SEPOLIA: address_of(ERC20_FEE_PROXY, "sepolia"), TRON: address_of(ERC20_FEE_PROXY, "tron")}
 OWNERS = (evm_wallet("owner one"), evm_wallet("owner two"))
 
 
@@ -29,14 +32,14 @@ class Signer:
 
 
 @pytest.fixture
-def api(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
-    """The app on in-process AWS, with the local chain as its sepolia node."""
+def api(chain: Chain, tron: TronNode, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    """The app on in-process AWS, with the local chains as its nodes."""
     from app import app
 
     monkeypatch.setenv("RATE_LIMIT_SCALE", "1000")
     with mock_aws():
         forget_caches()
-        create_cloud({"sepolia": chain.url})
+        create_cloud({"sepolia": chain.url, "tron": tron.url})
         server = Server(app, "127.0.0.1", 0)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -92,12 +95,12 @@ def test_a_wallet_goes_all_the_way(api: Api, chain: Chain, kind: str) -> None:
     for credential in ({}, {"x-api-key": key.json["key"]}):
         headers = {"x-client-id": client.json["clientId"], **credential}
         link = api.request("POST", "/v2/secure-payments", {"requests": [{"amount": "5"}]}, headers)
-        if kind == "Tron":
-            assert (link.status, "not supported yet" in link.message) == (400, True)
-            continue
         assert link.status == 201, link.json
         read = api.get(f"/v2/secure-payments/{link.json['token']}", headers).json
-        assert (read["payee"], read["amount"], read["paymentCurrency"]) == (wallet.address, "5", "fUSDC-sepolia")
+        currency = "USDT-tron" if kind == "Tron" else "fUSDC-sepolia"
+        assert (read["payee"], read["amount"], read["paymentCurrency"]) == (wallet.address, "5", currency)
+        paid = api.get(f"/v2/secure-payments/{link.json['token']}/pay?wallet={wallet.address}", headers).json
+        assert [each["to"] for each in paid["transactions"]] == [target[0], PROXIES[target[1]]]
 
 
 def test_another_contract_wallets_signature_opens_nothing(api: Api, chain: Chain) -> None:

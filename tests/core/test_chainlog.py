@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from base58 import b58decode_check
 from eth_abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from chalicelib.core.chainlog import (
     Checkpoint,
     Cursor,
     advance,
+    cut_short,
     decode_transfer,
     first_cursor,
     narrow,
@@ -59,6 +61,20 @@ def test_a_native_transfer_has_no_token(payee: str, amount: int, fee: int, fee_a
     found = decode_transfer("sepolia", log_of("EthereumFeeProxy", NATIVE_TRANSFER_TOPIC, data))
     assert found is not None
     assert (found.token_address, found.payee, found.amount, found.fee_amount) == (None, payee, amount, fee)
+
+
+def test_a_tron_transfer_is_that_of_its_proxy_in_hex_and_its_hash_has_no_0x() -> None:
+    token, payee = "0x" + "11" * 20, "0x" + "22" * 20
+    data = encode(["address", "address", "uint256", "uint256", "address"], [token, payee, 5, 0, "0x" + "00" * 20])
+    log = log_of("ERC20FeeProxy", ERC20_TRANSFER_TOPIC, data, "tron")
+    log["address"] = "0x" + b58decode_check(address_of("ERC20FeeProxy", "tron"))[1:].hex()
+    found = decode_transfer("tron", log)
+    assert found is not None
+    assert (found.token_address, found.payee, found.amount) == (token, payee, 5)
+    assert (found.tx_hash, found.block_hash) == ("01" * 32, "0x" + "02" * 32)
+    assert decode_transfer("tron", {**log, "address": "0x" + "11" * 20}) is None
+    native = log_of("ERC20FeeProxy", NATIVE_TRANSFER_TOPIC, data[32:], "tron")
+    assert decode_transfer("tron", {**native, "address": log["address"]}) is None
 
 
 def test_the_topics_are_the_hashes_of_the_published_events() -> None:
@@ -125,6 +141,14 @@ def test_a_refused_range_is_halved_and_the_limit_grows_back() -> None:
         cursor = advance(cursor, Checkpoint(number, "h"), 100)
     assert cursor.range_limit == 100
     assert narrow(Cursor("sepolia", 0, (), 1)).range_limit == 1
+
+
+def test_a_range_that_is_cut_short_moves_the_cursor_as_far_as_all_is_done_and_halves_the_limit() -> None:
+    cursor = advance(Cursor("sepolia", 10, (), 100), Checkpoint(20, "h20"), 100)
+    cut = cut_short(cursor, Checkpoint(25, "h25"))
+    assert (cut.scanned_to, cut.newest, cut.range_limit) == (25, Checkpoint(25, "h25"), 50)
+    for done in (None, Checkpoint(20, "h20"), Checkpoint(15, "h15")):
+        assert cut_short(cursor, done) == replace(cursor, range_limit=50)
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=400))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from base58 import b58decode_check
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from chalicelib.core.links import (
     LinkStatus,
     Payment,
     PaymentStatus,
+    Place,
     RequestStatus,
     SecurePayment,
     check_payable,
@@ -24,7 +26,7 @@ from chalicelib.core.links import (
     status_at,
 )
 from chalicelib.core.money import BaseUnits
-from chalicelib.core.payments import mismatch, record, reverse
+from chalicelib.core.payments import MAX_TOLD, after, is_shared, mismatch, record, reverse
 from chalicelib.core.tokens import token_with_id
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
 
@@ -67,18 +69,22 @@ class Ledger:
     def __init__(self, payment: SecurePayment) -> None:
         self.state, self.payments, self.events = payment, list[Payment](), list[str]()
 
+    @property
+    def by_place(self) -> dict[Place, Payment]:
+        return {payment.place: payment for payment in self.payments}
+
     def pay(self, given_transfer: ProxyTransfer) -> None:
         request = self.state.requests[0]
-        self._apply(record(self.state, request, tuple(self.payments), given_transfer, CONTEXT))
+        self._apply(record(self.state, request, self.by_place, given_transfer, CONTEXT))
 
     def lose(self, payment: Payment) -> None:
-        self._apply(reverse(self.state, self.state.requests[0], tuple(self.payments), payment.place, CONTEXT))
+        self._apply(reverse(self.state, self.state.requests[0], self.by_place, payment.place, CONTEXT))
 
     def _apply(self, decision) -> None:  # type: ignore[no-untyped-def]
         if decision is None:
             return
         self.payments = [p for p in self.payments if p.place != decision.payment.place] + [decision.payment]
-        self.state = SecurePayment(decision.link or self.state.link, (decision.request,))
+        self.state = after(self.state, decision)
         self.events += [event.kind for event in decision.events]
 
 
@@ -153,6 +159,51 @@ def test_a_transfer_counts_only_with_the_requests_own_network_token_and_payee(
     changes: dict[str, object], reason: str | None
 ) -> None:
     assert mismatch(new_link().requests[0], transfer(1, **changes)) == reason
+
+
+def test_a_transfer_of_nothing_is_none_on_whatever_network() -> None:
+    assert mismatch(new_link().requests[0], transfer(0, network="base")) == "zero_amount"
+
+
+def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
+    payee = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
+    request = new_link(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None).requests[0]
+    usdt = "0x" + b58decode_check("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t")[1:].hex()
+    found = transfer(1, network="tron", token_address=usdt, payee="0x" + b58decode_check(payee)[1:].hex())
+    assert mismatch(request, found) is None
+    assert mismatch(request, replace(found, token_address="0x" + "33" * 20)) == "wrong_token"
+    assert mismatch(request, replace(found, payee="0x" + "33" * 20)) == "wrong_payee"
+
+
+def test_dust_beyond_a_limit_is_recorded_in_silence_and_what_completes_the_request_is_told() -> None:
+    ledger = Ledger(new_link())
+    for number in range(1, MAX_TOLD + 6):
+        ledger.pay(transfer(1, number))
+    assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_TOLD
+    assert ledger.state.requests[0].paid == MAX_TOLD + 5
+    ledger.pay(transfer(10_000_000, MAX_TOLD + 6))
+    assert ledger.events[2 * MAX_TOLD :] == ["payment.confirmed", "payment.confirmed.checkout"]
+    assert ledger.state.link.status is LinkStatus.COMPLETED
+
+
+@given(st.permutations(range(4)), st.integers(0, 3))
+def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_by_losing_any(
+    order: list[int], lost: int
+) -> None:
+    item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+    state = new_link(items=(item,) * 4)
+    assert is_shared(state) and not is_shared(new_link())
+    payments = {}
+    for paid, position in enumerate(order, 1):
+        decision = record(state, state.requests[position], {}, transfer(1_000_000, position + 1), CONTEXT)
+        assert decision is not None
+        assert (decision.link is not None) == (paid == 4)
+        state, payments[position] = after(state, decision), decision.payment
+    assert (state.link.status, state.link.completed_at) == (LinkStatus.COMPLETED, START)
+    undone = reverse(state, state.requests[lost], {payments[lost].place: payments[lost]}, payments[lost].place, CONTEXT)
+    assert undone is not None
+    state = after(state, undone)
+    assert (state.link.status, state.link.completed_at) == (LinkStatus.PENDING, None)
 
 
 @given(st.integers(1, 10**12), st.integers(0, 10_000))

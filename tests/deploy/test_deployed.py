@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -28,10 +29,12 @@ from aws_lambda_powertools import Logger
 
 from chalicelib.aws.queue import Queue
 from chalicelib.aws.secrets import Secrets
-from chalicelib.aws.store import Store
-from chalicelib.aws.tables import link_key
-from chalicelib.core.links import Link, LinkStatus
-from chalicelib.net.evm import Chains
+from chalicelib.aws.store import Store, WriteConflict
+from chalicelib.aws.tables import intent_key, link_key
+from chalicelib.core.chainlog import Cursor
+from chalicelib.core.links import IntentStatus, Link, LinkStatus, SafeIntent
+from chalicelib.net.chains import Chains
+from chalicelib.net.safe import SafeService
 from chalicelib.net.webhook_sender import WebhookSender
 from chalicelib.services import Services
 from chalicelib.settings import Settings
@@ -176,6 +179,7 @@ def services(cloud: Cloud, deployed: str) -> Services:
         queue=Queue(cloud.client("sqs")),
         secrets=keeper,
         chains=Chains(keeper),
+        safes=SafeService({}),
         sender=WebhookSender(True),
         log=Logger(service="tests"),
         clock=lambda: datetime.now(UTC),
@@ -366,6 +370,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     paid, expiring = api.create_link(), api.create_link()
     link = services.store.get(Link, link_key(expiring))
     services.store.write(replace(link, expires_at=datetime.now(UTC) - timedelta(seconds=1)))
+    announced = announce(api, services)
 
     chain.fund_native(payer, 10**18)
     status, _, answer = api.call("GET", f"/v2/secure-payments/{paid}/pay?wallet={payer}")
@@ -378,10 +383,24 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     assert json.loads(confirmed.body)["totalAmountPaid"] == "0.5"
     wait_for(lambda: services.store.get(Link, link_key(paid)).status is LinkStatus.COMPLETED, 10)
     wait_for(lambda: services.store.get(Link, link_key(expiring)).status is LinkStatus.EXPIRED, 10)
+    wait_for(lambda: services.store.get(SafeIntent, intent_key(announced)).version > 2, SCHEDULE_SECONDS)
+    assert services.store.get(SafeIntent, intent_key(announced)).status is IntentStatus.PENDING
     for function in ACCESS:
         lines = wait_for(partial(logs_of, cloud, function), 20)
         failures = [line for line in lines if "AccessDenied" in line or "Traceback" in line or '"ERROR"' in line]
         assert not failures, (function, failures)
+
+
+def announce(api: Api, services: Services) -> str:
+    """A link with a multisig transaction that is to be looked at by the next schedule."""
+    with suppress(WriteConflict):  # detection has begun already
+        services.store.write(Cursor("sepolia", 0, (), 2000))
+    token = api.create_link()
+    body = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "ETH-sepolia", "payerAddress": FUSDC}
+    assert api.done("POST", f"/v2/secure-payments/{token}/intent", body)["isListening"] is True
+    intent = services.store.get(SafeIntent, intent_key(token))
+    services.store.write(replace(intent, check_at=intent.created_at))
+    return token
 
 
 def test_without_a_local_cloud_one_sentence_says_so() -> None:

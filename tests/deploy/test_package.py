@@ -99,6 +99,7 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
         "start_scans": (512, 60),
         "sweep_outbox": (512, 60),
         "expire_links": (512, 60),
+        "track_intents": (512, 60),
     }
 
 

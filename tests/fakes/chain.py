@@ -1,19 +1,28 @@
 """A chain in memory: blocks with hashes, logs of the fee proxies, forks; it answers what `EvmChain` answers."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.core.addresses import hex_address
 from chalicelib.core.chainlog import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockRange, Checkpoint
 from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
-from chalicelib.core.errors import ChainUnavailable
+from chalicelib.core.errors import BadGateway, ChainUnavailable
 from chalicelib.core.links import Request
 from chalicelib.core.money import BaseUnits
 from chalicelib.core.references import reference_topic
 from chalicelib.core.tokens import token_with_id
-from chalicelib.net.evm import Disconnected, RangeReading, RangeTooLarge, WalletReading
+from chalicelib.net.evm import Disconnected, RangeReading, RangeTooLarge, TokenReading, WalletReading
+from chalicelib.net.receipts import PaidTransfer, Payer
+from chalicelib.net.safe_events import SafeEvent
+from chalicelib.net.simulation import Simulation, StepResult
+from chalicelib.net.tron import BroadcastResult
 
 FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
+GENESIS = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -21,6 +30,7 @@ class Block:
     number: int
     hash: str
     logs: list[dict[str, Any]] = field(default_factory=list)
+    executed: list[tuple[str, SafeEvent]] = field(default_factory=list)
 
 
 class FakeChain:
@@ -30,8 +40,17 @@ class FakeChain:
         self.network = network
         self._seed = seed
         self.blocks: list[Block] = []
-        self.wallet = WalletReading(BaseUnits(10**21), BaseUnits(10**15), BaseUnits(0), BaseUnits(10**9))
+        self.native_balance, self.gas_price, self.batch_fee_bps = 10**21, 10**9, 0
+        self.holding = TokenReading(BaseUnits(10**15), BaseUnits(0))
+        self.holdings: dict[str, TokenReading] = {}
+        self.payers: dict[str, str] = {}
+        self.simulated: Simulation | None = None
+        self.sent: list[bytes] = []
+        self.refusal: BroadcastResult | None = None
         self.contracts: set[str] = set()
+        self.flooding: set[str] = set()
+        self.spans: list[int] = []
+        self.genesis = GENESIS
         self.refuses_reapproval = False
         self.signed: set[tuple[str, bytes, bytes]] = set()
         self.is_down = False
@@ -49,6 +68,11 @@ class FakeChain:
 
     def pay(self, request: Request, amount: int | None = None, fee: int = 0, **altered: str) -> dict[str, Any]:
         """Mines one block whose only log pays the request; `altered` overrides proxy, token, payee or fee_address."""
+        self.mine()
+        return self.pay_too(request, amount, fee, **altered)
+
+    def pay_too(self, request: Request, amount: int | None = None, fee: int = 0, **altered: str) -> dict[str, Any]:
+        """As `pay`, by one more log in the newest block, whose logs are all of one transaction."""
         token = token_with_id(request.currency)
         assert token is not None
         contract = NATIVE_FEE_PROXY if token.is_native else ERC20_FEE_PROXY
@@ -59,10 +83,9 @@ class FakeChain:
             f"{fee:064x}",
             _word(altered.get("fee_address", FEE_ADDRESS)),
         ]
-        self.mine()
         block = self.blocks[-1]
         log = {
-            "address": altered.get("proxy", address_of(contract, self.network)),
+            "address": hex_address(altered.get("proxy", address_of(contract, self.network))),
             "topics": [
                 NATIVE_TRANSFER_TOPIC if token.is_native else ERC20_TRANSFER_TOPIC,
                 reference_topic(bytes.fromhex(request.payment_reference[2:])),
@@ -112,9 +135,70 @@ class FakeChain:
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
         return RangeReading(tuple(logs), self.blocks[blocks.last].hash)
 
-    def read_wallet(self, wallet: str, token: str | None, spender: str) -> WalletReading:
+    def block_times(self, numbers: Sequence[int]) -> dict[int, datetime]:
+        """A block a second, from `genesis` on."""
+        return {number: self.genesis + timedelta(seconds=number) for number in self.block_hashes(list(numbers))}
+
+    def read_wallet(
+        self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
+    ) -> WalletReading:
+        """Every wallet holds the same: `holding` of each token that is not in `holdings` by its address."""
         self._answer()
-        return self.wallet
+        return WalletReading(
+            BaseUnits(self.native_balance),
+            {token: self.holdings.get(token, self.holding) for token in tokens},
+            BaseUnits(self.gas_price),
+            self.batch_fee_bps if batch_fee else 0,
+        )
+
+    def read_batch_fee(self) -> int:
+        self._answer()
+        return self.batch_fee_bps
+
+    def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
+        """`simulated` when a test has set it; else every transaction succeeds."""
+        self._answer()
+        return self.simulated or Simulation(
+            "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
+        )
+
+    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[Payer | None, ...]:
+        """By `payers`, which a test fills: {transaction hash: address}; a wallet unless it is one of `contracts`."""
+        self._answer()
+        found = (self.payers.get(payment.tx_hash) for payment in payments)
+        return tuple(None if address is None else Payer(address, address not in self.contracts) for address in found)
+
+    def safe_nonce(self, safe: str, block: int) -> int:
+        """How many of its transactions are in the blocks up to that one."""
+        self._answer()
+        return sum(of == safe for each in self.blocks[: block + 1] for of, _ in each.executed)
+
+    def execute_safe(self, safe: str, safe_tx_hash: str, success: bool = True) -> SafeEvent:
+        """Mines one block in which the Safe executes a transaction; its nonce goes up whether it succeeds or not."""
+        self.mine()
+        block = self.blocks[-1]
+        tx_hash = "0x" + hashlib.sha256(f"safe{block.hash}".encode()).hexdigest()
+        event = SafeEvent(safe_tx_hash, success, block.number, block.hash, tx_hash)
+        block.executed.append((safe, event))
+        return event
+
+    def safe_event(self, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
+        """Of a contract in `flooding` no range is small enough."""
+        self._answer()
+        self.spans.append(blocks.last - blocks.first + 1)
+        if self.spans[-1] > self.largest_range or safe in self.flooding:
+            raise RangeTooLarge("too many blocks or events")
+        if blocks.last >= len(self.blocks) - self.lag:
+            raise ChainUnavailable("lags behind")
+        executed = (each for block in self.blocks[blocks.first : blocks.last + 1] for each in block.executed)
+        return next((event for of, event in executed if (of, event.safe_tx_hash) == (safe, safe_tx_hash)), None)
+
+    def broadcast(self, signed: bytes) -> BroadcastResult:
+        """On tron: keeps the bytes in `sent` and accepts them, or answers with `refusal`. The id is no real one."""
+        if self.is_down:
+            raise BadGateway("The Tron node did not answer")
+        self.sent.append(signed)
+        return self.refusal or BroadcastResult(True, hashlib.sha256(signed).hexdigest(), "SUCCESS", "")
 
     def has_code(self, address: str) -> bool:
         self._answer()
@@ -147,6 +231,9 @@ class FakeChains:
             raise ChainUnavailable(f"This deployment has no node for {network}")
         return self._chains[network]
 
+    def tron(self) -> FakeChain:
+        return self.of("tron")
+
 
 def _word(address: str) -> str:
-    return address[2:].lower().rjust(64, "0")
+    return hex_address(address)[2:].rjust(64, "0")

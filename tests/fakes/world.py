@@ -1,5 +1,6 @@
 """A whole deployment in one process: real flows and jobs on in-process tables, with time that only the test moves."""
 
+import copy
 import hashlib
 import itertools
 import json
@@ -15,6 +16,9 @@ import boto3
 import yaml
 from aws_lambda_powertools import Logger
 from moto import mock_aws
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
+from moto.dynamodb.models.table import Table
 
 from chalicelib.aws.queue import Message
 from chalicelib.aws.store import Store
@@ -27,7 +31,11 @@ from chalicelib.jobs import deliver_webhook, scan_chain
 from chalicelib.net.webhook_sender import Answer
 from chalicelib.services import Services
 from chalicelib.settings import Settings
+from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
+from tests.fakes.safes import FakeSafes
+
+swift_moto.apply()
 
 PREFIX = "payment-requests-local"
 TEMPLATE = Path(__file__).parents[2] / "infra" / "template.yaml"
@@ -53,9 +61,9 @@ def _tables() -> list[dict[str, Any]]:
 
 
 @cache
-def _session() -> boto3.Session:
-    """One session for all tests: it reads the description of DynamoDB once."""
-    return boto3.Session(region_name="us-east-1")
+def _client() -> Any:
+    """One client for all tests: making it takes longer than many of them."""
+    return boto3.client("dynamodb", region_name="us-east-1")
 
 
 @dataclass
@@ -136,6 +144,7 @@ class World:
         self.now = START
         self.chain = FakeChain(seed=seed)
         self._chains = chains or FakeChains(self.chain)
+        self.safes = FakeSafes()
         self.receiver = Receiver(self.clock)
         self.queue = VirtualQueue(self.clock)
         self.client = client or boto3.client("dynamodb", region_name="us-east-1")
@@ -163,6 +172,7 @@ class World:
             queue=queue or self.queue,
             secrets=PlainSecrets(),
             chains=self._chains,
+            safes=self.safes,
             sender=self.receiver,
             log=Logger(service="test", level="CRITICAL"),
             clock=self.clock,
@@ -247,6 +257,17 @@ def signature_holds(posted: Posted, secret: str) -> bool:
 def in_process_aws() -> Iterator[Any]:
     """moto's DynamoDB with our tables; for one thread (its transactions are not safe under several)."""
     with mock_aws():
-        client = _session().client("dynamodb")
-        create_tables(client)
-        yield client
+        in_process_tables().update(copy.deepcopy(_empty_tables()))
+        yield _client()
+
+
+@cache
+def _empty_tables() -> dict[str, Table]:
+    """Our tables as moto makes them, once for all tests: making them takes longer than most tests do."""
+    create_tables(_client())
+    return copy.deepcopy(dict(in_process_tables()))
+
+
+def in_process_tables() -> dict[str, Table]:
+    """moto's own tables by name, for what would take long over its API: counting and emptying them."""
+    return dynamodb_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].tables

@@ -2,50 +2,76 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from chalicelib.core.links import LinkStatus, SecurePayment
+from chalicelib.aws.tables import PAYMENTS, strays_partition
+from chalicelib.core.link_creation import Item
+from chalicelib.core.links import LinkStatus, SecurePayment, StrayTransfer
 from chalicelib.flows import links, outbox
+from chalicelib.services import Services
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
-from tests.fakes.world import World, draft, in_process_aws
+from tests.fakes.world import PAYEE, PREFIX, START, Receiver, World, draft, in_process_aws
+
+OVERDUE = {
+    "TableName": f"{PREFIX}-webhooks",
+    "Select": "COUNT",
+    "FilterExpression": "attribute_exists(due_shard)",
+}
+"""What a sweep has to do, now or later."""
 
 EVENTS = {"payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"}
 
-Act = Callable[[World, SecurePayment, object], None]
+Act = Callable[[World, SecurePayment, Services], None]
 
 
-def fragile(world: World, wire: Tripwire) -> object:
-    return world.start(FragileClient(world.client, wire), FragileQueue(world.queue, wire))
+class FragileWrites(FragileClient):
+    """Dies at what changes something: to die at a read is to die after the change before it."""
+
+    _REQUESTS = ("put_item", "update_item", "transact_write_items")
 
 
-def detect(world: World, payment: SecurePayment, services: object) -> None:
-    world.scan(services)  # type: ignore[arg-type]
+class FragileReceiver:
+    def __init__(self, receiver: Receiver, wire: Tripwire) -> None:
+        self.check, self.post = receiver.check, wire.guard(receiver.post)
 
 
-def detect_and_deliver(world: World, payment: SecurePayment, services: object) -> None:
-    world.scan(services)  # type: ignore[arg-type]
-    world.drain(services)  # type: ignore[arg-type]
+def fragile(world: World, wire: Tripwire) -> Services:
+    """A process that dies before or after a write, a message that it sends, or a post to a merchant."""
+    services = world.start(FragileWrites(world.client, wire), FragileQueue(world.queue, wire))
+    return replace(services, sender=FragileReceiver(world.receiver, wire))
 
 
-def deliver_to_a_failing_receiver(world: World, payment: SecurePayment, services: object) -> None:
+def detect(world: World, payment: SecurePayment, services: Services) -> None:
+    world.scan(services)
+
+
+def detect_and_deliver(world: World, payment: SecurePayment, services: Services) -> None:
+    world.scan(services)
+    world.drain(services)
+
+
+def deliver_to_a_failing_receiver(world: World, payment: SecurePayment, services: Services) -> None:
     world.receiver.status = 500
     detect_and_deliver(world, payment, services)
 
 
-def sweep_after_a_lost_message(world: World, payment: SecurePayment, services: object) -> None:
+def sweep_after_a_lost_message(world: World, payment: SecurePayment, services: Services) -> None:
     world.scan()
     world.queue.messages.clear()
     world.advance(60)
-    outbox.sweep(services)  # type: ignore[arg-type]
-    world.drain(services)  # type: ignore[arg-type]
+    outbox.sweep(services)
+    world.drain(services)
 
 
 def recover(world: World) -> None:
     """What the schedules do after a restart, until nothing is left to do."""
     world.receiver.status = 200
     world.scan()
-    for _ in range(4):
+    while world.queue.messages or world.client.scan(**OVERDUE)["Count"]:
+        assert world.now < START + timedelta(days=1), "the sweeps do not come to an end"
         world.advance(120)
         outbox.sweep(world.services)
         world.drain()
@@ -100,9 +126,9 @@ def test_a_link_exists_whole_or_not_at_all_wherever_its_creation_dies(before: bo
         world = World(client)
         wire = Tripwire(1, before)
         with pytest.raises(Crash):
-            links.create(fragile(world, wire), world.owner, draft())  # type: ignore[arg-type]
+            links.create(fragile(world, wire), world.owner, draft())
         items = client.scan(TableName="payment-requests-local-payments")["Items"]
-        assert len(items) == (0 if before else 3)
+        assert len(items) == (0 if before else 4)
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
@@ -118,7 +144,7 @@ def test_a_correction_is_told_wherever_the_process_dies_while_undoing_a_fork(bef
             world.drain()
             world.chain.fork(4)
             with suppress(Crash):
-                world.scan(fragile(world, wire))  # type: ignore[arg-type]
+                world.scan(fragile(world, wire))
             recover(world)
             assert world.load(payment).link.status is LinkStatus.PENDING
             assert world.load(payment).requests[0].paid == 0
@@ -133,6 +159,30 @@ def test_a_correction_is_told_wherever_the_process_dies_while_undoing_a_fork(bef
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_link_of_several_requests_is_complete_and_every_stray_is_kept_wherever_the_scan_dies(before: bool) -> None:
+    def detect_all(wire: Tripwire) -> None:
+        with in_process_aws() as client:
+            world = World(client)
+            item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+            payment = world.create_link(items=(item, item))
+            world.chain.pay(payment.requests[0], payee="0x" + "22" * 20)
+            for request in payment.requests:
+                world.chain.pay(request)
+            with suppress(Crash):
+                world.scan(fragile(world, wire))
+            world.scan()
+            assert world.load(payment).link.status is LinkStatus.COMPLETED
+            assert [request.paid for request in world.load(payment).requests] == [1_000_000, 1_000_000]
+            partition = strays_partition(payment.requests[0].request_id)
+            assert len(world.services.store.query(StrayTransfer, PAYMENTS, partition)) == 1
+
+    wire = Tripwire()
+    detect_all(wire)
+    for fatal in range(1, wire.calls + 1):
+        detect_all(Tripwire(fatal, before))
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_every_link_is_written_expired_wherever_the_sweep_dies(before: bool) -> None:
     def sweep(wire: Tripwire) -> None:
         with in_process_aws() as client:
@@ -140,7 +190,7 @@ def test_every_link_is_written_expired_wherever_the_sweep_dies(before: bool) -> 
             made = [world.create_link() for _ in range(3)]
             world.advance(8 * 24 * 3600)
             with suppress(Crash):
-                links.expire_due(fragile(world, wire))  # type: ignore[arg-type]
+                links.expire_due(fragile(world, wire))
             links.expire_due(world.services)
             assert {world.load(payment).link.status for payment in made} == {LinkStatus.EXPIRED}
             assert links.expire_due(world.services) == 0

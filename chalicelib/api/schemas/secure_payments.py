@@ -1,20 +1,21 @@
-"""Models of the secure payments resource."""
+"""Models of new secure payment links."""
 
 import re
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from chalicelib.api.schemas.checkout import DestinationAnswer
 from chalicelib.api.schemas.common import Input, Output, rule
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.errors import BadRequest
+from chalicelib.api.schemas.fee_plans import FeePlanAnswer, fee_plan_answer
+from chalicelib.core.fees import plan_of
 from chalicelib.core.link_creation import Draft, Item
+from chalicelib.core.links import Link, LinkStatus, SecurePayment
 
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _UNSAFE_IN_URL = re.compile(r"[<>\"'`\s\x00-\x1f\x7f]")
 _UNSAFE_IN_LABEL = re.compile(r"[<>&\"'`]")
 _SAFE_URL = re.compile(r"https?://[^/?#]", re.IGNORECASE)
-
 
 
 class RequestItem(Input):
@@ -54,11 +55,35 @@ class Redirect(Input):
         return self
 
 
-class CreateSecurePayment(Redirect):
-    requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)]
+class AccessPolicy(Input):
+    """Not offered, and so refused where it would restrict somebody."""
+
+    mode: str | None = Field(None, description="inherit or off")
+    hideUntilApproved: bool | None = None
+    hidePayeeAddress: bool | None = None
+    allowedPayerAddresses: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _restricts_nobody(self) -> Self:
+        hides = self.hideUntilApproved or self.hidePayeeAddress
+        if self.mode not in (None, "inherit", "off") or hides or self.allowedPayerAddresses:
+            raise rule("accessPolicy is not offered: every wallet may pay. Leave it out, or send the mode off")
+        return self
+
+
+class NewLink(Redirect):
+    """What every link may say beside what is paid."""
+
     feePercentage: str | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
     feeAddress: str | None = Field(None, description="Required when feePercentage is set")
     reference: ShortText | None = None
+    accessPolicy: AccessPolicy | None = None
+
+
+class CreateSecurePayment(NewLink):
+    """A link to be paid by: single with one of `requests`, with several a batch, which is paid on one EVM network."""
+
+    requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)]
     payerIdentifier: ShortText | None = None
 
     def draft(self) -> Draft:
@@ -77,120 +102,60 @@ class CreateSecurePayment(Redirect):
         )
 
 
-class WalletQuery(Input):
-    wallet: str | None = Field(None, description="The payer's wallet")
-
-    @field_validator("wallet")
-    @classmethod
-    def _address(cls, value: str | None) -> str | None:
-        try:
-            return evm_address(value) if value is not None else None
-        except BadRequest:
-            raise rule("wallet: Invalid Ethereum address") from None
+class LookupQuery(Input):
+    requestId: str
 
 
-class PayQuery(WalletQuery):
-    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = None
-    token: Literal["USDC", "USDT"] | None = None
-    isSafe: Literal["true", "false"] | None = None
-    eoaWallet: str | None = None
+class Branding(Output):
+    whitelabelEnabled: bool
+    source: Literal["client_id", "service"]
 
-    @model_validator(mode="after")
-    def _combinations(self) -> Self:
-        if (self.chain is None) != (self.token is None):
-            raise rule("chain and token must be given together")
-        if self.isSafe == "true" and self.eoaWallet is not None:
-            raise rule("isSafe and eoaWallet cannot be given together")
-        if self.isSafe == "true" and self.wallet is None:
-            raise rule("isSafe needs wallet: the address of the multisig")
-        return self
+
+class SecurePaymentFound(Output):
+    """The link that a request is paid through, as its owner sees it; what this service does not offer is empty."""
+
+    token: str
+    securePaymentUrl: str
+    status: LinkStatus
+    paymentType: Literal["single", "batch"]
+    createdAt: str
+    expiresAt: str
+    redirectUrl: str | None
+    redirectLabel: str | None
+    completedAt: str | None
+    payerAddress: None
+    payerKytResults: list[None]
+    payeeKytResults: list[None]
+    destination: DestinationAnswer | None = Field(description="null for payouts, and where the payees are several")
+    claimedDestination: None
+    orchestratorId: None
+    feePlan: FeePlanAnswer | None
+    network: str
+    currency: str | None = Field(description="null where a batch has several")
+    executionKind: None
+    identityMode: Literal["manual_dashboard", "client_id"]
+    clientId: str | None
+    branding: Branding
+    childExecutable: bool = Field(description="Whether a multicall could take it now")
+    blockReason: str | None
+
+
+def page_of(link: Link, pay_url: str) -> str:
+    """The hosted page of a link."""
+    return f"{pay_url}/?token={link.token}"
 
 
 class SecurePaymentCreated(Output):
     requestIds: list[str]
     securePaymentUrl: str
     token: str
-    feePlan: None = Field(None, description="Fee plans apply to no payment yet")
+    feePlan: FeePlanAnswer | None = Field(description="null unless everything is paid in one dollar token")
 
-
-class DestinationAnswer(Output):
-    destinationId: str
-    payeeAddress: str
-    tokenAddress: str
-    walletAddress: str
-    network: str
-
-
-class PaymentOption(Output):
-    """Human-readable amounts of one token in the payer's wallet."""
-
-    balance: str
-    hasEnoughBalance: bool
-    neededAmount: str
-
-
-class SecurePaymentAnswer(Output):
-    """A link as a payer sees it; never calldata. Amounts are human-readable."""
-
-    paymentType: Literal["single"]
-    payee: str
-    network: str
-    amount: str
-    paymentCurrency: str
-    isNativeCurrency: bool
-    status: str
-    destination: DestinationAnswer
-    reference: str | None
-    requestIds: list[str]
-    redirectUrl: str | None
-    redirectLabel: str | None
-    paidAmount: str
-    remainingAmount: str
-    createdAt: str
-    expiresAt: str
-    branding: None
-    feePlan: None
-    paymentOptions: dict[str, dict[str, PaymentOption]] | None = None
-
-
-class TransactionAnswer(Output):
-    """What to sign. `value` is 0 or a hex string in base units of the native coin; by setting, an ethers BigNumber."""
-
-    data: str
-    to: str
-    value: int | str | dict[str, str]
-
-
-class FeeAnswer(Output):
-    percentage: str
-    address: str
-
-
-class PayMetadata(Output):
-    """How to use the transactions. What depends on the wallet is absent when none was given."""
-
-    stepsRequired: int
-    needsApproval: bool
-    approvalTransactionIndex: int | None = None
-    approvalTransactionsCount: int
-    paymentTransactionIndex: int
-    routeType: Literal["samechain"]
-    sourceAmount: str
-    requiredAmount: str
-    platformFee: FeeAnswer | None = None
-    hasEnoughBalance: bool | None = None
-    hasEnoughGas: bool | None = None
-    hasEnoughAllowance: bool | None = None
-    balance: str | None = None
-    allowance: str | None = None
-    nativeBalance: str | None = None
-    estimatedNetworkFee: str | None = None
-
-
-class PayAnswer(Output):
-    paymentType: Literal["single"]
-    transactions: list[TransactionAnswer]
-    feeBundle: None
-    metadata: PayMetadata
-
-
+    @classmethod
+    def of(cls, payment: SecurePayment, pay_url: str) -> Self:
+        return cls(
+            requestIds=[request.request_id for request in payment.requests],
+            securePaymentUrl=page_of(payment.link, pay_url),
+            token=payment.link.token,
+            feePlan=fee_plan_answer(plan_of(payment)),
+        )

@@ -1,0 +1,73 @@
+"""What a payer does with a link: read it, take the calldata."""
+
+from chalice import Blueprint
+
+from chalicelib.api.caller import Mode
+from chalicelib.api.edge import Call, operation
+from chalicelib.api.multicall_shapes import multicall_answer
+from chalicelib.api.pay_shapes import pay_answer
+from chalicelib.api.schemas.checkout import (
+    BatchPayAnswer,
+    BatchPaymentAnswer,
+    MulticallPayAnswer,
+    PayAnswer,
+    PayQuery,
+    SecurePaymentAnswer,
+    WalletQuery,
+)
+from chalicelib.api.schemas.multicall import MulticallAnswer
+from chalicelib.api.shapes import secure_payment_answer
+from chalicelib.core.sources import Source
+from chalicelib.flows import checkout
+from chalicelib.flows.checkout import Payer, Reader
+
+blueprint = Blueprint(__name__)
+READERS = (Mode.API_KEY, Mode.CLIENT_ID)
+
+
+@operation(
+    blueprint,
+    "GET",
+    "/v2/secure-payments/{token}",
+    summary="Read a link; with `wallet`, what the wallet holds",
+    modes=READERS,
+    scope="secure_payments:read",
+    query=WalletQuery,
+    answer=SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer,
+    looks_up_token=True,
+    errors=(400, 401, 403, 404, 409, 423, 503),
+)
+def read_secure_payment(call: Call) -> SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer:
+    description = checkout.describe(call.services, call.path["token"], _reader(call), call.query.wallet)
+    if description.multicall is not None:
+        return multicall_answer(description.multicall)
+    return secure_payment_answer(description)
+
+
+@operation(
+    blueprint,
+    "GET",
+    "/v2/secure-payments/{token}/pay",
+    summary="The transactions that pay a link",
+    modes=READERS,
+    scope="secure_payments:read",
+    query=PayQuery,
+    answer=PayAnswer | BatchPayAnswer | MulticallPayAnswer,
+    looks_up_token=True,
+    errors=(400, 401, 403, 404, 409, 423, 503),
+)
+def pay_secure_payment(call: Call) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
+    query: PayQuery = call.query
+    payer = Payer(
+        wallet=query.wallet,
+        source=Source(query.chain, query.token) if query.chain is not None and query.token is not None else None,
+        is_safe=query.isSafe == "true",
+        eoa_wallet=query.eoaWallet,
+        simulate=query.simulate == "true",
+    )
+    quote = checkout.quote(call.services, call.path["token"], _reader(call), payer)
+    return pay_answer(quote, call.services.settings.transaction_value_form)
+
+
+def _reader(call: Call) -> Reader:
+    return Reader(call.caller.account_id, call.caller.client_id)

@@ -1,0 +1,60 @@
+"""Intents: a payer announces a multisig transaction, and the link waits for it until its owner withdraws it."""
+
+from typing import Any
+
+from chalice import Blueprint
+
+from chalicelib.api.caller import Mode
+from chalicelib.api.edge import Call, operation
+from chalicelib.api.schemas.intents import IntentRecorded, IntentWithdrawn, RecordIntent
+from chalicelib.flows import intents
+
+blueprint = Blueprint(__name__)
+
+
+@operation(
+    blueprint,
+    "POST",
+    "/v2/secure-payments/{token}/intent",
+    summary="Announce a multisig transaction that pays a link; nobody else may pay it meanwhile",
+    modes=(Mode.API_KEY, Mode.CLIENT_ID),
+    scope="secure_payments:write",
+    body=RecordIntent,
+    answer=IntentRecorded,
+    looks_up_token=True,
+    errors=(400, 401, 403, 404, 409, 423, 503),
+)
+def record_intent(call: Call) -> IntentRecorded:
+    caller = call.caller
+    payment, intent = intents.record(
+        call.services, call.path["token"], caller.account_id, caller.client_id, call.body.draft()
+    )
+    sent: dict[str, Any] = {}
+    if intent.deadline is not None:
+        sent["safePaymentDeadline"] = int(intent.deadline.timestamp())
+    if intent.payer_address is not None:
+        sent["payerAddress"] = intent.payer_address
+    return IntentRecorded(
+        intentId=intent.intent_id,
+        paymentReference=payment.requests[0].payment_reference,
+        safeTxHash=intent.safe_tx_hash,
+        isListening=True,
+        **sent,
+    )
+
+
+@operation(
+    blueprint,
+    "DELETE",
+    "/v2/secure-payments/{token}/intent",
+    summary="Withdraw the multisig transaction that a link waits for; anybody may pay the link again",
+    modes=(Mode.API_KEY, Mode.SESSION),
+    scope="secure_payments:write",
+    answer=IntentWithdrawn,
+    looks_up_token=True,
+    errors=(401, 403, 404, 409),
+)
+def withdraw_intent(call: Call) -> IntentWithdrawn:
+    caller = call.caller
+    intent = intents.withdraw(call.services, call.path["token"], caller.account_id, caller.client_id)
+    return IntentWithdrawn(intentId=intent.intent_id, status="lapsed")

@@ -1,0 +1,115 @@
+"""Multicalls as answers: base units become human-readable amounts here."""
+
+from chalicelib.api.schemas.fee_plans import fee_plan_answer
+from chalicelib.api.schemas.multicall import (
+    AmountSummary,
+    ChildAnswer,
+    ChildContext,
+    CurrencyTotal,
+    MulticallAnalytics,
+    MulticallAnswer,
+    MulticallCreated,
+    MulticallItem,
+    MulticallTotals,
+)
+from chalicelib.core.events import iso
+from chalicelib.core.fees import plan_of
+from chalicelib.core.money import format_amount
+from chalicelib.core.multicall import Child, MulticallDetails, Sum, context, message_key, recovery_action, sums
+from chalicelib.core.tokens import token_with_id
+from chalicelib.flows.links import currency_of
+
+
+def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
+    """What its creator is told; every child was looked at just now."""
+    link = details.payment.link
+    items = [
+        MulticallItem(
+            securePaymentToken=request.link_token,
+            requestId=request.request_id,
+            position=position,
+            eligibility="eligible",
+        )
+        for position, request in enumerate(details.requests)
+    ]
+    return MulticallCreated(
+        type="multicall",
+        token=link.token,
+        securePaymentUrl=url,
+        status="pending",
+        expiresAt=iso(link.expires_at),
+        createdAt=iso(link.created_at),
+        items=items,
+    )
+
+
+def multicall_answer(details: MulticallDetails) -> MulticallAnswer:
+    """The details of a multicall: each child, why it is blocked, and the totals."""
+    link, children = details.payment.link, details.children
+    return MulticallAnswer(
+        paymentType="multicall",
+        status=details.status.value,
+        redirectUrl=None,
+        redirectLabel=None,
+        orchestratorId=None,
+        branding=None,
+        analytics=MulticallAnalytics(
+            creationTimestamp=iso(link.created_at), numberOfPaymentsExcludingFees=len(children)
+        ),
+        requestIds=[request.request_id for request in details.requests],
+        token=link.token,
+        canExecute=details.can_execute,
+        expiresAt=iso(link.expires_at),
+        createdAt=iso(link.created_at),
+        children=[_child(child, details) for child in children],
+        totals=_totals(details),
+    )
+
+
+def _child(child: Child, details: MulticallDetails) -> ChildAnswer:
+    request, reason = child.request, child.reason
+    return ChildAnswer(
+        securePaymentToken=child.token,
+        requestId=request.request_id if request else "",
+        position=child.position,
+        executable=reason is None,
+        blockReason=reason,
+        messageKey=message_key(reason) if reason else None,
+        context=ChildContext(**context(child, details.now)),
+        recoveryAction=recovery_action(reason) if reason else None,
+        feePlan=fee_plan_answer(plan_of(child.payment)) if child.payment else None,
+        amount=format_amount(request.amount, currency_of(request).decimals) if request else None,
+        payee=request.payee if request else None,
+        reference=child.payment.link.reference if child.payment else None,
+    )
+
+
+def _totals(details: MulticallDetails) -> MulticallTotals:
+    found = sums(details.children)
+    return MulticallTotals(
+        childCount=len(details.children),
+        blockedChildCount=sum(child.reason is not None for child in details.children),
+        byDestinationCurrency=[
+            CurrencyTotal(network=each.network, currency=each.currency, totalAmount=_text(each.amount, each))
+            for each in found
+        ],
+        amountSummary=_summary(found[0]) if len(found) == 1 else None,
+    )
+
+
+def _summary(total: Sum) -> AmountSummary:
+    amount, fees = _text(total.amount, total), _text(total.fees, total)
+    return AmountSummary(
+        grossAmount=amount,
+        netRecipientAmount=amount,
+        totalFees=fees,
+        payeeBorneFees="0",
+        payerBorneFees=fees,
+        payerTotal=_text(total.amount + total.fees, total),
+    )
+
+
+def _text(units: int, total: Sum) -> str:
+    token = token_with_id(total.currency)
+    assert token is not None, "a stored request always has a catalogued currency"
+    return format_amount(units, token.decimals)

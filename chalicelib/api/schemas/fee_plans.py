@@ -1,0 +1,93 @@
+"""Models of fee plans: what a payment costs whom, as text in US dollars."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from chalicelib.api.schemas.common import Input, Output
+from chalicelib.core import money
+from chalicelib.core.fees import Bearer, Fee, FeePlan
+from chalicelib.core.links import Flow
+
+
+class FeePreview(Input):
+    amount: str = Field(description="Human-readable decimal amount, greater than 0")
+    currency: Annotated[str, StringConstraints(min_length=1)] = Field(description="An id, or a symbol such as USDC")
+    flow: Literal["get_paid", "pay"]
+    defaultFeeBearer: Bearer | None = Field(None, description="Repeated in the answer; the payer bears every fee")
+
+
+class FeeDestination(Output):
+    """One of the two, by the network's family."""
+
+    evmAddress: str | None = None
+    tronAddress: str | None = None
+
+
+class PlannedFee(Output):
+    type: Literal["platform"]
+    label: str
+    feeBearer: Literal["payer"]
+    feeBearerSource: Literal["forced_fee_policy"] = Field(description="Fees are always paid on top")
+    percentageBps: int | float = Field(description="Hundredths of a percent; a percentage may have more decimals")
+    capUsd: None
+    fixedAmountUsd: None
+    calculatedAmountUsd: str
+    destinationResolver: Literal["fixed_address"]
+    destinationRef: FeeDestination
+    configSource: Literal["platform_fee"]
+
+
+class FeePlanAnswer(Output):
+    """What the payer is debited in all and what reaches the payees, if one dollar token is worth one dollar."""
+
+    version: Literal[1]
+    flow: Flow
+    defaultFeeBearer: Bearer
+    grossAmountUsd: str
+    netRecipientAmountUsd: str
+    payerTotalAmountUsd: str
+    totalFeesUsd: str
+    payeeBorneFeesUsd: str
+    payerBorneFeesUsd: str
+    fees: list[PlannedFee]
+
+
+def fee_plan_answer(plan: FeePlan | None) -> FeePlanAnswer | None:
+    """A plan as it is answered; null where there is none."""
+    if plan is None:
+        return None
+    gross, charged, total = (
+        money.format_amount(units, plan.decimals) for units in (plan.gross, plan.charged, plan.payer_total)
+    )
+    return FeePlanAnswer(
+        version=1,
+        flow=plan.flow,
+        defaultFeeBearer=plan.default_bearer,
+        grossAmountUsd=gross,
+        netRecipientAmountUsd=gross,
+        payerTotalAmountUsd=total,
+        totalFeesUsd=charged,
+        payeeBorneFeesUsd="0",
+        payerBorneFeesUsd=charged,
+        fees=[_planned(plan.fee, charged)] if plan.fee.is_charged else [],
+    )
+
+
+def _planned(fee: Fee, charged: str) -> PlannedFee:
+    assert fee.percentage is not None and fee.address is not None, "a charged fee has both"
+    points = money.parse_percentage(fee.percentage) * 100
+    family = "evmAddress" if fee.address.startswith("0x") else "tronAddress"
+    return PlannedFee(
+        type="platform",
+        label="Platform fee",
+        feeBearer="payer",
+        feeBearerSource="forced_fee_policy",
+        percentageBps=int(points) if points == int(points) else float(points),
+        capUsd=None,
+        fixedAmountUsd=None,
+        calculatedAmountUsd=charged,
+        destinationResolver="fixed_address",
+        destinationRef=FeeDestination(**{family: fee.address}),
+        configSource="platform_fee",
+    )

@@ -1,0 +1,116 @@
+"""Models of multicall payouts."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from chalicelib.api.schemas.common import Input, Output
+from chalicelib.api.schemas.fee_plans import FeePlanAnswer
+from chalicelib.core.multicall import FEWEST_CHILDREN, MOST_CHILDREN, ExecutionKind
+
+ChildToken = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+class CreateMulticall(Input):
+    """The one body of which unknown keys are refused (supplement, part 18)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    childTokens: Annotated[list[ChildToken], Field(min_length=FEWEST_CHILDREN)] = Field(
+        description=f"Payouts in the order they are paid, at most {MOST_CHILDREN}; a deployment may set less"
+    )
+    requestedExecutionKind: ExecutionKind | None = None
+
+
+class MulticallItem(Output):
+    securePaymentToken: str
+    requestId: str
+    position: int
+    eligibility: Literal["eligible"]
+
+
+class MulticallCreated(Output):
+    type: Literal["multicall"]
+    token: str
+    securePaymentUrl: str
+    status: Literal["pending"]
+    expiresAt: str
+    createdAt: str
+    items: list[MulticallItem]
+
+
+class ChildContext(Output):
+    requestId: str
+    securePaymentToken: str
+    position: int
+    hasBeenPaid: bool
+    securePaymentStatus: str | None = None
+    requestStatus: str | None = None
+    expiresAt: str | None = None
+    network: str | None = None
+    currency: str | None = None
+
+
+class ChildAnswer(Output):
+    """One child. Amounts are human-readable."""
+
+    securePaymentToken: str
+    requestId: str
+    position: int
+    executable: bool
+    blockReason: str | None
+    messageKey: str | None
+    context: ChildContext
+    recoveryAction: str | None
+    feePlan: FeePlanAnswer | None
+    amount: str | None
+    payee: str | None
+    reference: str | None
+
+
+class CurrencyTotal(Output):
+    network: str
+    currency: str
+    totalAmount: str
+
+
+class AmountSummary(Output):
+    """Human-readable sums of all children; fees are paid on top by the payer."""
+
+    grossAmount: str
+    netRecipientAmount: str
+    totalFees: str
+    payeeBorneFees: str
+    payerBorneFees: str
+    payerTotal: str
+
+
+class MulticallTotals(Output):
+    childCount: int
+    blockedChildCount: int
+    byDestinationCurrency: list[CurrencyTotal]
+    amountSummary: AmountSummary | None = Field(description="null when the children are of several currencies")
+
+
+class MulticallAnalytics(Output):
+    creationTimestamp: str
+    numberOfPaymentsExcludingFees: int
+
+
+class MulticallAnswer(Output):
+    """A multicall as its children make it; never calldata."""
+
+    paymentType: Literal["multicall"]
+    status: str
+    redirectUrl: None
+    redirectLabel: None
+    orchestratorId: None
+    branding: None
+    analytics: MulticallAnalytics
+    requestIds: list[str]
+    token: str
+    canExecute: bool
+    expiresAt: str
+    createdAt: str
+    children: list[ChildAnswer]
+    totals: MulticallTotals

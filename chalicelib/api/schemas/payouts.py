@@ -1,0 +1,55 @@
+"""Models of payouts: links that their maker pays."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from chalicelib.api.schemas.common import rule
+from chalicelib.api.schemas.secure_payments import NewLink, Redirect, ShortText
+from chalicelib.core.link_creation import Draft
+from chalicelib.core.payouts import LARGEST_MERGE, MergeDraft, PayoutDraft
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+class CreatePayout(NewLink):
+    recipient: str = Field(description="Who is paid: an address of the network's family")
+    creatorWalletAddress: str = Field(description="Who pays: an address of the network's family")
+    network: Text
+    currency: Text = Field(description="<symbol>-<network>")
+    amount: str = Field(description="Human-readable decimal amount, greater than 0")
+    recipientIdentifier: ShortText | None = None
+
+    def draft(self) -> PayoutDraft:
+        """The body as plain values."""
+        about = Draft(
+            items=(),
+            fee_percentage=self.feePercentage,
+            fee_address=self.feeAddress,
+            reference=self.reference,
+            payer_identifier=None,
+            redirect_url=self.redirectUrl,
+            redirect_label=self.redirectLabel,
+            recipient_identifier=self.recipientIdentifier,
+        )
+        return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, about)
+
+
+class BatchPayouts(Redirect):
+    tokens: Annotated[list[Token], Field(min_length=2, json_schema_extra={"maxItems": LARGEST_MERGE})] = Field(
+        description="Pending payouts of one network, creator wallet and fee; they are invalidated"
+    )
+
+    @model_validator(mode="after")
+    def _fits_one_transaction(self) -> Self:
+        if len(self.tokens) > LARGEST_MERGE:
+            raise rule(
+                f"tokens: a batch takes at most {LARGEST_MERGE} payouts; "
+                "POST /v2/secure-payments/multicall-payouts combines more"
+            )
+        return self
+
+    def draft(self) -> MergeDraft:
+        """The body as plain values."""
+        return MergeDraft(tuple(self.tokens), self.redirectUrl, self.redirectLabel)

@@ -1,0 +1,60 @@
+"""Models of the transfers of a link."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from chalicelib.api.schemas.checkout import ExplanationAnswer, TransactionAnswer
+from chalicelib.api.schemas.common import Output
+from chalicelib.core.transfers import Classification, RecoveryAction
+
+
+class RefundAnswer(Output):
+    """What the payee signs to return what was not owed. Nobody keeps count of refunds: send each once."""
+
+    payer: str
+    amount: str
+    currency: str
+    transactions: list[TransactionAnswer]
+    explanation: list[ExplanationAnswer]
+
+
+class TransferAnswer(Output):
+    """One transfer with a request's reference. Amounts are human-readable, `baseUnits` in the token's smallest unit."""
+
+    requestId: str
+    paymentReference: str
+    classification: Classification
+    late: bool = Field(description="Whether its block is of a time after the link's expiry")
+    counted: bool = Field(description="Whether it is part of the request's paid amount")
+    network: str
+    txHash: str
+    logIndex: int
+    blockNumber: int
+    blockHash: str
+    payee: str = Field(description="Who received it")
+    currency: str | None = Field(description="null for a token that is not in the catalogue")
+    tokenAddress: str | None = Field(description="null for the native coin")
+    amount: str | None = Field(description="null for a token that is not in the catalogue")
+    baseUnits: str
+    expectedAmount: str = Field(description="The amount of the request, in its currency")
+    excessAmount: str | None = Field(description="What of it was not owed; null for what does not count at all")
+    feeAmount: str | None = Field(description="The fee beside it, to whomever the payer named; null where not known")
+    paidAt: str | None = Field(description="The time of its block")
+    detectedAt: str
+    status: Literal["confirmed", "reversed"]
+    payerAddress: str | None = Field(description="Who paid, maybe a contract; looked up where a refund is due")
+    recoveryAction: RecoveryAction
+    refund: RefundAnswer | None
+    refundUnavailable: str | None = Field(description="Why there is no refund where one is due")
+
+
+class TransfersAnswer(Output):
+    """The transfers of a link, one request after the other, each by time; at most 1,000, `truncated` beyond.
+
+    So it is when a request has as many transfers that do not count as are kept: then there may have been more.
+    """
+
+    token: str
+    transfers: list[TransferAnswer]
+    truncated: bool

@@ -1,0 +1,47 @@
+"""Models of transactions on Tron that are signed and handed in to be sent."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from chalicelib.api.schemas.common import Input, Output
+from chalicelib.flows.broadcasts import SignedTransaction
+
+_LONGEST_RAW = 128 * 1024
+"""Hexadecimal digits: a batch of 250 payments has 97,000."""
+_MOST_SIGNATURES = 5
+"""So many keys a permission of a Tron account has at most."""
+Hex = Annotated[str, StringConstraints(pattern=r"^([a-fA-F0-9]{2})+$", max_length=_LONGEST_RAW)]
+TxId = Annotated[str, StringConstraints(pattern=r"^[a-fA-F0-9]{64}$")]
+Signature = Annotated[str, StringConstraints(pattern=r"^(0x)?[a-fA-F0-9]{130}$")]
+
+
+class SignedTronTransaction(Input):
+    """A transaction as tronweb has it; all but the bytes and the signatures is read by nobody."""
+
+    raw_data_hex: Hex = Field(description="The bytes that were signed")
+    signature: list[Signature] = Field(min_length=1, max_length=_MOST_SIGNATURES)
+    txID: TxId | None = Field(None, description="When it is given, the SHA-256 of the bytes")
+    raw_data: dict[str, Any]
+
+
+class BroadcastTransaction(Input):
+    signedTransaction: SignedTronTransaction
+
+    def signed(self) -> SignedTransaction:
+        """The body as plain values."""
+        sent = self.signedTransaction
+        return SignedTransaction(
+            raw=bytes.fromhex(sent.raw_data_hex),
+            signatures=tuple(bytes.fromhex(each.removeprefix("0x")) for each in sent.signature),
+            tx_id=sent.txID.lower() if sent.txID is not None else None,
+        )
+
+
+class BroadcastAnswer(Output):
+    """What the node said: `code` is SUCCESS or java-tron's name of the refusal, `message` its text."""
+
+    result: bool
+    txid: str
+    code: str
+    message: str | None = None

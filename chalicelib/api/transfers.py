@@ -1,0 +1,112 @@
+"""The transfers of a link: what came with its references, what of it was wrong, and what to sign to give it back."""
+
+from chalice import Blueprint
+
+from chalicelib.api.caller import Mode
+from chalicelib.api.edge import Call, operation
+from chalicelib.api.pay_shapes import explanation_answer
+from chalicelib.api.schemas.checkout import TransactionAnswer
+from chalicelib.api.schemas.common import iso_or_none
+from chalicelib.api.schemas.transfers import RefundAnswer, TransferAnswer, TransfersAnswer
+from chalicelib.api.shapes import ValueForm, transaction_answer
+from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
+from chalicelib.core.addresses import address_of_log
+from chalicelib.core.events import iso
+from chalicelib.core.links import Payment, StrayTransfer
+from chalicelib.core.money import format_amount
+from chalicelib.core.networks import network
+from chalicelib.core.transfers import ClassifiedTransfer
+from chalicelib.flows import transfers
+from chalicelib.flows.links import currency_of
+from chalicelib.flows.transfers import Listed, Refund
+
+blueprint = Blueprint(__name__)
+
+
+@operation(
+    blueprint,
+    "GET",
+    "/v2/secure-payments/{token}/transfers",
+    summary="Every transfer with a reference of the link, and refunds of what was not owed",
+    modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
+    scope="secure_payments:read",
+    answer=TransfersAnswer,
+    looks_up_token=True,
+    errors=(400, 401, 403, 404, 423),
+)
+def list_transfers(call: Call) -> TransfersAnswer:
+    token, caller, value_form = call.path["token"], call.caller, call.services.settings.transaction_value_form
+    listing = transfers.list_transfers(call.services, token, caller.account_id, caller.client_id)
+    answers = [_transfer(each, value_form) for each in listing.transfers]
+    return TransfersAnswer(token=token, transfers=answers, truncated=listing.truncated)
+
+
+def _transfer(listed: Listed, value_form: ValueForm) -> TransferAnswer:
+    each = listed.classified
+    request, transfer, token = each.request, each.transfer, each.token
+    expected = currency_of(request)
+    return TransferAnswer(
+        requestId=request.request_id,
+        paymentReference=request.payment_reference,
+        classification=each.classification,
+        late=each.late,
+        counted=each.counts,
+        network=transfer.network,
+        txHash=transfer.tx_hash,
+        logIndex=transfer.log_index,
+        blockNumber=transfer.block_number,
+        blockHash=transfer.block_hash,
+        payee=_payee(each),
+        currency=token.id if token else None,
+        tokenAddress=_token_address(each),
+        amount=format_amount(transfer.amount, token.decimals) if token else None,
+        baseUnits=str(transfer.amount),
+        expectedAmount=format_amount(request.amount, expected.decimals),
+        excessAmount=None if each.excess is None else format_amount(each.excess, expected.decimals),
+        feeAmount=format_amount(transfer.fee_amount, expected.decimals) if isinstance(transfer, Payment) else None,
+        paidAt=iso_or_none(transfer.paid_at),
+        detectedAt=iso(transfer.detected_at),
+        status=transfer.status.value,
+        payerAddress=listed.payer,
+        recoveryAction=each.action,
+        refund=_refund(listed.refund, value_form) if listed.refund else None,
+        refundUnavailable=listed.unavailable,
+    )
+
+
+def _payee(each: ClassifiedTransfer) -> str:
+    """A payment went to the request's payee; who received a stray one is in its log."""
+    if isinstance(each.transfer, StrayTransfer):
+        return _written(each.transfer, each.transfer.payee)
+    return each.request.payee
+
+
+def _token_address(each: ClassifiedTransfer) -> str | None:
+    if isinstance(each.transfer, StrayTransfer):
+        address = each.transfer.token_address
+        return _written(each.transfer, address) if address else None
+    return each.token.address if each.token and not each.token.is_native else None
+
+
+def _written(transfer: StrayTransfer, address: str) -> str:
+    chain = network(transfer.network)
+    assert chain is not None, "only catalogued networks are scanned"
+    return address_of_log(address, chain.family)
+
+
+def _refund(refund: Refund, value_form: ValueForm) -> RefundAnswer:
+    return RefundAnswer(
+        payer=refund.payer,
+        amount=format_amount(refund.amount, refund.token.decimals),
+        currency=refund.token.id,
+        transactions=_transactions(refund, value_form),
+        explanation=[explanation_answer(each) for each in refund.explanations],
+    )
+
+
+def _transactions(refund: Refund, value_form: ValueForm) -> list[TransactionAnswer]:
+    answers = [transaction_answer(each, value_form) for each in refund.transactions]
+    if refund.token.network != "tron":
+        return answers
+    limits = (APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT)
+    return [each.model_copy(update={"feeLimit": limit}) for each, limit in zip(answers, limits, strict=True)]

@@ -1,0 +1,32 @@
+"""Signed Tron transactions that pay a link, sent for wallets that only sign."""
+
+from typing import Any
+
+from chalice import Blueprint
+
+from chalicelib.api.caller import Mode
+from chalicelib.api.edge import Call, operation
+from chalicelib.api.schemas.tron_broadcast import BroadcastAnswer, BroadcastTransaction
+from chalicelib.flows import broadcasts
+from chalicelib.flows.checkout import Reader
+
+blueprint = Blueprint(__name__)
+
+
+@operation(
+    blueprint,
+    "POST",
+    "/v2/secure-payments/{token}/tron/broadcast",
+    summary="Send a signed transaction that pays a link on Tron",
+    modes=(Mode.API_KEY, Mode.CLIENT_ID),
+    scope="secure_payments:write",
+    body=BroadcastTransaction,
+    answer=BroadcastAnswer,
+    looks_up_token=True,
+    errors=(400, 401, 403, 404, 409, 423, 502, 503),
+)
+def broadcast_transaction(call: Call) -> BroadcastAnswer:
+    reader = Reader(call.caller.account_id, call.caller.client_id)
+    said = broadcasts.broadcast(call.services, call.path["token"], reader, call.body.signed())
+    message: dict[str, Any] = {"message": said.message} if said.message else {}
+    return BroadcastAnswer(result=said.result, txid=said.txid, code=said.code, **message)

@@ -1,0 +1,351 @@
+"""Multicalls: which payouts one payer can pay together, why others cannot, and what the whole comes to.
+
+A child is a payout link that stays a link of its own. Its `parent_token` is a claim: it counts while that parent lives,
+so a child is in one living parent at most, and a parent that is removed or over lets go of all its children at once;
+so does one that can never be paid again because one of its children cannot, to be made anew without that one.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from chalicelib.core import ids
+from chalicelib.core.errors import BadRequest, MulticallRefused
+from chalicelib.core.events import iso
+from chalicelib.core.ids import Entropy
+from chalicelib.core.link_creation import LARGEST_TOTAL, Owner
+from chalicelib.core.links import (
+    Flow,
+    IntentStatus,
+    Link,
+    LinkStatus,
+    PaymentType,
+    Request,
+    SecurePayment,
+    fee_on,
+    status_at,
+)
+from chalicelib.core.money import BaseUnits
+
+FEWEST_CHILDREN = 2
+MOST_CHILDREN = 1000
+"""What the interface allows; a deployment sets its own limit at or below."""
+ASSEMBLY_TIME = timedelta(minutes=5)
+"""How long a multicall may take to claim its children; one that takes longer was left by a crash."""
+_WHOLE_SET = "*"
+
+
+class ExecutionKind(StrEnum):
+    EVM_SAME_CHAIN = "evm_same_chain"
+    EVM_CROSS_CHAIN = "evm_cross_chain"
+    TRON_BATCH = "tron_batch"
+
+
+class Reason(StrEnum):
+    """Why a child, or the whole set, cannot be paid (supplement 7.1); those of a child in the order of the check."""
+
+    DUPLICATE_CHILD = "duplicate_child"
+    NOT_FOUND = "not_found"
+    NOT_OWNED = "not_owned"
+    NOT_OUTGOING = "not_outgoing"
+    NOT_SINGLE_PAYMENT = "not_single_payment"
+    INVALID_CHILD_LINKAGE = "invalid_child_linkage"
+    """Another multicall has claimed it."""
+    ALREADY_PAID = "already_paid"
+    REQUEST_PROCESSING = "request_processing"
+    SECURE_PAYMENT_EXPIRED = "secure_payment_expired"
+    SECURE_PAYMENT_NOT_PENDING = "secure_payment_not_pending"
+    COMPLIANCE_FAILED = "compliance_failed"
+    NOT_PAYABLE_CHILD = "not_payable_child"
+    TOO_MANY_CHILDREN = "too_many_children"
+
+
+_RECOVERY = {
+    Reason.DUPLICATE_CHILD: "remove_child",
+    Reason.NOT_FOUND: "remove_child",
+    Reason.NOT_OWNED: "remove_child",
+    Reason.NOT_OUTGOING: "remove_child",
+    Reason.ALREADY_PAID: "remove_child",
+    Reason.COMPLIANCE_FAILED: "remove_child",
+    Reason.REQUEST_PROCESSING: "recreate_after_cooldown",
+    Reason.TOO_MANY_CHILDREN: "recreate_reduced",
+}
+"""What the caller can do (supplement 15.2); `support_required` for the rest."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """One child as it is now; `reason` is None when it can be paid."""
+
+    position: int
+    token: str
+    payment: SecurePayment | None
+    reason: Reason | None
+
+    @property
+    def request(self) -> Request | None:
+        """What is owed; None when the link is unknown, or a batch link has its request now."""
+        return self.payment.requests[0] if self.payment and self.payment.requests else None
+
+    @property
+    def is_paid(self) -> bool:
+        return self.payment is not None and self.payment.is_paid
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What the children of one currency come to, in base units; `fees` are paid on top of `amount`."""
+
+    network: str
+    currency: str
+    amount: BaseUnits
+    fees: BaseUnits
+
+
+@dataclass(frozen=True)
+class MulticallDetails:
+    """A multicall and its children as they are `now`. `status` is computed from them."""
+
+    payment: SecurePayment
+    children: tuple[Child, ...]
+    now: datetime
+    status: LinkStatus
+    can_execute: bool
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """The requests of the children, in their order."""
+        return tuple(child.request for child in self.children if child.request is not None)
+
+
+def message_key(reason: Reason) -> str:
+    return f"multicall.{reason}"
+
+
+def recovery_action(reason: Reason) -> str:
+    return _RECOVERY.get(reason, "support_required")
+
+
+def check_count(count: int, maximum: int) -> None:
+    """Raises MulticallRefused with a `cap` when a multicall would have more children than the deployment allows."""
+    if count > maximum:
+        over = {"maximum": maximum, "actual": count, "reduceBy": count - maximum}
+        failure = _failure(_WHOLE_SET, Reason.TOO_MANY_CHILDREN, over)
+        raise MulticallRefused([failure], cap={"type": "child_count", **over})
+
+
+def new_parent(
+    owner: Owner,
+    child_tokens: Sequence[str],
+    kind: ExecutionKind | None,
+    found: Mapping[str, SecurePayment],
+    now: datetime,
+    entropy: Entropy,
+) -> Link:
+    """A new multicall of these children; it expires with the first of them, and is their client id's."""
+    of_children = {payment.link.client_id for payment in found.values()} - {None}
+    return Link(
+        token=ids.ulid(now, entropy),
+        account_id=owner.account_id,
+        client_id=owner.client_id or (of_children.pop() if len(of_children) == 1 else None),
+        origin=owner.origin,
+        payment_type=PaymentType.MULTICALL,
+        status=LinkStatus.PENDING,
+        created_at=now,
+        expires_at=min((payment.link.expires_at for payment in found.values()), default=now),
+        fee_percentage=None,
+        fee_address=None,
+        reference=None,
+        payer_identifier=None,
+        redirect_url=None,
+        redirect_label=None,
+        flow=Flow.PAY,
+        child_tokens=tuple(child_tokens),
+        execution_kind=kind,
+    )
+
+
+def may_hold(parent: Link | None, now: datetime) -> bool:
+    """Whether the claims of a multicall can count: it is pending or being assembled, and neither over nor abandoned."""
+    if parent is None or is_abandoned(parent, now):
+        return False
+    return parent.status is LinkStatus.ASSEMBLING or status_at(parent, now) is LinkStatus.PENDING
+
+
+def holds_children(parent: Link, found: Mapping[str, SecurePayment], now: datetime) -> bool:
+    """Whether the claims of a multicall that may hold them do count: it can be paid, now or after a multisig."""
+    if parent.status is LinkStatus.ASSEMBLING:
+        return True
+    children = examine(parent, found, lost(parent, found), now)
+    passing = (None, Reason.REQUEST_PROCESSING)
+    requests = [child.request for child in children if child.request is not None]
+    return all(child.reason in passing for child in children) and _has_kind(parent, requests)
+
+
+def lost(parent: Link, found: Mapping[str, SecurePayment]) -> set[str]:
+    """The children that another multicall has claimed since."""
+    return {token for token, child in found.items() if child.link.parent_token != parent.token}
+
+
+def is_abandoned(parent: Link, now: datetime) -> bool:
+    """Whether whoever was claiming its children must have died."""
+    return parent.status is LinkStatus.ASSEMBLING and now >= parent.created_at + ASSEMBLY_TIME
+
+
+def examine(
+    parent: Link, found: Mapping[str, SecurePayment], taken: Container[str], now: datetime
+) -> tuple[Child, ...]:
+    """The children of `parent` in their order; `taken` are the tokens that another multicall holds."""
+    children: list[Child] = []
+    seen: set[str] = set()
+    for position, token in enumerate(parent.child_tokens):
+        payment = found.get(token)
+        reason = Reason.DUPLICATE_CHILD if token in seen else block_reason(payment, parent, token in taken, now)
+        children.append(Child(position, token, payment, reason))
+        seen.add(token)
+    return tuple(children)
+
+
+def block_reason(payment: SecurePayment | None, parent: Link, is_taken: bool, now: datetime) -> Reason | None:
+    """The first reason why a child of `parent` cannot be paid; None when it can, as what is paid in part."""
+    if payment is None:
+        return Reason.NOT_FOUND
+    link, intent, status = payment.link, payment.intent, status_at(payment.link, now)
+    in_order = (
+        (Reason.NOT_OWNED, not _sees(parent, link)),
+        (Reason.NOT_OUTGOING, link.flow is not Flow.PAY),
+        (Reason.NOT_SINGLE_PAYMENT, link.payment_type is not PaymentType.SINGLE),
+        (Reason.INVALID_CHILD_LINKAGE, is_taken),
+        (Reason.ALREADY_PAID, payment.is_paid),
+        (Reason.REQUEST_PROCESSING, intent is not None and intent.status is IntentStatus.PENDING),
+        (Reason.SECURE_PAYMENT_EXPIRED, status is LinkStatus.EXPIRED),
+        (Reason.SECURE_PAYMENT_NOT_PENDING, status is LinkStatus.INVALIDATED),
+        (Reason.COMPLIANCE_FAILED, status is LinkStatus.COMPLIANCE_FAILED),
+        (Reason.NOT_PAYABLE_CHILD, status is not LinkStatus.PENDING or not payment.requests),
+    )
+    return next((reason for reason, holds in in_order if holds), None)
+
+
+def refuse_blocked(children: Sequence[Child], now: datetime) -> None:
+    """Raises MulticallRefused with every child that cannot be paid."""
+    failures = [
+        _failure(child.token, child.reason, context(child, now)) for child in children if child.reason is not None
+    ]
+    if failures:
+        raise MulticallRefused(failures)
+
+
+def context(child: Child, now: datetime) -> dict[str, Any]:
+    """The facts behind a child's state (supplement 7.1); of one that is not the caller's, only what the caller sent."""
+    request, is_hidden = child.request, child.reason is Reason.NOT_OWNED
+    facts: dict[str, Any] = {
+        "requestId": request.request_id if request and not is_hidden else "",
+        "securePaymentToken": child.token,
+        "position": child.position,
+        "hasBeenPaid": child.is_paid and not is_hidden,
+    }
+    if child.payment is None or is_hidden:
+        return facts
+    link = child.payment.link
+    facts |= {"securePaymentStatus": status_at(link, now).value, "expiresAt": iso(link.expires_at)}
+    if request is not None:
+        facts |= {"requestStatus": request.status.value, "network": request.network, "currency": request.currency}
+    return facts
+
+
+def check_together(requested: str | None, children: Sequence[Child]) -> None:
+    """Raises BadRequest when the children of a new multicall can never be paid together, by one wallet, or not in the
+    requested kind.
+
+    Without a requested kind, EVM children of several networks or currencies pass: `/pay` says what they lack, and until
+    it can bridge them such a parent holds none of its children.
+    """
+    requests = [child.request for child in children if child.request is not None]
+    if requested is not None or any(request.network == "tron" for request in requests):
+        execution_kind(requested, requests)
+    if len({child.payment.link.creator_wallet for child in children if child.payment is not None}) > 1:
+        raise BadRequest("The children name different wallets as creatorWalletAddress: combine each one's")
+    if len({child.payment.link.client_id for child in children if child.payment is not None} - {None}) > 1:
+        raise BadRequest("The children belong to client IDs that may not see each other's: combine each one's")
+    if any(each.amount + each.fees > LARGEST_TOTAL for each in sums(children)):
+        raise BadRequest("The children of one currency come to more than a token amount can be: combine fewer of them")
+
+
+def execution_kind(requested: str | None, requests: Sequence[Request]) -> ExecutionKind:
+    """How these children are paid together (interface.md, execution kinds). Raises BadRequest with what to change."""
+    networks, currencies = {request.network for request in requests}, {request.currency for request in requests}
+    if requested == ExecutionKind.EVM_CROSS_CHAIN:
+        raise BadRequest("requestedExecutionKind evm_cross_chain is not supported yet: leave it out")
+    on_tron = "tron" in networks
+    if on_tron and len(networks) > 1:
+        raise BadRequest("Children on tron cannot be paid together with others: make a multicall of each")
+    if on_tron and len(currencies) > 1:
+        raise BadRequest("Children on tron have to be of one token: make a multicall of each token")
+    derived = ExecutionKind.TRON_BATCH if on_tron else ExecutionKind.EVM_SAME_CHAIN
+    if requested not in (None, derived):
+        raise BadRequest(f"requestedExecutionKind {requested} does not fit these children: their kind is {derived}")
+    if len(currencies) > 1:
+        raise BadRequest(
+            "Children of several networks or currencies would have to be bridged, which is not supported yet: "
+            "make a multicall of each currency"
+        )
+    return derived
+
+
+def described(payment: SecurePayment, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
+    """A multicall as its children make it."""
+    status = _status(payment.link, children, now)
+    is_busy = payment.intent is not None and payment.intent.status is IntentStatus.PENDING
+    blocked = is_busy or now >= payment.link.expires_at or any(child.reason for child in children)
+    details = MulticallDetails(payment, children, now, status, can_execute=not blocked)
+    if blocked or _has_kind(payment.link, details.requests):
+        return details
+    return replace(details, can_execute=False)
+
+
+def sums(children: Sequence[Child]) -> tuple[Sum, ...]:
+    """What the children were made for, by currency in the order they appear; what is paid already is not taken off."""
+    found: dict[str, Sum] = {}
+    for child in children:
+        request = child.request
+        if request is None or child.payment is None:
+            continue
+        before = found.get(request.currency, Sum(request.network, request.currency, BaseUnits(0), BaseUnits(0)))
+        amount = BaseUnits(before.amount + request.amount)
+        fees = BaseUnits(before.fees + fee_on(request.amount, child.payment.link))
+        found[request.currency] = Sum(request.network, request.currency, amount, fees)
+    return tuple(found.values())
+
+
+def _failure(token: str, reason: Reason, facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "securePaymentToken": token,
+        "reason": reason.value,
+        "messageKey": message_key(reason),
+        "context": facts,
+        "recoveryAction": recovery_action(reason),
+    }
+
+
+def _status(parent: Link, children: Sequence[Child], now: datetime) -> LinkStatus:
+    paid = sum(child.is_paid for child in children)
+    if paid == len(children):
+        return LinkStatus.COMPLETED
+    return LinkStatus.PARTIALLY_SETTLED if paid else status_at(parent, now)
+
+
+def _has_kind(parent: Link, requests: Sequence[Request]) -> bool:
+    try:
+        execution_kind(parent.execution_kind, requests)
+    except BadRequest:
+        return False
+    return True
+
+
+def _sees(parent: Link, link: Link) -> bool:
+    """As every reader: the account's links, but of client ids only the parent's own."""
+    return parent.account_id == link.account_id and (
+        parent.client_id is None or link.client_id in (parent.client_id, None)
+    )

@@ -1,0 +1,43 @@
+"""Payouts: make one, and merge several into a batch that one transaction pays."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+from chalicelib.aws.store import WriteConflict
+from chalicelib.core.link_creation import Owner, check_platform
+from chalicelib.core.links import SecurePayment
+from chalicelib.core.payouts import MergeDraft, PayoutDraft, create_payout, merge
+from chalicelib.core.sessions import Session, SessionKind, Wallet
+from chalicelib.flows import links, multicalls
+from chalicelib.services import Services
+
+_ATTEMPTS = 3
+
+
+def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> SecurePayment:
+    """A new payout; no read, one transaction. `session` is the caller's, if it is one. Raises BadRequest, Forbidden."""
+    check_platform(owner)
+    wallet = Wallet(session.subject, session.chain_id) if session and session.kind is SessionKind.WALLET else None
+    payment = create_payout(draft, owner, links.terms_of(services), services.clock(), services.entropy, wallet)
+    links.keep(services, payment)
+    return payment
+
+
+def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePayment:
+    """A new batch of the owner's payouts, which are invalidated: all in one transaction, so nobody sees half of it.
+
+    The records that lead to a request (by its reference, by its id, from a young payment) stay as they are and lead on
+    through the payout's successor. Read: three keys a payout in one call, and the multicalls that claimed them. Raises
+    MulticallRefused, BadRequest, Forbidden; WriteConflict when the payouts change faster than they can be merged.
+    """
+    check_platform(owner)
+    for _ in range(_ATTEMPTS):
+        now = services.clock()
+        found = links.load_many(services, list(dict.fromkeys(draft.tokens)))
+        taken = multicalls.taken(services, found, now)
+        merged = merge(draft, owner, found, taken, links.terms_of(services), now, services.entropy)
+        children = [record for child in merged.children for record in (child.link, *child.requests)]
+        with suppress(WriteConflict):  # one was paid, claimed or merged meanwhile: look again
+            services.store.write(merged.batch.link, *merged.batch.requests, *children)
+            return replace(merged.batch, link=replace(merged.batch.link, version=1))
+    raise WriteConflict

@@ -1,0 +1,242 @@
+"""Recording what the scan found: the records of a link are read once a range and carried through what is written."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from chalicelib.aws.store import LARGEST_TRANSACTION, WriteConflict
+from chalicelib.aws.tables import PAYMENTS, YoungPayment, payments_partition, strays_partition
+from chalicelib.core import payments, strays
+from chalicelib.core.chainlog import ProxyTransfer
+from chalicelib.core.events import Event
+from chalicelib.core.links import Link, Payment, PaymentStatus, Place, Request, SecurePayment, StrayTransfer
+from chalicelib.core.payments import Decision
+from chalicelib.core.references import reference_topic
+from chalicelib.flows import links, webhooks
+from chalicelib.services import Services
+
+_ATTEMPTS = 10
+"""How often a step is decided anew when another scan or another payment of the link was faster."""
+_WRITES_OF_ONE = 7
+"""What one more transfer adds to a transaction at most: a payment, its request, the entry that finds it after a fork,
+three events, and the link."""
+
+T = TypeVar("T", Link, Request, Payment, StrayTransfer)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one transaction did: how many payments it recorded, how many of the transfers it looked at, from the first
+    one on, and those among them whose request the link does not have."""
+
+    recorded: int
+    done: int
+    elsewhere: tuple[ProxyTransfer, ...] = ()
+
+
+@dataclass
+class _Changes:
+    """What the next transaction writes, beside the link."""
+
+    payments: list[Payment] = field(default_factory=list)
+    request_ids: set[str] = field(default_factory=set)
+    strays: list[StrayTransfer] = field(default_factory=list)
+    young: list[YoungPayment] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, (self.payments, self.request_ids, self.strays, self.young, self.events)))
+
+
+class Ledgers:
+    """The ledgers of the links that a range is about; one that another writer has overtaken is read again."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._open: dict[str, Ledger] = {}
+
+    def record(self, token: str, transfers: Sequence[ProxyTransfer]) -> Step:
+        """Records the first of the transfers of a link, in their order: as many as one transaction takes.
+
+        Of a link that was merged into a batch, that batch is the ledger. Raises WriteConflict when others are faster
+        time and again: then the message comes back, and the range with it.
+        """
+        for _ in range(_ATTEMPTS):
+            ledger = self._ledger(token)
+            if ledger is None:
+                return Step(0, len(transfers), tuple(transfers))
+            try:
+                return ledger.record(transfers)
+            except WriteConflict:
+                self.forget(token)
+        raise WriteConflict
+
+    def reverse(self, orphan: YoungPayment) -> None:
+        """Takes back what a fork has removed, payment or stray. Raises WriteConflict as `record` does."""
+        for _ in range(_ATTEMPTS):
+            ledger = self._ledger(orphan.link_token)
+            try:
+                if ledger is None or not ledger.reverse(orphan):
+                    facts = {"link": orphan.link_token, "request": orphan.request_id}
+                    self._services.log.error("payment of no link", extra=facts)
+                return
+            except WriteConflict:
+                self.forget(orphan.link_token)
+        raise WriteConflict
+
+    def forget(self, token: str) -> None:
+        """Has a link read again when it is needed next."""
+        self._open.pop(token, None)
+
+    def _ledger(self, token: str) -> "Ledger | None":
+        if token not in self._open:
+            payment = links.load_current(self._services, token)
+            if payment is None:
+                return None
+            self._open[token] = Ledger(self._services, payment)
+        return self._open[token]
+
+
+class Ledger:
+    """One link as it is in the tables. After a WriteConflict it no longer is that, and is of no use."""
+
+    def __init__(self, services: Services, payment: SecurePayment) -> None:
+        self._services, self._payment = services, payment
+        self._positions = {
+            reference_topic(bytes.fromhex(request.payment_reference[2:])): index
+            for index, request in enumerate(payment.requests)
+        }
+        self._payments: dict[str, dict[Place, Payment]] = {}
+        self._strays: dict[str, dict[Place, StrayTransfer]] = {}
+        self._kinds: dict[str, Counter[strays.Kind]] = {}
+
+    def record(self, transfers: Sequence[ProxyTransfer]) -> Step:
+        """Records the first of the transfers in one transaction; those that are recorded already cost nothing."""
+        changes, link, elsewhere, done = _Changes(), self._payment.link, list[ProxyTransfer](), 0
+        for transfer in transfers:
+            if changes.count + _WRITES_OF_ONE > LARGEST_TRANSACTION:
+                break
+            done += 1
+            index = self._positions.get(transfer.reference_topic)
+            if index is None:
+                elsewhere.append(transfer)
+            else:
+                self._take(changes, self._payment.requests[index], transfer)
+        self._write(changes, link)
+        return Step(len(changes.payments), done, tuple(elsewhere))
+
+    def reverse(self, orphan: YoungPayment) -> bool:
+        """Marks a payment or a stray as reversed; False when the link does not have its request."""
+        request = next((r for r in self._payment.requests if r.request_id == orphan.request_id), None)
+        if request is None:
+            return False
+        place, changes = Place(orphan.network, orphan.block_hash, orphan.log_index), _Changes()
+        link = self._payment.link
+        if orphan.is_stray:
+            known = self._strays_of(request).get(place)
+            if known is not None and known.status is PaymentStatus.CONFIRMED:
+                changes.strays.append(replace(known, status=PaymentStatus.REVERSED))
+        else:
+            recorded, context = self._payments_of(request), self._services.event_context()
+            self._apply(changes, payments.reverse(self._payment, request, recorded, place, context))
+        self._write(changes, link)
+        return True
+
+    def _take(self, changes: _Changes, request: Request, transfer: ProxyTransfer) -> None:
+        reason = payments.mismatch(request, transfer)
+        if reason is not None:
+            self._keep_stray(changes, request, transfer, reason)
+            return
+        earlier, context = self._payments_of(request), self._services.event_context()
+        self._apply(changes, payments.record(self._payment, request, earlier, transfer, context))
+
+    def _apply(self, changes: _Changes, decision: Decision | None) -> None:
+        if decision is None:
+            return
+        payment = decision.payment
+        self._payment = payments.after(self._payment, decision)
+        self._payments[payment.request_id][payment.place] = payment
+        changes.payments.append(payment)
+        changes.request_ids.add(payment.request_id)
+        changes.events += decision.events
+        if payment.version == 0:
+            changes.young.append(self._young(payment))
+
+    def _keep_stray(self, changes: _Changes, request: Request, transfer: ProxyTransfer, reason: str) -> None:
+        """Keeps a transfer that does not count, once, with the entry that finds it after a fork.
+
+        What moved nothing is no transfer: it is in the log alone, as is what finds no place.
+        """
+        stray = strays.stray_of(request, transfer, reason, self._services.clock())
+        kept = self._strays_of(request) if transfer.amount else {}
+        known = kept.get(stray.place)
+        if known is not None and known.status is PaymentStatus.CONFIRMED:
+            return
+        facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
+        self._services.log.warning("transfer does not count", extra={**facts, "request_id": request.request_id})
+        if known is not None:
+            stray = replace(known, status=PaymentStatus.CONFIRMED)
+        elif transfer.amount and strays.has_place(self._kinds[request.request_id], request, stray):
+            self._kinds[request.request_id][strays.kind_of(request, stray)] += 1
+            changes.young.append(self._young(stray))
+        else:
+            return
+        kept[stray.place] = stray
+        changes.strays.append(stray)
+
+    def _write(self, changes: _Changes, before: Link) -> None:
+        """Writes the changes with their events in one transaction, then announces those.
+
+        The link is written when it changed, and always where the decision rests on other requests of it, too.
+        """
+        if not changes.count:
+            return
+        link = self._payment.link
+        claimed = bool(changes.payments) and payments.is_shared(self._payment)
+        changed = [link] if claimed or link != before else []
+        requests = [r for r in self._payment.requests if r.request_id in changes.request_ids]
+        records = [*requests, *changes.payments, *changes.strays, *changes.young, *changes.events]
+        self._services.store.write(*changed, *records)
+        self._payment = replace(
+            self._payment,
+            link=_written(link) if changed else link,
+            requests=tuple(_written(r) if r.request_id in changes.request_ids else r for r in self._payment.requests),
+        )
+        for payment in changes.payments:
+            self._payments[payment.request_id][payment.place] = _written(payment)
+        for stray in changes.strays:
+            self._strays[stray.request_id][stray.place] = _written(stray)
+        if changes.events:
+            webhooks.announce(self._services, [replace(event, version=1) for event in changes.events])
+
+    def _payments_of(self, request: Request) -> dict[Place, Payment]:
+        if request.request_id not in self._payments:
+            found = self._services.store.query(Payment, PAYMENTS, payments_partition(request.request_id))
+            self._payments[request.request_id] = {payment.place: payment for payment in found}
+        return self._payments[request.request_id]
+
+    def _strays_of(self, request: Request) -> dict[Place, StrayTransfer]:
+        if request.request_id not in self._strays:
+            found = self._services.store.query(StrayTransfer, PAYMENTS, strays_partition(request.request_id))
+            self._strays[request.request_id] = {stray.place: stray for stray in found}
+            self._kinds[request.request_id] = strays.kinds_of(request, found)
+        return self._strays[request.request_id]
+
+    def _young(self, seen: Payment | StrayTransfer) -> YoungPayment:
+        """The entry that finds what a deep fork may remove. What stands again has its entry already."""
+        return YoungPayment(
+            network=seen.network,
+            block_number=seen.block_number,
+            block_hash=seen.block_hash,
+            log_index=seen.log_index,
+            link_token=self._payment.link.token,
+            request_id=seen.request_id,
+            detected_at=seen.detected_at,
+            is_stray=isinstance(seen, StrayTransfer),
+        )
+
+
+def _written(record: T) -> T:
+    return replace(record, version=record.version + 1)

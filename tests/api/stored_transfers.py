@@ -1,0 +1,73 @@
+"""Transfers as the scan records them, and what a node says of who made them."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from chalicelib.core.links import Payment, PaymentStatus, StrayTransfer
+from chalicelib.core.money import BaseUnits
+from chalicelib.flows import links
+from chalicelib.services import assembled
+from tests.api.node import Node
+from tests.fakes.world import PAYEE
+
+FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
+FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"
+TX_HASH, BLOCK_HASH = "0x" + "ab" * 32, "0x" + "cd" * 32
+_TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+
+
+def store_payment(token: str, amount: int) -> Payment:
+    """A payment of the link's only request, in base units of fUSDC."""
+    payment = links.load(assembled(), token)
+    assert payment is not None
+    made = Payment(
+        request_id=payment.requests[0].request_id,
+        network="sepolia",
+        block_hash=BLOCK_HASH,
+        log_index=3,
+        block_number=77,
+        tx_hash=TX_HASH,
+        amount=BaseUnits(amount),
+        fee_amount=BaseUnits(125_000),
+        fee_address="0x" + "11" * 20,
+        status=PaymentStatus.CONFIRMED,
+        detected_at=payment.link.created_at + timedelta(seconds=30),
+        paid_at=payment.link.created_at + timedelta(seconds=12),
+    )
+    assembled().store.write(made)
+    return made
+
+
+def store_stray(token: str, token_address: str, payee: str = PAYEE) -> None:
+    """2 of another token (6 decimals) under the request's reference."""
+    payment = links.load(assembled(), token)
+    assert payment is not None
+    assembled().store.write(
+        StrayTransfer(
+            request_id=payment.requests[0].request_id,
+            network="sepolia",
+            block_hash=BLOCK_HASH,
+            log_index=4,
+            block_number=78,
+            tx_hash=TX_HASH,
+            token_address=token_address,
+            payee=payee.lower(),
+            amount=BaseUnits(2_000_000),
+            reason="wrong_token",
+            detected_at=payment.link.created_at,
+        )
+    )
+
+
+def paid_by(node: Node, wallet: str, amount: int) -> None:
+    """The node knows one transaction: the wallet sent the payee that much fUSDC."""
+    words = ["0x" + address[2:].lower().rjust(64, "0") for address in (wallet, PAYEE)]
+    log = {"address": FUSDC, "topics": [_TRANSFER_TOPIC, *words], "data": f"0x{amount:064x}"}
+    receipt = {"from": wallet, "to": FUSDC, "status": "0x1", "logs": [log]}
+
+    def answer(calls: list[Any]) -> bytes:
+        assert {(call["method"], call["params"][0]) for call in calls} == {("eth_getTransactionReceipt", TX_HASH)}
+        return json.dumps([{"jsonrpc": "2.0", "id": call["id"], "result": receipt} for call in calls]).encode()
+
+    node.answers_with = answer

@@ -1,0 +1,77 @@
+"""POST /v2/secure-payments/fees/preview: the plan that the link would have, made by the same rule."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import ORIGIN, Shop, item
+from tests.api.items import refused
+from tests.fakes.world import FEE_ADDRESS
+
+PREVIEW = "/v2/secure-payments/fees/preview"
+
+
+def body(**changes: Any) -> dict[str, Any]:
+    return {"amount": "100", "currency": "USDC", "flow": "get_paid", **changes}
+
+
+@pytest.fixture
+def charging(new_shop: Shop) -> Shop:
+    """A merchant whose client id has a fee of its own."""
+    settings = {"label": "web", "allowedDomains": [ORIGIN], "feePercentage": "2.5", "feeAddress": FEE_ADDRESS}
+    made = new_shop.api.request("POST", "/v2/client-ids", settings, new_shop.by_key)
+    new_shop.by_client["x-client-id"] = made.json["clientId"]
+    return new_shop
+
+
+def test_a_preview_is_the_plan_that_the_link_then_has(charging: Shop) -> None:
+    asked = body(currency="fUSDC-sepolia", amount="12.50")
+    preview = charging.send("POST", PREVIEW, asked)
+    assert (preview.status, preview.json["payerBorneFeesUsd"]) == (200, "0.3125")
+    created = charging.create(item(amount="12.50"), feePercentage="1", feeAddress=FEE_ADDRESS)
+    assert created.json["feePlan"] == preview.json
+    assert charging.create(item(), item()).json["feePlan"]["totalFeesUsd"] == "0.625"
+
+
+def test_the_payer_bears_every_fee_whoever_is_asked_for(charging: Shop) -> None:
+    plan = charging.send("POST", PREVIEW, body(flow="pay", defaultFeeBearer="payee")).json
+    assert (plan["flow"], plan["defaultFeeBearer"], plan["payeeBorneFeesUsd"]) == ("pay", "payee", "0")
+    assert (plan["netRecipientAmountUsd"], plan["payerTotalAmountUsd"]) == ("100", "102.5")
+    assert [(fee["feeBearer"], fee["feeBearerSource"]) for fee in plan["fees"]] == [("payer", "forced_fee_policy")]
+
+
+def test_without_a_fee_there_is_a_plan_without_fees(shop: Shop) -> None:
+    plan = shop.send("POST", PREVIEW, body()).json
+    assert (plan["grossAmountUsd"], plan["payerTotalAmountUsd"], plan["totalFeesUsd"], plan["fees"]) == ("100", "100", "0", [])
+
+
+def test_what_is_no_dollar_has_no_plan_on_a_link(shop: Shop) -> None:
+    currency = "ETH-sepolia-sepolia"
+    native = item(amount="1", invoiceCurrency=currency, paymentCurrency=currency)
+    assert shop.create(native).json["feePlan"] is None
+    assert shop.create(item(), native).json["feePlan"] is None
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize(
+    ("changes", "hints"),
+    [
+        ({"amount": "0"}, ["amount:", "greater than 0"]),
+        ({"amount": 5}, ["amount", "must be a string"]),
+        ({"amount": "9" * 100_000}, ["amount:", "too large"]),
+        ({"currency": "NOPE"}, ["Currency NOPE", "/v2/currencies"]),
+        ({"currency": "x" * 5000}, ["not supported"]),
+        ({"currency": ""}, ["currency", "at least 1"]),
+        ({"currency": "ETH-mainnet"}, ["ETH-mainnet is not a dollar token"]),
+        ({"currency": "USD"}, ["USD is not a dollar token"]),
+        ({"flow": "gift"}, ["flow", "get_paid"]),
+        ({"defaultFeeBearer": "nobody"}, ["defaultFeeBearer", "payee"]),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_cannot_be_previewed_is_refused(shop: Shop, changes: dict[str, Any], hints: list[str]) -> None:
+    assert len(refused(shop.send("POST", PREVIEW, body(**changes)), *hints)) < 300
+
+
+def test_a_preview_of_a_network_that_the_client_ids_fee_cannot_reach_says_so(charging: Shop) -> None:
+    refused(charging.send("POST", PREVIEW, body(currency="USDT-tron")), "fee of this client ID", "tron")

@@ -1,0 +1,160 @@
+"""A link waits for the transaction of a real Safe, whose own events say what became of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.calldata import safe as safe_calldata
+from chalicelib.calldata.safe import SafeTerms
+from chalicelib.core.errors import Locked
+from chalicelib.core.intents import IntentDraft
+from chalicelib.core.links import IntentStatus, LinkStatus, SafeIntent, SecurePayment, check_payable
+from chalicelib.flows import detection, intents
+from chalicelib.net.chains import Chains
+from chalicelib.net.safe import Proposal
+from infra.local.chain import Chain
+from infra.local.safe import Safe, SafeTransaction
+from tests.chain.conftest import SAFE_OWNERS, Nodes
+from tests.chain.payer import FUSDC, pay_body
+from tests.fakes.world import PAYEE, World, in_process_aws
+
+
+@dataclass
+class Merchant:
+    """One deployment for the module, on a chain where one Safe executes what it is told."""
+
+    world: World
+    chain: Chain
+    safe: Safe
+
+    def link(self) -> SecurePayment:
+        return self.world.create_link(fee_percentage=None, fee_address=None)
+
+    def payment_of(self, payment: SecurePayment, safe_tx_gas: int = 0) -> SafeTransaction:
+        """What the API returns for a Safe, as its next transaction."""
+        body = pay_body(self.world, payment, self.safe.address, is_safe=True)
+        return self.safe.transaction(body["safeTransaction"], safe_tx_gas=safe_tx_gas)
+
+    def announce(self, payment: SecurePayment, transaction: SafeTransaction, **changes: Any) -> None:
+        """The owners' service knows the transaction, and the payer announces it."""
+        safe_tx_hash = self.safe.hash(transaction)
+        told = safe_calldata.SafeTransaction(
+            transaction.to, transaction.value, transaction.data, transaction.operation
+        )
+        terms = SafeTerms(transaction.nonce, transaction.safe_tx_gas)
+        self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, told, terms)
+        fields = {"deadline": None, "payer_address": self.safe.address, **changes}
+        draft = IntentDraft(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
+        intents.record(self.world.services, payment.link.token, self.world.account_id, None, draft)
+        assert not self.is_free(payment)
+
+    def scan(self) -> None:
+        self.chain.mine(2)
+        detection.scan(self.world.services, "sepolia")
+
+    def look(self, payment: SecurePayment) -> SafeIntent:
+        """A few minutes later the schedule fires."""
+        self.world.advance(301)
+        intents.track_due(self.world.services)
+        intent = self.world.load(payment).intent
+        assert intent is not None
+        return intent
+
+    def is_free(self, payment: SecurePayment) -> bool:
+        try:
+            check_payable(self.world.load(payment), self.world.now)
+        except Locked:
+            return False
+        return True
+
+
+@pytest.fixture(scope="module")
+def merchant(running_chain: Chain) -> Iterator[Merchant]:
+    before = running_chain.snapshot()
+    safe = Safe.deploy(running_chain, SAFE_OWNERS)
+    running_chain.fund(safe.address, 10**6)
+    with in_process_aws() as client:
+        world = World(client, chains=Chains(Nodes({"sepolia": running_chain.url})))
+        made = Merchant(world, running_chain, safe)
+        made.scan()
+        yield made
+    running_chain.revert(before)
+
+
+def test_what_the_safe_pays_completes_the_link_and_settles_the_intent(merchant: Merchant) -> None:
+    payment = merchant.link()
+    transaction = merchant.payment_of(payment)
+    merchant.announce(payment, transaction)
+    before = merchant.chain.token_balance(FUSDC, PAYEE)
+    receipt = merchant.safe.execute(transaction)
+    assert merchant.chain.token_balance(FUSDC, PAYEE) - before == 12_500_000
+    assert merchant.look(payment).status is IntentStatus.PENDING, "its block is not confirmed"
+    merchant.scan()
+    assert merchant.world.load(payment).link.status is LinkStatus.COMPLETED
+    intent = merchant.look(payment)
+    assert (intent.status, intent.transaction_hash) == (IntentStatus.SETTLED, receipt["transactionHash"])
+    assert intent.executed_block == int(receipt["blockNumber"], 16)
+
+
+def test_a_call_that_fails_within_a_transaction_that_succeeds_frees_the_link(merchant: Merchant) -> None:
+    payment = merchant.link()
+    broke = merchant.safe.transaction({"to": FUSDC, "data": "0x" + "ff" * 4}, safe_tx_gas=100_000)
+    merchant.announce(payment, broke)
+    assert merchant.safe.execute(broke)["status"] == "0x1"
+    merchant.scan()
+    assert merchant.look(payment).status is IntentStatus.FAILED
+    assert merchant.is_free(payment)
+
+
+def test_a_transaction_that_succeeds_and_is_no_payment_frees_the_link(merchant: Merchant) -> None:
+    payment = merchant.link()
+    nothing = merchant.safe.rejection(merchant.safe.nonce())
+    merchant.announce(payment, nothing)
+    merchant.safe.execute(nothing)
+    merchant.scan()
+    assert merchant.look(payment).status is IntentStatus.FAILED
+    assert merchant.is_free(payment)
+
+
+def test_another_transaction_with_its_nonce_frees_the_link(merchant: Merchant) -> None:
+    payment = merchant.link()
+    transaction = merchant.payment_of(payment)
+    merchant.announce(payment, transaction)
+    seen = merchant.look(payment)
+    assert (seen.status, seen.nonce) == (IntentStatus.PENDING, transaction.nonce)
+    merchant.safe.execute(merchant.safe.rejection(transaction.nonce))
+    assert merchant.look(payment).status is IntentStatus.PENDING, "a fork may still undo it"
+    merchant.scan()
+    assert merchant.look(payment).status is IntentStatus.REPLACED
+    assert merchant.is_free(payment)
+
+
+def test_without_the_owners_service_the_events_of_the_safe_are_enough(merchant: Merchant) -> None:
+    payment = merchant.link()
+    transaction = merchant.payment_of(payment)
+    merchant.world.safes.is_down = True
+    try:
+        merchant.announce(payment, transaction)
+        merchant.safe.execute(transaction)
+        merchant.scan()
+        assert merchant.look(payment).status is IntentStatus.SETTLED
+    finally:
+        merchant.world.safes.is_down = False
+
+
+def test_a_deadline_that_the_chain_has_passed_frees_the_link(merchant: Merchant) -> None:
+    head = merchant.chain.rpc("eth_getBlockByNumber", "latest", False)
+    merchant.world.now = datetime.fromtimestamp(int(head["timestamp"], 16), UTC)
+    payment = merchant.link()
+    deadline = merchant.world.now + timedelta(minutes=10)
+    merchant.announce(payment, merchant.payment_of(payment), deadline=deadline)
+    merchant.scan()
+    assert merchant.look(payment).status is IntentStatus.PENDING
+    assert merchant.look(payment).status is IntentStatus.PENDING, "no block after the deadline is confirmed"
+    merchant.chain.rpc("evm_increaseTime", 601)
+    merchant.scan()
+    assert merchant.look(payment).status is IntentStatus.LAPSED
+    assert merchant.is_free(payment)

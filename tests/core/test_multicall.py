@@ -1,0 +1,317 @@
+"""Which payouts can be paid together, what keeps one out, and what the whole comes to."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chalicelib.core.errors import BadRequest, MulticallRefused
+from chalicelib.core.link_creation import LARGEST_TOTAL, Owner
+from chalicelib.core.links import (
+    Flow,
+    IntentStatus,
+    Link,
+    LinkStatus,
+    PaymentType,
+    RequestStatus,
+    SecurePayment,
+)
+from chalicelib.core.money import BaseUnits
+from chalicelib.core.multicall import (
+    ASSEMBLY_TIME,
+    ExecutionKind,
+    MulticallDetails,
+    Reason,
+    block_reason,
+    check_count,
+    check_together,
+    context,
+    described,
+    examine,
+    execution_kind,
+    is_abandoned,
+    may_hold,
+    new_parent,
+    refuse_blocked,
+    sums,
+)
+from tests.fakes.payouts import on_its_way, payout
+from tests.fakes.world import FEE_ADDRESS, START
+
+OWNER = Owner("acct", None, None)
+WEEK = timedelta(days=7)
+
+
+def entropy(n: int) -> bytes:
+    entropy.count = getattr(entropy, "count", 0) + 1  # type: ignore[attr-defined]
+    return entropy.count.to_bytes(n, "big")  # type: ignore[attr-defined]
+
+
+SERVICES: Any = SimpleNamespace(clock=lambda: START, entropy=entropy)
+
+
+def child(**changes: Any) -> SecurePayment:
+    return payout(SERVICES, "acct", **changes)
+
+
+def paid(payment: SecurePayment) -> SecurePayment:
+    """The chain has confirmed it."""
+    request = replace(payment.requests[0], paid=payment.requests[0].amount, status=RequestStatus.PAID)
+    return SecurePayment(replace(payment.link, status=LinkStatus.COMPLETED), (request,))
+
+
+def parent_of(*children: SecurePayment, owner: Owner = OWNER, kind: ExecutionKind | None = None) -> Link:
+    found = {each.link.token: each for each in children}
+    return new_parent(owner, list(found), kind, found, START, entropy)
+
+
+def seen(*children: SecurePayment, at: datetime = START, **changes: Any) -> MulticallDetails:
+    """The multicall of these children as it is read at a moment."""
+    found = {each.link.token: each for each in children}
+    parent = replace(parent_of(*children), **changes)
+    return described(SecurePayment(parent, ()), examine(parent, found, (), at), at)
+
+
+INVALIDATED, FAILED = LinkStatus.INVALIDATED, LinkStatus.COMPLIANCE_FAILED
+REASONS: list[tuple[Reason, str, Any]] = [
+    (Reason.NOT_FOUND, "remove_child", lambda: None),
+    (Reason.NOT_OWNED, "remove_child", lambda: payout(SERVICES, "other")),
+    (Reason.NOT_OUTGOING, "remove_child", lambda: child(flow=Flow.GET_PAID)),
+    (Reason.NOT_SINGLE_PAYMENT, "support_required", lambda: child(payment_type=PaymentType.BATCH)),
+    (Reason.NOT_SINGLE_PAYMENT, "support_required", lambda: child(payment_type=PaymentType.MULTICALL)),
+    (Reason.ALREADY_PAID, "remove_child", lambda: paid(child())),
+    (Reason.REQUEST_PROCESSING, "recreate_after_cooldown", lambda: on_its_way(child())),
+    (Reason.SECURE_PAYMENT_EXPIRED, "support_required", lambda: child(expires_at=START)),
+    (Reason.SECURE_PAYMENT_EXPIRED, "support_required", lambda: child(status=LinkStatus.EXPIRED)),
+    (Reason.SECURE_PAYMENT_NOT_PENDING, "support_required", lambda: child(status=INVALIDATED)),
+    (Reason.COMPLIANCE_FAILED, "remove_child", lambda: child(status=FAILED)),
+    (Reason.NOT_PAYABLE_CHILD, "support_required", lambda: replace(child(), requests=())),
+]
+
+
+@pytest.mark.parametrize(("reason", "action", "make"), REASONS, ids=[f"{index} {case[0]}" for index, case in enumerate(REASONS)])
+def test_each_reason_is_told_with_its_key_and_what_to_do(reason: Reason, action: str, make: Any) -> None:
+    payment = make()
+    token = payment.link.token if payment else "unknown"
+    found = {token: payment} if payment else {}
+    parent = new_parent(OWNER, ["first", token], None, found, START, entropy)
+    children = examine(parent, {"first": child(), **found}, (), START)
+    assert [each.reason for each in children] == [None, reason]
+    with pytest.raises(MulticallRefused) as refused:
+        refuse_blocked(children, START)
+    body = refused.value.body()
+    assert (body["message"], body["code"]) == ("Multicall validation failed", "multicall_validation_failed")
+    (failure,) = body["failures"]
+    assert "cap" not in body
+    assert failure["securePaymentToken"] == token
+    assert (failure["reason"], failure["messageKey"]) == (reason.value, f"multicall.{reason.value}")
+    assert failure["recoveryAction"] == action
+    assert {"requestId", "securePaymentToken", "position", "hasBeenPaid"} <= failure["context"].keys()
+    assert failure["context"]["position"] == 1
+
+
+@pytest.mark.parametrize("status", [IntentStatus.SETTLED, IntentStatus.FAILED, IntentStatus.REPLACED, IntentStatus.LAPSED])
+def test_an_intent_that_is_over_blocks_nothing(status: IntentStatus) -> None:
+    payment = on_its_way(child(), status)
+    assert block_reason(payment, parent_of(payment), False, START) is None
+
+
+def test_what_another_multicall_holds_is_an_invalid_linkage_before_it_is_anything_else() -> None:
+    for payment in (child(), paid(child()), child(status=INVALIDATED)):
+        assert block_reason(payment, parent_of(payment), True, START) is Reason.INVALID_CHILD_LINKAGE
+    foreign = payout(SERVICES, "other")
+    assert block_reason(foreign, parent_of(foreign), True, START) is Reason.NOT_OWNED
+
+
+def test_a_child_that_is_partly_paid_can_be_paid() -> None:
+    payment = child(paid=BaseUnits(5))
+    part = replace(payment, requests=(replace(payment.requests[0], status=RequestStatus.PARTIALLY_PAID),))
+    assert block_reason(part, parent_of(part), False, START) is None
+
+
+def test_a_client_id_sees_its_own_payouts_and_those_without_one() -> None:
+    mine, nobodys, others = (child(client_id=name) for name in ("cli_a", None, "cli_b"))
+    parent = parent_of(mine, owner=Owner("acct", "cli_a", "https://shop.example"))
+    assert [block_reason(each, parent, False, START) for each in (mine, nobodys, others)] == [
+        None,
+        None,
+        Reason.NOT_OWNED,
+    ]
+    assert block_reason(others, parent_of(others), False, START) is None, "the account as a whole sees all"
+
+
+def test_of_a_foreign_payout_nothing_is_told_but_what_was_sent() -> None:
+    foreign = paid(payout(SERVICES, "other"))
+    (told,) = examine(parent_of(foreign), {foreign.link.token: foreign}, (), START)
+    assert context(told, START) == {
+        "requestId": "",
+        "securePaymentToken": foreign.link.token,
+        "position": 0,
+        "hasBeenPaid": False,
+    }
+
+
+def test_the_facts_behind_a_child_are_those_of_its_link_and_request() -> None:
+    payment = paid(child())
+    (told,) = examine(parent_of(payment), {payment.link.token: payment}, (), START)
+    assert context(told, START) == {
+        "requestId": payment.requests[0].request_id,
+        "securePaymentToken": payment.link.token,
+        "position": 0,
+        "hasBeenPaid": True,
+        "securePaymentStatus": "completed",
+        "requestStatus": "paid",
+        "expiresAt": "2026-03-22T10:00:00.000Z",
+        "network": "sepolia",
+        "currency": "fUSDC-sepolia",
+    }
+
+
+def test_a_duplicate_is_named_where_it_is_repeated() -> None:
+    payment = child()
+    token = payment.link.token
+    parent = new_parent(OWNER, [token, "x", token], None, {token: payment}, START, entropy)
+    assert [each.reason for each in examine(parent, {token: payment}, (), START)] == [
+        None,
+        Reason.NOT_FOUND,
+        Reason.DUPLICATE_CHILD,
+    ]
+
+
+def test_too_many_children_are_refused_with_what_is_too_much() -> None:
+    check_count(150, 150)
+    with pytest.raises(MulticallRefused) as refused:
+        check_count(151, 150)
+    assert refused.value.body() == {
+        "statusCode": 400,
+        "message": "Multicall validation failed",
+        "error": "Bad Request",
+        "code": "multicall_validation_failed",
+        "cap": {"type": "child_count", "maximum": 150, "actual": 151, "reduceBy": 1},
+        "failures": [
+            {
+                "securePaymentToken": "*",
+                "reason": "too_many_children",
+                "messageKey": "multicall.too_many_children",
+                "context": {"maximum": 150, "actual": 151, "reduceBy": 1},
+                "recoveryAction": "recreate_reduced",
+            }
+        ],
+    }
+
+
+def test_a_multicall_expires_with_its_first_child_and_belongs_to_its_creator() -> None:
+    owner = Owner("acct", "cli_a", "https://shop.example")
+    parent = parent_of(child(), child(expires_at=START + timedelta(hours=1)), owner=owner)
+    assert parent.expires_at == START + timedelta(hours=1)
+    assert (parent.payment_type, parent.flow, parent.status) == (PaymentType.MULTICALL, Flow.PAY, LinkStatus.PENDING)
+    assert (parent.account_id, parent.client_id) == ("acct", "cli_a")
+
+
+def test_a_claim_counts_while_its_multicall_lives() -> None:
+    parent = parent_of(child())
+    assembling = replace(parent, status=LinkStatus.ASSEMBLING)
+    last = timedelta(milliseconds=1)
+    assert may_hold(parent, START + WEEK - last)
+    assert not may_hold(parent, START + WEEK)
+    assert not may_hold(None, START)
+    assert may_hold(assembling, START + ASSEMBLY_TIME - last)
+    assert not may_hold(assembling, START + ASSEMBLY_TIME)
+    assert is_abandoned(assembling, START + ASSEMBLY_TIME)
+    assert not is_abandoned(parent, START + WEEK)
+
+
+TRON = {"currency": "USDT-tron"}
+ETH = {"currency": "ETH-sepolia-sepolia"}
+BASE = {"currency": "USDC-base"}
+SEPOLIA: dict[str, str] = {}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "requested", "derived"),
+    [
+        ((SEPOLIA, SEPOLIA), None, ExecutionKind.EVM_SAME_CHAIN),
+        ((ETH, ETH), None, ExecutionKind.EVM_SAME_CHAIN),
+        ((TRON, TRON), None, ExecutionKind.TRON_BATCH),
+        ((SEPOLIA, SEPOLIA), ExecutionKind.EVM_SAME_CHAIN, ExecutionKind.EVM_SAME_CHAIN),
+        ((TRON, TRON), ExecutionKind.TRON_BATCH, ExecutionKind.TRON_BATCH),
+    ],
+)
+def test_the_kind_follows_from_the_children(kinds: Any, requested: Any, derived: ExecutionKind) -> None:
+    details = seen(*(child(**each) for each in kinds), execution_kind=requested)
+    check_together(requested, details.children)
+    assert execution_kind(requested, details.requests) is derived
+    assert details.can_execute
+
+
+@pytest.mark.parametrize(
+    ("kinds", "requested", "hint"),
+    [
+        ((SEPOLIA, SEPOLIA), ExecutionKind.EVM_CROSS_CHAIN, "evm_cross_chain is not supported yet"),
+        ((SEPOLIA, SEPOLIA), ExecutionKind.TRON_BATCH, "their kind is evm_same_chain"),
+        ((TRON, TRON), ExecutionKind.EVM_SAME_CHAIN, "their kind is tron_batch"),
+        ((SEPOLIA, BASE), ExecutionKind.EVM_SAME_CHAIN, "bridged"),
+        ((SEPOLIA, ETH), ExecutionKind.EVM_SAME_CHAIN, "bridged"),
+        ((SEPOLIA, TRON), None, "cannot be paid together with others"),
+        ((TRON, {"currency": "USDC-tron"}), None, "of one token"),
+    ],
+)
+def test_children_that_can_never_be_paid_together_are_refused(kinds: Any, requested: Any, hint: str) -> None:
+    details = seen(*(child(**each) for each in kinds))
+    with pytest.raises(BadRequest, match=hint):
+        check_together(requested, details.children)
+
+
+def test_children_that_would_have_to_be_bridged_may_be_combined_but_not_paid_yet() -> None:
+    details = seen(child(), child(**BASE))
+    check_together(None, details.children)
+    assert not details.can_execute
+    with pytest.raises(BadRequest, match="make a multicall of each currency"):
+        execution_kind(None, details.requests)
+
+
+def test_children_that_come_to_more_than_a_token_can_hold_are_refused() -> None:
+    half = BaseUnits(LARGEST_TOTAL // 2)
+    check_together(None, seen(child(amount=half), child(amount=half)).children)
+    with pytest.raises(BadRequest, match="combine fewer"):
+        check_together(None, seen(child(amount=half), child(amount=half), child(amount=BaseUnits(1))).children)
+    with_fee = child(amount=half, fee_percentage="1", fee_address=FEE_ADDRESS)
+    with pytest.raises(BadRequest, match="combine fewer"):
+        check_together(None, seen(child(amount=half), with_fee).children)
+
+
+@pytest.mark.parametrize(
+    ("paid_ones", "after", "status", "can_execute"),
+    [
+        (0, timedelta(0), LinkStatus.PENDING, True),
+        (1, timedelta(0), LinkStatus.PARTIALLY_SETTLED, False),
+        (2, timedelta(0), LinkStatus.COMPLETED, False),
+        (0, WEEK, LinkStatus.EXPIRED, False),
+        (1, WEEK, LinkStatus.PARTIALLY_SETTLED, False),
+        (2, WEEK, LinkStatus.COMPLETED, False),
+    ],
+)
+def test_a_multicall_is_what_its_children_are(
+    paid_ones: int, after: timedelta, status: LinkStatus, can_execute: bool
+) -> None:
+    children = [paid(child()) if position < paid_ones else child() for position in range(2)]
+    details = seen(*children, at=START + after)
+    assert (details.status, details.can_execute) == (status, can_execute)
+
+
+def test_nobody_else_can_execute_while_a_multisig_transaction_is_on_its_way_for_the_whole() -> None:
+    details = seen(child(), child())
+    busy = on_its_way(details.payment)
+    assert not described(busy, details.children, START).can_execute
+
+
+def test_totals_are_sums_of_each_currency_with_the_fees_on_top() -> None:
+    fee = {"fee_percentage": "1", "fee_address": FEE_ADDRESS}
+    details = seen(child(**fee), child(amount=BaseUnits(1_000_001), **fee), child(**BASE), paid(child()))
+    in_order = [(each.network, each.currency, each.amount, each.fees) for each in sums(details.children)]
+    assert in_order == [
+        ("sepolia", "fUSDC-sepolia", 12_500_000 + 1_000_001 + 12_500_000, 125_000 + 10_000),
+        ("base", "USDC-base", 12_500_000, 0),
+    ]

@@ -1,0 +1,168 @@
+"""What a transfer was of what is owed: totals, excess and recovery, whatever order the transfers are given in."""
+
+import random
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.core.link_creation import Owner, Terms, create_link
+from chalicelib.core.links import Payment, PaymentStatus, SecurePayment, StrayTransfer
+from chalicelib.core.money import BaseUnits
+from chalicelib.core.transfers import Classification, RecoveryAction, classify, without_payer
+from tests.fakes.world import PAYEE, START, draft
+
+AMOUNT = 10_000_000
+FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"
+TERMS = Terms(timedelta(days=7), strict_checksum=False)
+LINK = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
+(REQUEST,) = LINK.requests
+TRON = create_link(
+    draft(amount="10", currency="USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8", fee_percentage=None, fee_address=None),
+    Owner("acct", None, None),
+    TERMS,
+    START,
+    lambda n: b"\7" * n,
+)
+
+
+def paid(amount: int, number: int, **changes: object) -> Payment:
+    known = Payment(
+        request_id=REQUEST.request_id,
+        network="sepolia",
+        block_hash=f"0x{number:064x}",
+        log_index=number % 7,
+        block_number=number,
+        tx_hash=f"0x{number:064x}",
+        amount=BaseUnits(amount),
+        fee_amount=BaseUnits(0),
+        fee_address="0x" + "00" * 20,
+        status=PaymentStatus.CONFIRMED,
+        detected_at=START + timedelta(minutes=number),
+        paid_at=START + timedelta(seconds=12 * number),
+    )
+    return replace(known, **changes)  # type: ignore[arg-type]
+
+
+def strayed(reason: str, **changes: object) -> StrayTransfer:
+    known = StrayTransfer(
+        request_id=REQUEST.request_id,
+        network="sepolia",
+        block_hash="0x" + "aa" * 32,
+        log_index=0,
+        block_number=3,
+        tx_hash="0x" + "bb" * 32,
+        token_address=FUSDT,
+        payee=PAYEE.lower(),
+        amount=BaseUnits(7),
+        reason=reason,
+        detected_at=START,
+        paid_at=START,
+    )
+    return replace(known, **changes)  # type: ignore[arg-type]
+
+
+def judged(*payments: Payment, payment: SecurePayment = LINK) -> list[tuple[str, int, str]]:
+    found = classify(payment, payment.requests[0], payments, ())
+    return [(each.classification.value, each.excess, each.action.value) for each in found]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "expected"),
+    [
+        ([10], [("exact", 0, "none")]),
+        ([4], [("partial", 0, "pay_remaining")]),
+        ([4, 6], [("partial", 0, "none"), ("exact", 0, "none")]),
+        ([12], [("over", 2, "refund_excess")]),
+        ([4, 7], [("partial", 0, "none"), ("over", 1, "refund_excess")]),
+        ([10, 10], [("exact", 0, "none"), ("duplicate", 10, "refund")]),
+        ([12, 1], [("over", 2, "refund_excess"), ("duplicate", 1, "refund")]),
+    ],
+)
+def test_each_payment_is_judged_by_what_those_before_it_left(
+    amounts: list[int], expected: list[tuple[str, int, str]]
+) -> None:
+    payments = [paid(amount * 10**6, number) for number, amount in enumerate(amounts, 1)]
+    assert judged(*payments) == [(kind, excess * 10**6, action) for kind, excess, action in expected]
+
+
+def test_a_payment_from_the_expiry_on_is_late_whatever_else_it_is() -> None:
+    expiry = LINK.link.expires_at
+    before = classify(LINK, REQUEST, [paid(AMOUNT, 1, paid_at=expiry - timedelta(seconds=1))], ())
+    assert [(each.classification, each.late) for each in before] == [(Classification.EXACT, False)]
+    after = classify(LINK, REQUEST, [paid(AMOUNT, 1, paid_at=expiry)], ())
+    assert [(each.classification, each.late) for each in after] == [(Classification.LATE, True)]
+    part = classify(LINK, REQUEST, [paid(1, 1, paid_at=expiry), paid(AMOUNT, 2, paid_at=expiry)], ())
+    assert [(each.classification.value, each.late) for each in part] == [("partial", True), ("over", True)]
+
+
+def test_what_a_fork_took_away_does_not_count_and_what_follows_is_judged_without_it() -> None:
+    gone = paid(AMOUNT, 1, status=PaymentStatus.REVERSED)
+    assert judged(gone) == [("reversed", 0, "pay_remaining")]
+    assert judged(gone, paid(AMOUNT, 2)) == [("reversed", 0, "none"), ("exact", 0, "none")]
+    assert not classify(LINK, REQUEST, [gone], ())[0].counts
+
+
+@pytest.mark.parametrize(
+    ("stray", "kind", "action", "token"),
+    [
+        (strayed("wrong_token"), "wrong_token", "refund", "fUSDT-sepolia"),
+        (strayed("wrong_token", token_address=None), "wrong_token", "refund", "ETH-sepolia-sepolia"),
+        (strayed("wrong_token", token_address="0x" + "33" * 20), "wrong_token", "contact_payee", None),
+        (strayed("wrong_token", payee="0x" + "22" * 20), "wrong_payee", "contact_receiver", "fUSDT-sepolia"),
+        (strayed("wrong_payee", payee="0x" + "22" * 20), "wrong_payee", "contact_receiver", "fUSDT-sepolia"),
+        (strayed("wrong_network", network="base"), "wrong_network", "contact_payee", None),
+        (strayed("wrong_token", status=PaymentStatus.REVERSED), "reversed", "none", "fUSDT-sepolia"),
+    ],
+)
+def test_what_does_not_count_says_who_can_help(
+    stray: StrayTransfer, kind: str, action: str, token: str | None
+) -> None:
+    (found,) = classify(LINK, REQUEST, (), [stray])
+    assert (found.classification, found.action, found.counts, found.excess) == (kind, action, False, None)
+    assert (found.token.id if found.token else None) == token
+    assert found.refundable == (7 if action == "refund" else 0)
+
+
+def test_a_tron_token_is_known_by_the_hex_address_of_its_log() -> None:
+    usdc = "0x3487b63d30b5b2c87fb7ffa8bcfade38eaac1abe"
+    payee = "0x5cbdd86a2fa8dc4bddd8a8f69dba48572eec07fb"
+    stray = strayed("wrong_token", network="tron", token_address=usdc, payee=payee)
+    (found,) = classify(TRON, TRON.requests[0], (), [stray])
+    assert (found.classification, found.action) == (Classification.WRONG_TOKEN, RecoveryAction.REFUND)
+    assert found.token is not None and found.token.id == "USDC-tron"
+
+
+def test_a_refund_to_nobody_known_begins_with_finding_the_payer() -> None:
+    (over,) = classify(LINK, REQUEST, [paid(AMOUNT + 5, 1)], ())
+    assert over.refundable == 5
+    assert without_payer(over).action is RecoveryAction.FIND_PAYER
+    assert without_payer(over).refundable == 0
+
+
+PAYMENTS = st.lists(
+    st.tuples(st.integers(1, 2 * AMOUNT), st.integers(1, 500), st.booleans()), max_size=12, unique_by=lambda each: each[1]
+)
+
+
+@settings(max_examples=60)
+@given(PAYMENTS, st.integers(0, 3), st.randoms(use_true_random=False))
+def test_sums_are_those_of_the_chain_in_whatever_order_the_transfers_are_given(
+    made: list[tuple[int, int, bool]], strays: int, chance: random.Random
+) -> None:
+    payments = [
+        paid(amount, number, status=PaymentStatus.CONFIRMED if stands else PaymentStatus.REVERSED)
+        for amount, number, stands in made
+    ]
+    dust = [strayed("wrong_payee", log_index=number) for number in range(strays)]
+    found = classify(LINK, REQUEST, payments, dust)
+    total = sum(amount for amount, _, stands in made if stands)
+    assert sum(each.transfer.amount for each in found if each.counts) == total
+    assert sum(each.excess or 0 for each in found) == max(0, total - AMOUNT)
+    assert len(found) == len(payments) + strays
+    assert any(each.action is RecoveryAction.PAY_REMAINING for each in found) == (bool(payments) and total < AMOUNT)
+    chance.shuffle(payments)
+    chance.shuffle(dust)
+    assert classify(LINK, REQUEST, payments, dust) == found

@@ -1,0 +1,85 @@
+"""Multisig intents in a world: announce one, let the schedule look at it, see whether its link is free."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chalicelib.aws.tables import intent_key
+from chalicelib.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
+from chalicelib.core.errors import Locked
+from chalicelib.core.intents import IntentDraft
+from chalicelib.core.links import SafeIntent, SecurePayment, check_payable
+from chalicelib.flows import intents
+from chalicelib.net.safe import Proposal
+from chalicelib.services import Services
+from tests.fakes.world import PREFIX, World
+
+SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
+MINUTE = 60
+
+
+def proposed(nonce: int = 0, safe: str = SAFE) -> Proposal:
+    return Proposal(safe, SafeTransaction(SAFE, 0, "0x1234", 0), SafeTerms(nonce))
+
+
+def hash_of(told: Proposal) -> str:
+    return safe_tx_hash(11155111, told.safe, told.transaction, told.terms)
+
+
+TOLD = proposed()
+HASH, OTHER_HASH = hash_of(TOLD), "0x" + "cd" * 32
+
+
+def with_safe(world: World) -> World:
+    """Its chain was scanned, its blocks are a second apart and of now, its Safe's service knows one transaction."""
+    world.chain.contracts.add(SAFE)
+    world.chain.genesis = world.now - timedelta(seconds=len(world.chain.blocks))
+    world.safes.known["sepolia", HASH] = TOLD
+    world.scan()
+    return world
+
+
+def announced(safe_tx_hash: str = HASH, **changes: object) -> IntentDraft:
+    known = IntentDraft(None, safe_tx_hash, None, "SEPOLIA", "USDC", SAFE)
+    return replace(known, **changes)  # type: ignore[arg-type]
+
+
+def record(
+    world: World, payment: SecurePayment, draft: IntentDraft | None = None, services: Services | None = None
+) -> SafeIntent:
+    token = payment.link.token
+    return intents.record(services or world.services, token, world.account_id, None, draft or announced())[1]
+
+
+def track(world: World, services: Services | None = None) -> SafeIntent:
+    """A minute later, what the schedule does; the one intent of this world."""
+    world.advance(MINUTE)
+    intents.track_due(services or world.services)
+    (intent,) = stored(world)
+    return intent
+
+
+def stored(world: World) -> list[SafeIntent]:
+    items = world.client.scan(TableName=f"{PREFIX}-payments")["Items"]
+    tokens = [item["pk"]["S"].removeprefix("LINK#") for item in items if item["sk"]["S"] == "INTENT"]
+    found = [world.services.store.get(SafeIntent, intent_key(token)) for token in tokens]
+    return [intent for intent in found if intent is not None]
+
+
+def let_pass(world: World, minutes: float) -> None:
+    """For the world and its chain, which is read up to then."""
+    passed = timedelta(minutes=minutes)
+    world.now += passed
+    world.chain.genesis += passed
+    world.scan()
+
+
+def is_free(world: World, payment: SecurePayment) -> bool:
+    try:
+        check_payable(world.load(payment), world.now)
+    except Locked:
+        return False
+    return True
+
+
+def in_seconds(world: World, seconds: float) -> datetime:
+    return world.now + timedelta(seconds=seconds)

@@ -1,0 +1,114 @@
+"""Payout links as the flows write them, many at once: one by one they would take a test longer than what it is about."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from chalicelib.aws import codec
+from chalicelib.aws.tables import key_of
+from chalicelib.core import ids
+from chalicelib.core.links import (
+    Flow,
+    IntentStatus,
+    Link,
+    LinkStatus,
+    PaymentType,
+    Request,
+    RequestStatus,
+    SafeIntent,
+    SecurePayment,
+)
+from chalicelib.core.money import BaseUnits
+from chalicelib.core.references import payment_reference
+from chalicelib.core.tokens import token_with_id
+from chalicelib.services import Services
+from tests.fakes.world import PAYEE, PREFIX, WALLET
+
+AMOUNT = BaseUnits(12_500_000)
+_BATCH = 25
+"""What BatchWriteItem takes at once."""
+
+
+def store_payouts(services: Services, account_id: str, count: int, **changes: Any) -> list[SecurePayment]:
+    """Pending payouts of 12.50 fUSDC on sepolia each, unless changed; fields of the link and of its request."""
+    made = [payout(services, account_id, **changes) for _ in range(count)]
+    records = [record for payment in made for record in (payment.link, *payment.requests)]
+    for start in range(0, len(records), _BATCH):
+        puts = [{"PutRequest": {"Item": item}} for item in _items(records[start : start + _BATCH])]
+        services.store.client.batch_write_item(RequestItems={f"{PREFIX}-payments": puts})
+    return made
+
+
+def payout(services: Services, account_id: str, **changes: Any) -> SecurePayment:
+    """One payout, as it is after it was written; nothing is."""
+    now: datetime = services.clock()
+    entropy = services.entropy
+    currency = token_with_id(changes.pop("currency", "fUSDC-sepolia"))
+    assert currency is not None
+    request_fields = {name: changes.pop(name) for name in list(changes) if name in ("amount", "paid", "payee")}
+    token, request_id, salt = ids.ulid(now, entropy), ids.request_id(entropy), ids.salt(entropy)
+    link: dict[str, Any] = {
+        "token": token,
+        "account_id": account_id,
+        "client_id": None,
+        "origin": None,
+        "payment_type": PaymentType.SINGLE,
+        "status": LinkStatus.PENDING,
+        "created_at": now,
+        "expires_at": now + timedelta(days=7),
+        "fee_percentage": None,
+        "fee_address": None,
+        "reference": "PAY-1",
+        "payer_identifier": None,
+        "redirect_url": None,
+        "redirect_label": None,
+        "flow": Flow.PAY,
+        "creator_wallet": WALLET,
+        "version": 1,
+        **changes,
+    }
+    request: dict[str, Any] = {
+        "link_token": token,
+        "position": 0,
+        "request_id": request_id,
+        "salt": salt,
+        "payment_reference": "0x" + payment_reference(request_id, salt, PAYEE).hex(),
+        "payee": PAYEE,
+        "network": currency.network,
+        "currency": currency.id,
+        "amount": AMOUNT,
+        "status": RequestStatus.CREATED,
+        "paid": BaseUnits(0),
+        "tx_hash": None,
+        "version": 1,
+        **request_fields,
+    }
+    return SecurePayment(Link(**link), (Request(**request),))
+
+
+def on_its_way(payment: SecurePayment, status: IntentStatus = IntentStatus.PENDING) -> SecurePayment:
+    """The link with a multisig transaction for it; nothing is written."""
+    now = payment.link.created_at
+    intent = SafeIntent(
+        link_token=payment.link.token,
+        intent_id="intent",
+        network="sepolia",
+        safe_tx_hash="0x" + "ab" * 32,
+        safe=None,
+        nonce=None,
+        deadline=None,
+        payer_address=None,
+        status=status,
+        created_at=now,
+        ends_at=payment.link.expires_at,
+        check_at=now,
+        scanned_to=0,
+    )
+    return replace(payment, intent=intent)
+
+
+def _items(records: list[Any]) -> Iterator[dict[str, Any]]:
+    for record in records:
+        key = key_of(record)
+        yield {**codec.encode(record), "pk": {"S": key.pk}, "sk": {"S": key.sk}}

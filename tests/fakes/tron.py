@@ -1,0 +1,44 @@
+"""Calls of contracts on Tron as wallets there sign them, by an encoder and a library that are not the product's."""
+
+import hashlib
+import time
+from dataclasses import replace
+from typing import Any
+
+from tronpy.keys import PrivateKey
+
+from infra.local.tron_transactions import Call, Transaction, address21
+from tests.fakes.wallets import TronWallet
+
+
+def call_of(wallet: TronWallet, to: str, data: str, **changes: Any) -> Call:
+    """What the wallet signs for {to, data}, for a minute from now on."""
+    now = int(time.time() * 1000)
+    call = Call(
+        owner=address21(wallet.address),
+        contract=address21(to),
+        data=bytes.fromhex(data.removeprefix("0x")),
+        call_value=0,
+        fee_limit=300_000_000,
+        ref_block_bytes=bytes.fromhex("267e"),
+        ref_block_hash=bytes.fromhex("9a447d222e8de9f2"),
+        expiration=now + 60_000,
+        timestamp=now,
+    )
+    return replace(call, **changes)
+
+
+def signed_call(wallet: TronWallet, to: str, data: str, **changes: Any) -> dict[str, Any]:
+    """The signed transaction as tronweb has it; `changes` are of its call."""
+    call = call_of(wallet, to, data, **changes)
+    return Transaction(call, call.encoded(), (sign_raw(wallet, call.encoded()),)).json()
+
+
+def signed_raw(wallet: TronWallet, raw: bytes) -> dict[str, Any]:
+    """Any bytes as a signed transaction."""
+    return {"raw_data_hex": raw.hex(), "signature": [sign_raw(wallet, raw).hex()], "raw_data": {"contract": [{}]}}
+
+
+def sign_raw(wallet: TronWallet, raw: bytes) -> bytes:
+    signature: bytes = PrivateKey(wallet.key).sign_msg_hash(hashlib.sha256(raw).digest()).to_bytes()
+    return signature

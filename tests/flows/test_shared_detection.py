@@ -1,0 +1,310 @@
+"""Links of several requests, links that are merged meanwhile, Tron, and transfers that do not count."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.aws.store import Delete, WriteConflict
+from chalicelib.aws.tables import PAYMENTS, Reference, payments_partition, reference_key, strays_partition
+from chalicelib.core import strays
+from chalicelib.core.link_creation import Item
+from chalicelib.core.links import LinkStatus, Payment, PaymentStatus, RequestStatus, SecurePayment, StrayTransfer
+from chalicelib.core.payouts import MergeDraft, PayoutDraft
+from chalicelib.core.references import reference_topic
+from chalicelib.flows import detection, payouts, transfers
+from chalicelib.services import Services
+from infra.bench.calls import counted
+from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
+from tests.fakes.world import PAYEE, WALLET, World, draft
+
+TRON_PAYEE = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
+STRANGER = "0x" + "22" * 20
+FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
+
+
+class Interposed:
+    """A DynamoDB client that, just before its first call of one kind, lets something else happen."""
+
+    def __init__(self, client: Any, call: str, act: Callable[[], object]) -> None:
+        self._client, self._call, self._act = client, call, act
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if name != self._call:
+            return found
+
+        def interposed(**arguments: Any) -> Any:
+            act, self._act = self._act, lambda: None
+            act()
+            return found(**arguments)
+
+        return interposed
+
+
+def batch_of(world: World, count: int) -> SecurePayment:
+    return world.create_link(items=tuple(Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for _ in range(count)))
+
+
+def payments_of(world: World, request_id: str) -> tuple[Payment, ...]:
+    return world.services.store.query(Payment, PAYMENTS, payments_partition(request_id))
+
+
+def strays_of(world: World, payment: SecurePayment) -> tuple[StrayTransfer, ...]:
+    partition = strays_partition(payment.requests[0].request_id)
+    return world.services.store.query(StrayTransfer, PAYMENTS, partition)
+
+
+def scan_until_done(services: Services) -> None:
+    """As the queue does: a scan that was overtaken comes back."""
+    for _ in range(3):
+        with suppress(WriteConflict):
+            detection.scan(services, "sepolia")
+
+
+def test_40_requests_paid_in_one_transaction_are_recorded_in_three(world: World) -> None:
+    """Up to 16 together, as 100 writes fit into one: six each and the link. The link is read once."""
+    payment = batch_of(world, 40)
+    world.chain.mine()
+    for request in payment.requests:
+        world.chain.pay_too(request)
+    world.chain.mine(2)
+    with counted(world.client) as calls:
+        assert detection.scan(world.services, "sepolia") == 40
+    assert calls.by_operation["TransactWriteItems"] == 3
+    assert calls.by_operation["Query"] == 1 + 40 + 2 * 3
+    after = world.load(payment)
+    assert (after.link.status, after.link.completed_at) == (LinkStatus.COMPLETED, world.now)
+    assert {request.status for request in after.requests} == {RequestStatus.PAID}
+
+
+def test_a_link_is_complete_with_its_last_request_and_each_payment_is_told_as_its_own(world: World) -> None:
+    world.register_webhook()
+    payment = batch_of(world, 2)
+    world.chain.pay(payment.requests[1])
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.PENDING
+    world.chain.pay(payment.requests[0])
+    world.chain.pay_too(payment.requests[0], amount=5)
+    world.scan()
+    world.drain()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert world.load(payment).requests[0].paid == 1_000_005
+    assert world.receiver.events.count("payment.confirmed") == 2
+
+
+def test_a_fork_that_removes_one_of_several_payments_reopens_the_link(world: World) -> None:
+    world.scan()
+    payment = batch_of(world, 2)
+    world.chain.pay(payment.requests[0])
+    world.chain.mine(4)
+    world.chain.pay(payment.requests[1])
+    world.scan()
+    world.chain.fork(4)
+    world.scan()
+    after = world.load(payment)
+    assert (after.link.status, after.link.completed_at) == (LinkStatus.PENDING, None)
+    assert [request.paid for request in after.requests] == [1_000_000, 0]
+
+
+def test_two_requests_that_are_paid_at_the_same_moment_complete_their_link(world: World) -> None:
+    """Two scans, each of a node that knows one of the payments; the second one runs whole before the first commits."""
+    payment = batch_of(world, 2)
+    other = FakeChain(seed=1)
+    world.chain.pay(payment.requests[0])
+    other.pay(payment.requests[1])
+    for chain in (world.chain, other):
+        chain.mine(2)
+    second = replace(world.services, chains=FakeChains(other))
+    first = world.start(Interposed(world.client, "transact_write_items", lambda: detection.scan(second, "sepolia")))
+    with suppress(WriteConflict):  # the cursor is the second one's
+        detection.scan(first, "sepolia")
+    after = world.load(payment)
+    assert [request.status for request in after.requests] == [RequestStatus.PAID, RequestStatus.PAID]
+    assert after.link.status is LinkStatus.COMPLETED
+
+
+def two_payouts(world: World) -> list[SecurePayment]:
+    about = replace(draft(), items=())
+    facts = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", about)
+    return [payouts.create(world.services, world.owner, None, facts) for _ in range(2)]
+
+
+def merge(services: Services, world: World, children: list[SecurePayment]) -> SecurePayment:
+    return payouts.combine(services, world.owner, MergeDraft(tuple(c.link.token for c in children), None, None))
+
+
+def test_a_payment_for_a_payout_that_was_merged_counts_for_the_batch(world: World) -> None:
+    children = two_payouts(world)
+    batch = merge(world.services, world, children)
+    for child in children:
+        world.chain.pay(child.requests[0])
+    world.scan()
+    assert world.load(batch).link.status is LinkStatus.COMPLETED
+    assert {world.load(child).link.status for child in children} == {LinkStatus.INVALIDATED}
+    for payment, count in ((batch, 2), (children[0], 1)):
+        listing = transfers.list_transfers(world.services, payment.link.token, world.account_id, None)
+        assert [each.classified.classification.value for each in listing.transfers] == ["exact"] * count
+
+
+@pytest.mark.parametrize("call", ["query", "transact_write_items"])
+def test_a_payment_counts_once_when_its_payout_is_merged_while_it_is_being_recorded(world: World, call: str) -> None:
+    children, made = two_payouts(world), list[SecurePayment]()
+    world.chain.pay(children[0].requests[0], amount=5)
+    world.chain.mine(2)
+    services = world.start(
+        Interposed(world.client, call, lambda: made.append(merge(world.services, world, children)))
+    )
+    detection.scan(services, "sepolia")
+    (batch,) = made
+    assert [request.paid for request in world.load(batch).requests] == [5, 0]
+    assert len(payments_of(world, children[0].requests[0].request_id)) == 1
+
+
+def test_a_merge_that_meets_a_payment_takes_it_along(world: World) -> None:
+    children = two_payouts(world)
+    world.chain.pay(children[1].requests[0], amount=5)
+    world.chain.mine(2)
+    services = world.start(
+        Interposed(world.client, "transact_write_items", lambda: detection.scan(world.services, "sepolia"))
+    )
+    batch = merge(services, world, children)
+    assert [request.paid for request in world.load(batch).requests] == [0, 5]
+
+
+def test_a_fork_takes_back_what_was_paid_before_the_payout_was_merged(world: World) -> None:
+    world.scan()
+    children = two_payouts(world)
+    world.chain.pay(children[0].requests[0], amount=5)
+    world.scan()
+    batch = merge(world.services, world, children)
+    assert world.load(batch).requests[0].paid == 5
+    world.chain.fork(4)
+    world.scan()
+    assert world.load(batch).requests[0].paid == 0
+
+
+@pytest.mark.parametrize("call", ["query", "transact_write_items"])
+def test_a_request_that_moves_to_another_link_is_looked_up_again(world: World, call: str) -> None:
+    """Whatever moves it: the reference is read, then the request is elsewhere and the reference says where.
+
+    The second time, the link it moves to has been read already, and is read once more.
+    """
+    payment, target = world.create_link(), world.create_link()
+    (request,) = world.load(payment).requests
+    topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
+
+    def move() -> None:
+        store = world.services.store
+        reference = store.get(Reference, reference_key(topic))
+        assert reference is not None
+        moved = replace(request, link_token=target.link.token, position=1, version=0)
+        store.write(Delete(request), moved, replace(reference, link_token=target.link.token, position=1))
+
+    world.chain.pay(target.requests[0], amount=5)
+    world.chain.pay(request)
+    world.chain.mine(2)
+    assert detection.scan(world.start(Interposed(world.client, call, move)), "sepolia") == 2
+    assert [r.paid for r in world.load(target).requests] == [5, 12_500_000]
+    assert world.load(target).link.status is LinkStatus.PENDING
+
+
+def test_a_reference_of_a_link_that_was_never_finished_stops_nothing(world: World) -> None:
+    half, whole = world.create_link(), world.create_link()
+    world.services.store.write(Delete(replace(half.link, version=1)))
+    world.chain.pay(half.requests[0])
+    world.chain.pay(whole.requests[0])
+    world.scan()
+    assert world.load(whole).link.status is LinkStatus.COMPLETED
+    assert payments_of(world, half.requests[0].request_id) == ()
+
+
+def test_tron_is_read_like_any_other_network(world: World) -> None:
+    chain = FakeChain("tron")
+    tron = World(world.client, chains=FakeChains(chain), confirmations={"tron": 1})
+    tron.register_webhook()
+    facts = {"currency": "USDT-tron", "payee": TRON_PAYEE, "fee_address": TRON_PAYEE}
+    payment = tron.create_link(**facts)
+    log = chain.pay(payment.requests[0], fee=125_000, fee_address=TRON_PAYEE)
+    assert detection.scan(tron.services, "tron") == 1
+    tron.drain()
+    after = tron.load(payment)
+    assert after.link.status is LinkStatus.COMPLETED
+    assert after.requests[0].tx_hash == log["transactionHash"].removeprefix("0x")
+    assert b'"fees":[{"type":"platform","amount":"0.125","currency":"USDT"}]' in tron.receiver.posted[0].body
+
+
+def test_a_payment_carries_the_time_of_its_block_and_the_node_is_asked_only_for_those(world: World) -> None:
+    asked = list[int]()
+    answer = world.chain.block_times
+
+    def block_times(numbers: list[int]) -> Any:
+        asked.extend(numbers)
+        return answer(numbers)
+
+    world.chain.block_times = block_times  # type: ignore[method-assign,assignment]
+    payment = world.create_link()
+    world.scan()
+    assert asked == []
+    log = world.chain.pay(payment.requests[0])
+    world.scan()
+    number = int(log["blockNumber"], 16)
+    assert asked == [number]
+    (stored,) = payments_of(world, payment.requests[0].request_id)
+    assert stored.paid_at == world.chain.genesis + timedelta(seconds=number)
+
+
+@pytest.mark.parametrize(
+    ("altered", "reason"), [({"token": FUSDT}, "wrong_token"), ({"payee": STRANGER}, "wrong_payee")]
+)
+def test_a_transfer_that_does_not_count_is_kept_once(world: World, altered: dict[str, str], reason: str) -> None:
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], amount=5, **altered)
+    world.chain.pay(payment.requests[0], amount=0, **altered)
+    for _ in range(3):  # the range before is read again
+        world.scan()
+    (stray,) = strays_of(world, payment)
+    assert (stray.reason, stray.amount, stray.network) == (reason, 5, "sepolia")
+    assert stray.paid_at == world.chain.genesis + timedelta(seconds=stray.block_number)
+    assert world.load(payment).requests[0].paid == 0
+
+
+def test_a_transfer_on_another_network_is_kept_as_such(world: World) -> None:
+    base = FakeChain("base")
+    both = World(world.client, chains=FakeChains(world.chain, base))
+    payment = both.create_link()
+    base.pay(payment.requests[0], fee_address=FEE_ADDRESS)
+    base.mine(20)
+    assert detection.scan(both.services, "base") == 0
+    (stray,) = strays_of(both, payment)
+    assert (stray.reason, stray.network) == ("wrong_network", "base")
+
+
+def test_a_fork_marks_what_did_not_count_as_reversed_until_its_branch_wins_again(world: World) -> None:
+    world.scan()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], payee=STRANGER)
+    world.scan()
+    dropped = world.chain.fork(4)
+    world.scan()
+    assert [stray.status for stray in strays_of(world, payment)] == [PaymentStatus.REVERSED]
+    world.chain.restore(dropped)
+    world.chain.mine(10)
+    world.scan()
+    assert [stray.status for stray in strays_of(world, payment)] == [PaymentStatus.CONFIRMED]
+
+
+def test_dust_is_kept_up_to_a_limit_and_the_payment_still_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(strays.PLACES, strays.Kind.ELSEWHERE, 3)
+    payment = world.create_link()
+    for _ in range(5):
+        world.chain.pay(payment.requests[0], amount=1, payee=STRANGER)
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    assert len(strays_of(world, payment)) == 3
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
