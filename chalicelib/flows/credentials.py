@@ -207,10 +207,13 @@ def _id_of(record: Credential) -> str:
 
 
 def _own(services: Services, account_id: str, kind: type[T], record_id: str) -> T:
-    """Two reads: the pointer under the account, so that nobody reaches another's, and the record."""
+    """Two reads: the pointer under the account, so that nobody reaches another's, and the record.
+
+    A key that was revoked between them is as gone as its pointer: to change it would bring it back.
+    """
     pointer = services.store.get(Owned, owned_key(account_id, kind, record_id))
     record = services.store.get(kind, credential_key(pointer.credential_hash, kind)) if pointer else None
-    if record is None:
+    if record is None or (isinstance(record, ApiKey) and record.status is CredentialStatus.REVOKED):
         raise NotFound(f"{_NAMES[kind]} not found")
     return record
 

@@ -232,6 +232,31 @@ def test_a_key_that_is_revoked_while_others_change_it_stays_revoked(cloud: Cloud
     assert found is not None and found.status is CredentialStatus.REVOKED
 
 
+class RevokedBetween:
+    """A DynamoDB client; between the two reads of a change, somebody revokes the key."""
+
+    def __init__(self, client: Any, revoke: Callable[[], object]) -> None:
+        self._client, self._reads, self._revoke = client, 0, revoke
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "get_item":
+            self._reads += 1
+            if self._reads == 2:
+                self._revoke()
+        return getattr(self._client, name)
+
+
+def test_a_key_that_is_revoked_between_the_reads_of_a_change_is_not_brought_back(cloud: Cloud, shared: World) -> None:
+    key, text = credentials.create_api_key(shared.services, shared.actor, {"label": "k"})
+    client = RevokedBetween(
+        cloud.client("dynamodb"), lambda: credentials.revoke_api_key(shared.services, shared.actor, key.key_id)
+    )
+    with pytest.raises(NotFound):
+        credentials.change_api_key(shared.start(client), shared.actor, key.key_id, None)
+    found = credentials.find(shared.services, text)
+    assert found is not None and found.status is CredentialStatus.REVOKED
+
+
 def test_a_use_that_ten_containers_note_at_once_is_one_record(cloud: Cloud, shared: World) -> None:
     key = new_key(shared)
     in_parallel(lambda services, _: credentials.note_use(services, (key.key_id,)), cloud, shared)

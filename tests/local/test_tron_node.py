@@ -245,7 +245,7 @@ def test_after_a_restart_transactions_have_their_names(tmp_path: Path) -> None:
 def test_a_fork_forgets_what_it_drops(node: TronNode, payer: TronpyPayer) -> None:
     before = node.chain.snapshot()
     signed = payer.built(approve()).sign(payer._key)
-    assert signed.broadcast()["result"] is True
+    assert signed.broadcast().wait(timeout=20)["id"] == signed.txid, "a transaction that waits outlives the fork"
     node.chain.revert(before)
     assert post(node, "wallet/gettransactioninfobyid", {"value": signed.txid}) == {}
     assert signed.broadcast()["result"] is True
