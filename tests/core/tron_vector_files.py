@@ -82,5 +82,5 @@ def _read(path: Path) -> dict[str, Any] | None:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    known = isinstance(content, dict) and any(family in content for family in COVERED[:4])
+    known = isinstance(content, dict) and any(family in content for family in (*COVERED[:4], "triggers"))
     return content if known else None
