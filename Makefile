@@ -2,11 +2,11 @@
 PYTHON ?= python3
 STAGE ?= local
 
-.PHONY: help setup demo local test lint bench package deploy clean
+.PHONY: help setup demo local test lint bench page-hash screens package deploy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s%s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s%s\n", $$1, $$2}' Makefile
 
 setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
 	@$(PYTHON) infra/local/setup.py
@@ -27,6 +27,12 @@ lint: setup ## check style, types and the layers of the house
 
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench
+
+page-hash: setup ## print the hashes of the payment page and its files, to hold against those that are served
+	@.venv/bin/python -m infra.page_hash
+
+screens: setup ## take pictures of the payment page in every state into .local/screens (needs a browser)
+	@.venv/bin/python -m infra.local.screens
 
 package: setup ## build what Lambda gets, for STAGE, into build/STAGE
 	@.venv/bin/python -m infra.package --stage $(STAGE) --out build/$(STAGE)

@@ -8,6 +8,7 @@ from chalicelib.api import (
     api_keys,
     audit,
     auth,
+    branding,
     checkout,
     client_ids,
     currencies,
@@ -15,6 +16,7 @@ from chalicelib.api import (
     intents,
     multicall_payouts,
     orchestrators,
+    pages,
     payee_destinations,
     payouts,
     secure_payments,
@@ -49,9 +51,11 @@ for resource in (
     auth,
     api_keys,
     client_ids,
+    branding,
     audit,
     payee_destinations,
     orchestrators,
+    pages,
     service,
 ):
     app.register_blueprint(resource.blueprint)

@@ -2,6 +2,7 @@
 
 from functools import cache
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -12,6 +13,7 @@ from chalicelib.core.networks import network
 PositiveInt = Annotated[int, Field(gt=0)]
 BaseUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#]*[^/\s?#]$")]
 """An http(s) URL without a slash at its end, to which paths are appended."""
+WebOrigin = Annotated[str, StringConstraints(pattern=r"^https?://[a-z0-9.*:\[\]-]+$")]
 
 
 class Settings(BaseSettings):
@@ -62,6 +64,10 @@ class Settings(BaseSettings):
         )
     }
     """The Safe Transaction Service of each network; {} asks none: then the chain alone tells what a Safe executed."""
+    page_client_id: Annotated[str, StringConstraints(pattern=r"^[\w-]{1,64}$")] = "cli_hosted_payment_page"
+    """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
+    page_frame_ancestors: tuple[WebOrigin, ...] = ("https://app.safe.global",)
+    """Whose pages may show the payment page in a frame, beside its own host."""
     brand: str = "Payment Request Service"
     """Named in the text that wallets sign."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -73,6 +79,11 @@ class Settings(BaseSettings):
             if network(name) is None:
                 raise ValueError(f"{name} is not a network")
         return value
+
+    @property
+    def page_origin(self) -> str:
+        """What browsers send as Origin from the hosted payment page."""
+        return origin_of(self.pay_url)
 
     @property
     def webhooks_queue(self) -> str:
@@ -89,6 +100,12 @@ class Settings(BaseSettings):
     @property
     def rpc_urls_secret(self) -> str:
         return f"{self.resource_prefix}-rpc-urls"
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL, as browsers send them for Origin."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 @cache

@@ -22,6 +22,7 @@ for name, value in {
     os.environ.setdefault(name, value)
 
 from infra.local.cloud import Cloud
+from infra.local.setup import MISSING_BROWSER
 from tests.calldata import vector_files
 from tests.core import interop_vectors, tron_vector_files
 from tests.fakes.world import PREFIX, World, in_process_aws
@@ -53,6 +54,16 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("vectors not covered")
     for name in left:
         terminalreporter.write_line(f"not covered: {name}")
+    _name_what_did_not_run(terminalreporter)
+
+
+def _name_what_did_not_run(terminalreporter: Any) -> None:
+    """The tests that want a browser, by file, and the one command that brings it."""
+    left = [report for report in terminalreporter.stats.get("skipped", ()) if MISSING_BROWSER in str(report.longrepr)]
+    files = sorted({report.nodeid.split("::")[0] for report in left})
+    if left:
+        terminalreporter.section("tests that did not run")
+        terminalreporter.write_line(f"{len(left)} tests of {', '.join(files)} did not run. {MISSING_BROWSER}")
 
 
 @pytest.fixture

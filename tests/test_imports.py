@@ -30,6 +30,7 @@ LATE = (
     "moto",
     "ulid",
     "argon2",
+    "segno",
     "coincurve",
 )
 """Imported by the first function that needs them, never by `import app`."""

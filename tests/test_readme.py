@@ -21,7 +21,7 @@ def blocks(language: str) -> list[str]:
 
 
 def make_targets() -> list[str]:
-    return sorted(set(re.findall(r"\bmake ([a-z]+)", README)))
+    return sorted(set(re.findall(r"\bmake ([a-z-]+)", README)))
 
 
 @pytest.mark.parametrize("target", make_targets())

@@ -11,9 +11,9 @@ from chalicelib.api.incoming import CHANGING, Incoming
 from chalicelib.core.callers import CREDENTIALS, Caller, Mode, Sent
 from chalicelib.core.errors import ForeignOrigin, Unauthorized
 from chalicelib.core.sessions import COOKIE
-from chalicelib.settings import Settings
+from chalicelib.settings import Settings, origin_of
 
-__all__ = ["CREDENTIALS", "Caller", "Mode", "refuse_other_pages", "sent_by", "session_token"]
+__all__ = ["CREDENTIALS", "Caller", "Mode", "origin_sent", "refuse_other_pages", "sent_by", "session_token"]
 
 
 def sent_by(request: Incoming, accepted: tuple[Mode, ...]) -> Sent | None:
@@ -56,10 +56,18 @@ def refuse_other_pages(settings: Settings, request: Incoming) -> None:
 
     SameSite=Lax keeps other sites' pages from sending it, not those of sibling hosts: a blog, a status page.
     """
-    hosts = [urlsplit(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)]
-    ours = {f"{host.scheme}://{host.netloc}" for host in hosts}
+    ours = {origin_of(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)}
     if request.method in CHANGING and request.origin not in {None, *ours, *settings.session_origins}:
         raise ForeignOrigin("Origin may not use session cookies: SESSION_ORIGINS lists those that may")
+
+
+def origin_sent(settings: Settings, request: Incoming, sent: Sent) -> str | None:
+    """The Origin of a request. Browsers send none with a GET to a page's own host (Fetch, 3.2), which is where a
+    deployment with one host for all has its API: then the hosted payment page is told by the host it asks."""
+    is_page = sent.mode is Mode.CLIENT_ID and sent.secret == settings.page_client_id
+    if is_page and request.origin is None and request.method == "GET":
+        return settings.page_origin if request.headers.get("host") == urlsplit(settings.pay_url).netloc else None
+    return request.origin
 
 
 def session_token(headers: Mapping[str, str]) -> str | None:

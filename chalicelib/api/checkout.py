@@ -19,7 +19,8 @@ from chalicelib.api.schemas.multicall import MulticallAnswer
 from chalicelib.api.shapes import secure_payment_answer
 from chalicelib.core.sources import Source
 from chalicelib.flows import checkout
-from chalicelib.flows.checkout import Payer, Reader
+from chalicelib.flows.checkout import Payer
+from chalicelib.flows.links import Reader
 
 blueprint = Blueprint(__name__)
 READERS = (Mode.API_KEY, Mode.CLIENT_ID)
@@ -35,13 +36,15 @@ READERS = (Mode.API_KEY, Mode.CLIENT_ID)
     query=WalletQuery,
     answer=SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer,
     looks_up_token=True,
+    by_page=True,
     errors=(400, 401, 403, 404, 409, 423, 503),
 )
 def read_secure_payment(call: Call) -> SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer:
-    description = checkout.describe(call.services, call.path["token"], _reader(call), call.query.wallet)
+    description = checkout.describe(call.services, call.path["token"], Reader.of(call.caller), call.query.wallet)
+    confirmations = call.services.settings.confirmations
     if description.multicall is not None:
-        return multicall_answer(description.multicall)
-    return secure_payment_answer(description)
+        return multicall_answer(description.multicall, description.branding, confirmations)
+    return secure_payment_answer(description, confirmations)
 
 
 @operation(
@@ -54,6 +57,7 @@ def read_secure_payment(call: Call) -> SecurePaymentAnswer | BatchPaymentAnswer 
     query=PayQuery,
     answer=PayAnswer | BatchPayAnswer | MulticallPayAnswer,
     looks_up_token=True,
+    by_page=True,
     errors=(400, 401, 403, 404, 409, 423, 503),
 )
 def pay_secure_payment(call: Call) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
@@ -65,9 +69,5 @@ def pay_secure_payment(call: Call) -> PayAnswer | BatchPayAnswer | MulticallPayA
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",
     )
-    quote = checkout.quote(call.services, call.path["token"], _reader(call), payer)
+    quote = checkout.quote(call.services, call.path["token"], Reader.of(call.caller), payer)
     return pay_answer(quote, call.services.settings.transaction_value_form)
-
-
-def _reader(call: Call) -> Reader:
-    return Reader(call.caller.account_id, call.caller.client_id)

@@ -19,7 +19,7 @@ from chalicelib.api.answers import (
     preflight_headers,
     respond,
 )
-from chalicelib.api.caller import Caller, Mode, refuse_other_pages, sent_by, session_token
+from chalicelib.api.caller import Caller, Mode, origin_sent, refuse_other_pages, sent_by, session_token
 from chalicelib.api.incoming import Incoming, incoming, refuse_repeated
 from chalicelib.api.parsing import parse_body, parse_query
 from chalicelib.api.repeats import Answer, once
@@ -83,6 +83,8 @@ class Operation:
     """True where the answer holds a secret: an idempotency key then keeps it encrypted."""
     looks_up_token: bool = False
     """True where a path names a link by its token: guessing is limited."""
+    by_page: bool = False
+    """True for what the hosted payment page may do, which is what payers do with a link."""
 
     @property
     def with_session(self) -> bool:
@@ -151,14 +153,14 @@ def complete_routes(app: Chalice) -> None:
 def _handle(known: Operation, view: View, request: Incoming) -> Response:
     services = assembled()
     services.log.thread_safe_append_keys(request_id=request.request_id, operation=known.name)
-    answer = _guarded(services, lambda: _admit(known, view, services, request))
+    answer = guarded(services, lambda: _admit(known, view, services, request))
     if answer.status != 500:  # that is in the log, with its trace
         services.log.info("answered", extra={"status": answer.status, **_told(answer)})
     cors = cors_headers(services.settings, request, answer.is_foreign, known.with_session)
     return respond(answer, request, cors)
 
 
-def _guarded(services: Services, act: Callable[[], Answer]) -> Answer:
+def guarded(services: Services, act: Callable[[], Answer]) -> Answer:
     """What `act` answers, or its failure as an answer."""
     try:
         return act()
@@ -179,7 +181,7 @@ def _admit(known: Operation, view: View, services: Services, request: Incoming) 
     except (BadRequest, Unauthorized, Forbidden) as error:
         return _turned_away(services, request, error)
     headers = limits.spend(services, caller, known.rate).headers if known.rate else {}
-    answer = _guarded(services, lambda: _answer(known, view, services, caller, request))
+    answer = guarded(services, lambda: _answer(known, view, services, caller, request))
     return replace(answer, headers={**headers, **answer.headers})
 
 
@@ -188,7 +190,7 @@ def _caller(known: Operation, services: Services, request: Incoming) -> Caller:
     if sent is not None:
         if sent.mode is Mode.SESSION and "authorization" not in request.headers:
             refuse_other_pages(services.settings, request)
-        return identify(services, sent, request.origin, request.ip_address)
+        return identify(services, sent, origin_sent(services.settings, request, sent), request.ip_address)
     token = session_token(request.headers)
     return nobody(services, request.origin, request.ip_address, token, looks=known.rate is not None)
 
@@ -205,6 +207,8 @@ def _turned_away(services: Services, request: Incoming, error: ServiceError) -> 
 def _answer(known: Operation, view: View, services: Services, caller: Caller, request: Incoming) -> Answer:
     """What the caller may do is done, once for each idempotency key."""
     check_scope(caller.scopes, known.scope)
+    if caller.reads_any_link and not known.by_page:
+        raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
     note_use(services, caller.credential_ids)
 
     def run() -> Answer:

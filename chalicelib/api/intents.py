@@ -8,6 +8,7 @@ from chalicelib.api.caller import Mode
 from chalicelib.api.edge import Call, operation
 from chalicelib.api.schemas.intents import IntentRecorded, IntentWithdrawn, RecordIntent
 from chalicelib.flows import intents
+from chalicelib.flows.links import Reader
 
 blueprint = Blueprint(__name__)
 
@@ -22,13 +23,11 @@ blueprint = Blueprint(__name__)
     body=RecordIntent,
     answer=IntentRecorded,
     looks_up_token=True,
+    by_page=True,
     errors=(400, 401, 403, 404, 409, 423, 503),
 )
 def record_intent(call: Call) -> IntentRecorded:
-    caller = call.caller
-    payment, intent = intents.record(
-        call.services, call.path["token"], caller.account_id, caller.client_id, call.body.draft()
-    )
+    payment, intent = intents.record(call.services, call.path["token"], Reader.of(call.caller), call.body.draft())
     sent: dict[str, Any] = {}
     if intent.deadline is not None:
         sent["safePaymentDeadline"] = int(intent.deadline.timestamp())

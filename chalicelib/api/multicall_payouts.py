@@ -6,7 +6,7 @@ from chalicelib.api.caller import CREDENTIALS, Mode
 from chalicelib.api.edge import Call, operation
 from chalicelib.api.multicall_shapes import multicall_answer, multicall_created
 from chalicelib.api.schemas.multicall import CreateMulticall, MulticallAnswer, MulticallCreated
-from chalicelib.flows import multicalls
+from chalicelib.flows import branding, multicalls
 
 blueprint = Blueprint(__name__)
 
@@ -41,4 +41,6 @@ def create_multicall_payout(call: Call) -> MulticallCreated:
     errors=(401, 403, 404, 423),
 )
 def read_multicall_payout(call: Call) -> MulticallAnswer:
-    return multicall_answer(multicalls.read(call.services, call.path["token"], call.caller.account_id))
+    services = call.services
+    details = multicalls.read(services, call.path["token"], call.caller.account_id)
+    return multicall_answer(details, branding.of_link(services, details.payment.link), services.settings.confirmations)

@@ -1,5 +1,9 @@
 """Multicalls as answers: base units become human-readable amounts here."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.api.schemas.branding import LinkBranding
 from chalicelib.api.schemas.fee_plans import fee_plan_answer
 from chalicelib.api.schemas.multicall import (
     AmountSummary,
@@ -12,12 +16,28 @@ from chalicelib.api.schemas.multicall import (
     MulticallItem,
     MulticallTotals,
 )
+from chalicelib.api.shapes import chain_answer
+from chalicelib.core.branding import Branding
 from chalicelib.core.events import iso
 from chalicelib.core.fees import plan_of
+from chalicelib.core.links import Request, remaining
 from chalicelib.core.money import format_amount
 from chalicelib.core.multicall import Child, MulticallDetails, Sum, context, message_key, recovery_action, sums
 from chalicelib.core.tokens import token_with_id
 from chalicelib.flows.links import currency_of
+
+_OWED = (
+    "amount",
+    "remainingAmount",
+    "payee",
+    "network",
+    "paymentCurrency",
+    "isNativeCurrency",
+    "tokenAddress",
+    "decimals",
+    "paymentReference",
+)
+"""What is null of a child that has no request, or that nobody knows."""
 
 
 def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
@@ -43,16 +63,20 @@ def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
     )
 
 
-def multicall_answer(details: MulticallDetails) -> MulticallAnswer:
+def multicall_answer(
+    details: MulticallDetails, branding: Branding | None, confirmations: Mapping[str, int]
+) -> MulticallAnswer:
     """The details of a multicall: each child, why it is blocked, and the totals."""
     link, children = details.payment.link, details.children
+    networks = [request.network for request in details.requests]
     return MulticallAnswer(
         paymentType="multicall",
         status=details.status.value,
         redirectUrl=None,
         redirectLabel=None,
         orchestratorId=None,
-        branding=None,
+        branding=LinkBranding.of(branding),
+        chain=chain_answer(networks[0], confirmations) if networks else None,
         analytics=MulticallAnalytics(
             creationTimestamp=iso(link.created_at), numberOfPaymentsExcludingFees=len(children)
         ),
@@ -78,10 +102,26 @@ def _child(child: Child, details: MulticallDetails) -> ChildAnswer:
         context=ChildContext(**context(child, details.now)),
         recoveryAction=recovery_action(reason) if reason else None,
         feePlan=fee_plan_answer(plan_of(child.payment)) if child.payment else None,
-        amount=format_amount(request.amount, currency_of(request).decimals) if request else None,
-        payee=request.payee if request else None,
         reference=child.payment.link.reference if child.payment else None,
+        feePercentage=child.payment.link.fee_percentage if child.payment else None,
+        feeAddress=child.payment.link.fee_address if child.payment else None,
+        **(_owed(request) if request else dict.fromkeys(_OWED)),
     )
+
+
+def _owed(request: Request) -> dict[str, Any]:
+    token = currency_of(request)
+    return {
+        "amount": format_amount(request.amount, token.decimals),
+        "remainingAmount": format_amount(remaining(request), token.decimals),
+        "payee": request.payee,
+        "network": request.network,
+        "paymentCurrency": token.id,
+        "isNativeCurrency": token.is_native,
+        "tokenAddress": token.address,
+        "decimals": token.decimals,
+        "paymentReference": request.payment_reference,
+    }
 
 
 def _totals(details: MulticallDetails) -> MulticallTotals:

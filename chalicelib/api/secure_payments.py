@@ -17,11 +17,12 @@ from chalicelib.api.schemas.secure_payments import (
     page_of,
 )
 from chalicelib.api.shapes import destination_answer
+from chalicelib.core.branding import Branding as OwnBranding
 from chalicelib.core.events import iso
 from chalicelib.core.fees import plan_of
 from chalicelib.core.links import PaymentType, SecurePayment, check_unlocked, status_at
 from chalicelib.core.multicall import Reason, block_reason
-from chalicelib.flows import links, multicalls
+from chalicelib.flows import branding, links, multicalls
 
 blueprint = Blueprint(__name__)
 
@@ -60,10 +61,13 @@ def look_up_secure_payment(call: Call) -> SecurePaymentFound:
     token = payment.link.token
     is_taken = token in multicalls.taken(services, {token: payment}, now)
     reason = block_reason(payment, payment.link, is_taken, now)
-    return _found(payment, reason, now, services.settings.pay_url)
+    own = branding.of_link(services, payment.link)
+    return _found(payment, reason, now, services.settings.pay_url, own)
 
 
-def _found(payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str) -> SecurePaymentFound:
+def _found(
+    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, own: OwnBranding | None
+) -> SecurePaymentFound:
     link, first = payment.link, payment.requests[0]
     currencies = {request.currency for request in payment.requests}
     is_one = len({(request.currency, request.payee) for request in payment.requests}) == 1
@@ -89,7 +93,7 @@ def _found(payment: SecurePayment, reason: Reason | None, now: datetime, pay_url
         executionKind=None,
         identityMode="client_id" if link.client_id else "manual_dashboard",
         clientId=link.client_id,
-        branding=Branding(whitelabelEnabled=False, source="service"),
+        branding=Branding(whitelabelEnabled=own is not None, source="client_id" if own else "service"),
         childExecutable=reason is None,
         blockReason=reason,
     )

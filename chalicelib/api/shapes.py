@@ -1,9 +1,13 @@
 """Links as answers: base units become human-readable amounts here."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
+from chalicelib.api.schemas.branding import LinkBranding
 from chalicelib.api.schemas.checkout import (
     BatchPaymentAnswer,
+    ChainAnswer,
+    CoinAnswer,
     DestinationAnswer,
     PaymentOption,
     SecurePaymentAnswer,
@@ -25,10 +29,17 @@ from chalicelib.net.evm import WalletReading
 ValueForm = Literal["plain", "bignumber"]
 
 
-def secure_payment_answer(description: Description) -> SecurePaymentAnswer | BatchPaymentAnswer:
-    """The metadata of a link; with a wallet's balances, `paymentOptions` for its own network."""
+def secure_payment_answer(
+    description: Description, confirmations: Mapping[str, int]
+) -> SecurePaymentAnswer | BatchPaymentAnswer:
+    """The metadata of a link; with a wallet's balances, `paymentOptions` for its own network.
+
+    `confirmations` are those that the deployment sets otherwise than the network's.
+    """
     payment = description.payment
     facts = {**_link_facts(payment), **_payment_options(description)}
+    facts["chain"] = chain_answer(payment.requests[0].network, confirmations)
+    facts["branding"] = LinkBranding.of(description.branding)
     if payment.link.payment_type is PaymentType.SINGLE:
         return SecurePaymentAnswer(paymentType="single", **_request_facts(payment.requests[0]), **facts)
     each = [_request_facts(request) for request in payment.requests]
@@ -38,10 +49,27 @@ def secure_payment_answer(description: Description) -> SecurePaymentAnswer | Bat
         amounts=[one["amount"] for one in each],
         paymentCurrencies=[one["paymentCurrency"] for one in each],
         isNativeCurrency=[one["isNativeCurrency"] for one in each],
+        decimals=[one["decimals"] for one in each],
+        paymentReferences=[one["paymentReference"] for one in each],
         destinations=[one["destination"] for one in each],
         paidAmounts=[one["paidAmount"] for one in each],
         remainingAmounts=[one["remainingAmount"] for one in each],
         **facts,
+    )
+
+
+def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
+    """The network of that name, as it is catalogued and this deployment has it."""
+    chain = network(name)
+    assert chain is not None, "a stored request always has a catalogued network"
+    return ChainAnswer(
+        chainId=chain.chain_id,
+        name=chain.title,
+        label=chain.label,
+        confirmations=confirmations.get(chain.name, chain.confirmations),
+        explorerUrl=chain.explorer_url,
+        publicRpcUrls=list(chain.public_rpc_urls),
+        nativeCurrency=CoinAnswer(name=chain.coin.name, symbol=chain.coin.symbol, decimals=chain.coin.decimals),
     )
 
 
@@ -84,7 +112,8 @@ def _link_facts(payment: SecurePayment) -> dict[str, Any]:
         "redirectLabel": link.redirect_label,
         "createdAt": iso(link.created_at),
         "expiresAt": iso(link.expires_at),
-        "branding": None,
+        "feePercentage": link.fee_percentage,
+        "feeAddress": link.fee_address,
         "feePlan": fee_plan_answer(plan_of(payment)),
     }
 
@@ -96,6 +125,8 @@ def _request_facts(request: Request) -> dict[str, Any]:
         "amount": format_amount(request.amount, token.decimals),
         "paymentCurrency": token.id,
         "isNativeCurrency": token.is_native,
+        "decimals": token.decimals,
+        "paymentReference": request.payment_reference,
         "destination": destination_answer(request),
         "paidAmount": format_amount(request.paid, token.decimals),
         "remainingAmount": format_amount(remaining(request), token.decimals),

@@ -8,7 +8,7 @@ from chalicelib.api.caller import Mode
 from chalicelib.api.edge import Call, operation
 from chalicelib.api.schemas.tron_broadcast import BroadcastAnswer, BroadcastTransaction
 from chalicelib.flows import broadcasts
-from chalicelib.flows.checkout import Reader
+from chalicelib.flows.links import Reader
 
 blueprint = Blueprint(__name__)
 
@@ -23,10 +23,10 @@ blueprint = Blueprint(__name__)
     body=BroadcastTransaction,
     answer=BroadcastAnswer,
     looks_up_token=True,
+    by_page=True,
     errors=(400, 401, 403, 404, 409, 423, 502, 503),
 )
 def broadcast_transaction(call: Call) -> BroadcastAnswer:
-    reader = Reader(call.caller.account_id, call.caller.client_id)
-    said = broadcasts.broadcast(call.services, call.path["token"], reader, call.body.signed())
+    said = broadcasts.broadcast(call.services, call.path["token"], Reader.of(call.caller), call.body.signed())
     message: dict[str, Any] = {"message": said.message} if said.message else {}
     return BroadcastAnswer(result=said.result, txid=said.txid, code=said.code, **message)

@@ -11,6 +11,7 @@
                ACCOUNT#<id>            <kind>#<record id>        leads to the credentials of an account
                ACCOUNT#<id>            DESTINATION#<record id>   its payee destinations
                CREDENTIAL#<sha256>     API_KEY | CLIENT_ID | ORCHESTRATOR_KEY
+               CREDENTIAL#<sha256>     BRANDING                  of a client id: how its payment page looks
                USER#<sha256>           USER                      the account of a wallet or an e-mail address
                WALLET#<address>        DESTINATION               the one active destination of a wallet
                ORCHESTRATOR#<id>       ORCHESTRATOR | CLIENT#<client id>
@@ -41,6 +42,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.core.audit import AuditEntry
+from chalicelib.core.branding import Branding
 from chalicelib.core.chainlog import Cursor
 from chalicelib.core.credentials import Account, ApiKey, ClientId, OrchestratorKey, Owned
 from chalicelib.core.events import Event
@@ -197,6 +199,10 @@ def credential_key(credential_hash: str, kind: type) -> Key:
     return Key(IDENTITY, f"CREDENTIAL#{credential_hash}", CREDENTIAL_KINDS[kind])
 
 
+def branding_key(client_id_hash: str) -> Key:
+    return Key(IDENTITY, f"CREDENTIAL#{client_id_hash}", "BRANDING")
+
+
 def account_partition(account_id: str) -> str:
     return f"ACCOUNT#{account_id}"
 
@@ -298,12 +304,10 @@ def key_of(record: Any) -> Key:
             return request_place_key(record.request_id)
         case SafeIntent():
             return intent_key(record.link_token)
-        case Payment():
+        case Payment() | StrayTransfer():
+            partition = payments_partition if isinstance(record, Payment) else strays_partition
             place = f"{record.network}#{record.block_hash}#{record.log_index:06}"
-            return Key(PAYMENTS, payments_partition(record.request_id), place)
-        case StrayTransfer():
-            place = f"{record.network}#{record.block_hash}#{record.log_index:06}"
-            return Key(PAYMENTS, strays_partition(record.request_id), place)
+            return Key(PAYMENTS, partition(record.request_id), place)
         case Account():
             return account_key(record.account_id)
         case ApiKey():
@@ -312,6 +316,8 @@ def key_of(record: Any) -> Key:
             return credential_key(record.client_id_hash, ClientId)
         case OrchestratorKey():
             return credential_key(record.key_hash, OrchestratorKey)
+        case Branding():
+            return branding_key(record.client_id_hash)
         case Owned():
             return Key(IDENTITY, account_partition(record.account_id), f"{record.kind}#{record.record_id}")
         case User():

@@ -44,6 +44,8 @@ class Caller:
     idempotency keys. `key_id` is the public id of the key that was sent, `client` the client id, also beside a key;
     `session` is set in session mode; `sent_session` is the hash of a session token where no credential is asked for,
     so that signing in can end that session. `blocked_until` and `block_version` tell who is shut out.
+    `reads_any_link` is set for the hosted payment page, which belongs to no account: it does what payers do, and
+    nothing else.
     """
 
     mode: Mode
@@ -61,6 +63,7 @@ class Caller:
     session: Session | None = None
     sent_session: str | None = None
     orchestrator_id: str | None = None
+    reads_any_link: bool = False
 
     @property
     def client_id(self) -> str | None:

@@ -237,14 +237,15 @@ def check_payable(payment: SecurePayment, now: datetime) -> None:
         raise Conflict(
             "Secure payment has already been completed",
             status=LinkStatus.COMPLETED.value,
-            branding=None,
+            **_for_page(payment.link),
             requestStatuses=[
                 {"requestId": r.request_id, "hasBeenPaid": True, "txHash": r.tx_hash} for r in payment.requests
             ],
         )
     check_unlocked(payment)
     if status is not LinkStatus.PENDING:
-        raise Forbidden("Secure payment token expired or invalid status", status=status.value)
+        told = _for_page(payment.link)
+        raise Forbidden("Secure payment token expired or invalid status", status=status.value, **told)
 
 
 def check_unlocked(payment: SecurePayment) -> None:
@@ -254,9 +255,14 @@ def check_unlocked(payment: SecurePayment) -> None:
         raise Locked(
             "Secure payment is in progress",
             status=LinkStatus.PENDING.value,
-            branding=None,
+            **_for_page(payment.link),
             requestStatuses=[_in_progress(request, intent) for request in payment.requests],
         )
+
+
+def _for_page(link: Link) -> dict[str, object]:
+    """What the payment page shows of a link that cannot be paid: the way back, and the branding, which a flow adds."""
+    return {"branding": None, "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
 def _in_progress(request: Request, intent: SafeIntent) -> dict[str, object]:

@@ -24,8 +24,21 @@ from chalicelib.data import load
 
 
 @dataclass(frozen=True)
+class Coin:
+    """A network's own coin as wallets name it."""
+
+    name: str
+    symbol: str
+    decimals: int
+
+
+@dataclass(frozen=True)
 class Network:
-    """One chain. `label` is its name in `chain` queries and in `paymentOptions`."""
+    """One chain. `label` is its name in `chain` queries and in `paymentOptions`, `title` what people call it.
+
+    `explorer_url` shows the transaction whose hash is appended to it. `public_rpc_urls` are handed to wallets that do
+    not know the network; the service itself asks none of them.
+    """
 
     name: str
     chain_id: int
@@ -35,6 +48,10 @@ class Network:
     log_range: int
     native_currency_id: str | None
     aliases: tuple[str, ...]
+    title: str
+    coin: Coin
+    explorer_url: str
+    public_rpc_urls: tuple[str, ...]
 
 
 ALL_NETWORKS: tuple[Network, ...] = tuple(
@@ -47,6 +64,10 @@ ALL_NETWORKS: tuple[Network, ...] = tuple(
         log_range=entry["logRange"],
         native_currency_id=entry.get("native"),
         aliases=tuple(entry.get("aliases", ())),
+        title=entry["title"],
+        coin=Coin(**entry["coin"]),
+        explorer_url=entry["explorer"],
+        public_rpc_urls=tuple(entry["rpcUrls"]),
     )
     for name, entry in load("networks").items()
 )

@@ -7,7 +7,8 @@ from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
 from chalicelib.core.errors import BadRequest
-from chalicelib.flows.checkout import Reader, signable
+from chalicelib.flows.checkout import signable
+from chalicelib.flows.links import Reader
 from chalicelib.net.tron import BroadcastResult
 from chalicelib.services import Services
 

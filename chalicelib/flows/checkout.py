@@ -11,24 +11,17 @@ from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.safe import SafeTransaction
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.core.addresses import same_address
+from chalicelib.core.branding import Branding
 from chalicelib.core.errors import BadRequest, Forbidden
 from chalicelib.core.links import Link, PaymentType, SecurePayment, check_payable, check_unlocked, remaining
 from chalicelib.core.multicall import MulticallDetails
 from chalicelib.core.sources import Source, check_source
 from chalicelib.core.tokens import Token
-from chalicelib.flows import multicalls
-from chalicelib.flows.links import currency_of, load_owned, refuse_contract_fees
+from chalicelib.flows import branding, multicalls
+from chalicelib.flows.links import Reader, currency_of, load_owned, refuse_contract_fees
 from chalicelib.net.evm import EvmChain, WalletReading
 from chalicelib.net.simulation import Simulation
 from chalicelib.services import Services
-
-
-@dataclass(frozen=True)
-class Reader:
-    """Who reads a link, as far as that decides what they may see."""
-
-    account_id: str
-    client_id: str | None
 
 
 @dataclass(frozen=True)
@@ -50,6 +43,7 @@ class Description:
     multicall: MulticallDetails | None = None
     checkout: Checkout | None = None
     holdings: WalletReading | None = None
+    branding: Branding | None = None
 
 
 @dataclass(frozen=True)
@@ -81,22 +75,25 @@ class Quote:
 
 
 def describe(services: Services, token: str, reader: Reader, wallet: str | None) -> Description:
-    """A payable link, and the balances of `wallet` when one is given (one multicall).
+    """A payable link, its branding (one read), and the balances of `wallet` when one is given (one multicall).
 
     A multicall is shown whatever became of it: with each child and why it cannot be paid.
     """
-    payment = load_owned(services, token, reader.account_id, reader.client_id)
-    if payment.link.payment_type is PaymentType.MULTICALL:
-        details = multicalls.details(services, payment)
-        check_unlocked(replace(payment, requests=details.requests))
-        return Description(payment, details)
-    check_payable(payment, services.clock())
-    if wallet is None:
-        return Description(payment)
+    payment = load_owned(services, token, reader)
+    details = None
+    with branding.told(services, payment.link):
+        if payment.link.payment_type is PaymentType.MULTICALL:
+            details = multicalls.details(services, payment)
+            check_unlocked(replace(payment, requests=details.requests))
+        else:
+            check_payable(payment, services.clock())
+    shown = Description(payment, details, branding=branding.of_link(services, payment.link))
+    if wallet is None or details is not None:
+        return shown
     dues, chain = _dues((payment,)), services.chains.of(payment.requests[0].network)
     check_family(chain.network, wallet, "wallet")
     holdings, checkout = _price(chain, payment.link, dues, wallet)
-    return Description(payment, None, checkout, holdings)
+    return replace(shown, checkout=checkout, holdings=holdings)
 
 
 def quote(services: Services, token: str, reader: Reader, payer: Payer) -> Quote:
@@ -105,8 +102,9 @@ def quote(services: Services, token: str, reader: Reader, payer: Payer) -> Quote
     Raises BadRequest for a way of paying that the link does not have, Forbidden for a payout that another wallet than
     its creator's is to pay, MulticallRefused when a child cannot be paid.
     """
-    payment = load_owned(services, token, reader.account_id, reader.client_id)
-    parts = _payable_parts(services, payment)
+    payment = load_owned(services, token, reader)
+    with branding.told(services, payment.link):
+        parts = _payable_parts(services, payment)
     dues, chain = _dues(parts), services.chains.of(parts[0].requests[0].network)
     _check_payer(payer, parts, dues)
     if payer.is_safe and payer.wallet is not None and not chain.has_code(payer.wallet):
@@ -130,7 +128,7 @@ def signable(services: Services, token: str, reader: Reader, wallet: str) -> tup
 
     Raises BadRequest for a link on another network, and what `quote` raises of a link that cannot be paid.
     """
-    payment = load_owned(services, token, reader.account_id, reader.client_id)
+    payment = load_owned(services, token, reader)
     parts = _payable_parts(services, payment)
     dues = _dues(parts)
     if dues[0].token.network != "tron":

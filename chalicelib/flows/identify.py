@@ -15,7 +15,7 @@ from chalicelib.core.credentials import (
     check_orchestrator_key,
     credential_hash,
 )
-from chalicelib.core.errors import Forbidden
+from chalicelib.core.errors import Forbidden, ForeignOrigin, Unauthorized
 from chalicelib.core.rate_limits import ANONYMOUS, REFUSED, Tier, caller_digest
 from chalicelib.core.sessions import Session, check_session
 from chalicelib.flows import sessions
@@ -44,6 +44,8 @@ def refused(services: Services, origin: str | None, ip_address: str) -> Caller:
 
 def identify(services: Services, sent: Sent, origin: str | None, ip_address: str) -> Caller:
     """The caller that the credential belongs to, in one read. Raises Unauthorized or Forbidden."""
+    if sent.mode is Mode.CLIENT_ID and sent.secret == services.settings.page_client_id:
+        return _page(services, origin, ip_address)
     secret_hash = credential_hash(sent.secret)
     digest = caller_digest(secret_hash, ip_address)
     found = services.store.get_many(_wanted(sent, secret_hash, digest))
@@ -60,10 +62,41 @@ def identify(services: Services, sent: Sent, origin: str | None, ip_address: str
     return _CHECKS[sent.mode](services, sent, records, common, ip_address)
 
 
+def page_visitor(services: Services, ip_address: str) -> Caller:
+    """Whoever has the hosted payment page open, counted by address: its files and its calls come from one visitor.
+
+    One read.
+    """
+    secret_hash = credential_hash(services.settings.page_client_id)
+    digest = caller_digest(secret_hash, ip_address)
+    until, version = _shut(services.store.get(Block, block_key(digest)))
+    return Caller(
+        mode=Mode.CLIENT_ID,
+        account_id="",
+        actor="page",
+        digest=digest,
+        credential=secret_hash,
+        tier=Tier.HIGH_VOLUME,
+        origin=services.settings.page_origin,
+        blocked_until=until,
+        block_version=version,
+        reads_any_link=True,
+    )
+
+
 def _at_address(services: Services, purpose: str, origin: str | None, ip_address: str, looks: bool) -> Caller:
     digest = caller_digest(purpose, ip_address)
     block = services.store.get(Block, block_key(digest)) if looks else None
     return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_shut(block))
+
+
+def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
+    """The page's own client id, which is public and known to all: it counts from the page's origin alone."""
+    if not origin:
+        raise Unauthorized("Origin header is required")
+    if origin != services.settings.page_origin:
+        raise ForeignOrigin("Origin is not among the allowed domains of this client ID")
+    return page_visitor(services, ip_address)
 
 
 def _wanted(sent: Sent, secret_hash: str, digest: str) -> dict[Key, type]:

@@ -22,7 +22,7 @@ from chalicelib.core.links import (
 )
 from chalicelib.core.networks import Network, network
 from chalicelib.flows import multicalls, sweeping
-from chalicelib.flows.links import load, load_owned
+from chalicelib.flows.links import Reader, load, load_owned
 from chalicelib.net.evm import EvmChain, RangeTooLarge
 from chalicelib.net.safe import Proposal, SafeServiceUnavailable
 from chalicelib.services import Services
@@ -34,9 +34,7 @@ _BATCH = 25
 _RANGES_PER_LOOK = 5
 
 
-def record(
-    services: Services, token: str, account_id: str, client_id: str | None, draft: IntentDraft
-) -> tuple[SecurePayment, SafeIntent]:
+def record(services: Services, token: str, reader: Reader, draft: IntentDraft) -> tuple[SecurePayment, SafeIntent]:
     """The intent for a link, new or the pending one of the same transaction.
 
     Written together with the link, whose version has to be the one that was seen: of two intents, or of an intent and
@@ -45,7 +43,7 @@ def record(
     does, BadRequest, ChainUnavailable, and WriteConflict when others were faster every time.
     """
     for _ in range(_ATTEMPTS):
-        stored = load_owned(services, token, account_id, client_id)
+        stored = load_owned(services, token, reader)
         payment, parts = _whole(services, stored)
         known = intents.reusable(payment, draft)
         if known is not None:
@@ -72,7 +70,7 @@ def withdraw(services: Services, token: str, account_id: str, client_id: str | N
     nothing any more. Raises NotFound, and WriteConflict when others were faster every time.
     """
     for _ in range(_ATTEMPTS):
-        payment, _ = _whole(services, load_owned(services, token, account_id, client_id))
+        payment, _ = _whole(services, load_owned(services, token, Reader(account_id, client_id)))
         intent = intents.withdrawn(payment)
         try:
             services.store.write(intent)

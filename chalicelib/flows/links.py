@@ -1,8 +1,9 @@
 """A link's life before it is paid: create it, read it, let it expire."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Self
 
 from chalicelib.aws.store import LARGEST_TRANSACTION, Delete, WriteConflict
 from chalicelib.aws.tables import (
@@ -15,6 +16,7 @@ from chalicelib.aws.tables import (
     request_key,
     request_place_key,
 )
+from chalicelib.core.callers import Caller
 from chalicelib.core.destinations import parse_destination_id
 from chalicelib.core.errors import BadRequest, NotFound
 from chalicelib.core.link_creation import Draft, Owner, Terms, check_creator, create_link
@@ -28,6 +30,19 @@ from chalicelib.services import Services
 _LONGEST_TOKEN = 64
 _LONGEST_REQUEST_ID = 66
 _EXPIRY_BATCH = 100
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who reads a link, as far as that decides what they may see. The payment page sees every one it has a token of."""
+
+    account_id: str
+    client_id: str | None
+    reads_any_link: bool = False
+
+    @classmethod
+    def of(cls, caller: Caller) -> Self:
+        return cls(caller.account_id, caller.client_id, caller.reads_any_link)
 
 
 def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
@@ -75,18 +90,23 @@ def keep(services: Services, payment: SecurePayment) -> None:
         services.store.write(*records[start : start + LARGEST_TRANSACTION])
 
 
-def load_owned(services: Services, token: str, account_id: str, client_id: str | None) -> SecurePayment:
-    """The link of this account; one read, two when a multicall has claimed it. Another tenant's link is as unknown as
-    one that never was: NotFound.
+def load_owned(services: Services, token: str, reader: Reader) -> SecurePayment:
+    """The link, when the reader may see it; one read, two when a multicall has claimed it. Another tenant's link is as
+    unknown as one that never was: NotFound.
 
     Within an account, a caller with a client id sees the links of that client id and those made without one.
     """
     payment = load(services, token)
-    if payment is None or payment.link.account_id != account_id:
-        raise NotFound("Secure payment not found")
-    if client_id is not None and payment.link.client_id not in (client_id, None):
+    if payment is None or not _may_see(reader, payment.link):
         raise NotFound("Secure payment not found")
     return _with_parents_intents(services, [payment])[0]
+
+
+def _may_see(reader: Reader, link: Link) -> bool:
+    if reader.reads_any_link:
+        return True
+    is_of_client = reader.client_id is None or link.client_id in (reader.client_id, None)
+    return link.account_id == reader.account_id and is_of_client
 
 
 def load(services: Services, token: str) -> SecurePayment | None:

@@ -17,7 +17,7 @@ from chalicelib.core.money import BaseUnits
 from chalicelib.core.references import payment_reference
 from chalicelib.core.tokens import Token
 from chalicelib.core.transfers import ClassifiedTransfer
-from chalicelib.flows.links import load, load_owned
+from chalicelib.flows.links import Reader, load, load_owned
 from chalicelib.net.receipts import PaidTransfer, Payer
 from chalicelib.services import Services
 
@@ -73,7 +73,7 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
     query: what is late, the batch says. Raises NotFound, BadRequest for a multicall, whose children have transfers of
     their own, and Locked while a multisig transaction is on its way for the link.
     """
-    payment = load_owned(services, token, account_id, client_id)
+    payment = load_owned(services, token, Reader(account_id, client_id))
     if payment.link.payment_type is PaymentType.MULTICALL:
         raise BadRequest(
             "A multicall has no transfers of its own: ask for those of its children",

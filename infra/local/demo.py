@@ -1,7 +1,8 @@
 """`make demo`: the local stack, and on it the scenario of infra/local/outsiders: links paid, the merchant told.
 
-KIND says which links, one file `pay_<kind>.py` each, several with commas between (single). Keeps running until Ctrl-C;
-ONCE=1 ends after the scenario, with status 0 only if every step held. PORT and FRESH as in `make local`.
+KIND says which links, one file `pay_<kind>.py` each, several with commas between (single). Ends with a link to be paid
+in a browser (infra/local/outsiders/offer.py) and keeps running until Ctrl-C; ONCE=1 ends after the scenario, with
+status 0 only if every step held. PORT and FRESH as in `make local`.
 """
 
 import os

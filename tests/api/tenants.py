@@ -9,6 +9,7 @@ from typing import Any
 from chalicelib.aws.store import Delete
 from chalicelib.aws.tables import OwnedSession, credential_key, session_key
 from chalicelib.core.audit import Actor
+from chalicelib.core.branding import BrandingDraft
 from chalicelib.core.callers import Mode
 from chalicelib.core.client_ids import ClientIdSettings
 from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, OrchestratorKey, credential_hash
@@ -17,7 +18,7 @@ from chalicelib.core.link_creation import Owner
 from chalicelib.core.links import SecurePayment
 from chalicelib.core.payee_destinations import Action, checked_route, signing_data
 from chalicelib.core.sessions import Session, SessionKind, Wallet, open_session
-from chalicelib.flows import credentials, destinations, links, orchestrators, webhooks
+from chalicelib.flows import branding, credentials, destinations, links, orchestrators, webhooks
 from chalicelib.services import assembled
 from infra import admin
 from tests.api.client import ORIGIN
@@ -111,6 +112,9 @@ class Tenant:
 
     def client_record_id(self) -> str:
         return self.client.record_id
+
+    def branded(self) -> None:
+        branding.put(assembled(), self.actor, self.client_record_id(), BrandingDraft())
 
     def session_id(self) -> str:
         return self._signed_in(SessionKind.WALLET, self.wallet.address)[0].session_id

@@ -208,4 +208,6 @@ def test_any_headers_are_answered(ask: Ask, operation: tuple[str, str], headers:
 @LIGHT
 @given(method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]), parts=st.lists(PATH_PARTS, max_size=5))
 def test_any_path_at_all_is_answered(ask: Ask, method: str, parts: list[str | bytes]) -> None:
-    assert ask(method, "/" + "/".join(encoded(part) for part in parts)).status in (404, 405)
+    path = "/" + "/".join(encoded(part) for part in parts)
+    if path.strip("/"):  # or it is the payment page's
+        assert ask(method, path).status in (404, 405)

@@ -84,6 +84,8 @@ def test_every_read_of_a_link_that_waits_is_423_with_its_facts(shop: Shop, rest:
         "error": "Locked",
         "status": "pending",
         "branding": None,
+        "redirectUrl": None,
+        "redirectLabel": None,
         "requestStatuses": [{**facts, **told}],
     }
 
@@ -157,6 +159,8 @@ def test_a_completed_link_is_409_also_for_the_transaction_that_paid_it(shop: Sho
             "error": "Conflict",
             "status": "completed",
             "branding": None,
+            "redirectUrl": None,
+            "redirectLabel": None,
             "requestStatuses": [{"requestId": id, "hasBeenPaid": True, "txHash": TX_HASH}],
         }
 

@@ -123,7 +123,7 @@ def waiting_token(owner: Tenant, way: Way) -> str:
     token = owner.link_token()
     scanned(owner, way)
     draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
-    intents.record(assembled(), token, owner.account_id, None, draft)
+    intents.record(assembled(), token, Reader(owner.account_id, None), draft)
     return token
 
 
@@ -198,6 +198,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
             ("GET", f"{host}/{{id}}"): example(CLIENT),
             ("PUT", f"{host}/{{id}}"): example(CLIENT, body=fixed(label="other")),
             ("DELETE", f"{host}/{{id}}"): example(CLIENT),
+            ("PUT", f"{host}/{{id}}/branding"): example(CLIENT, body=fixed(termsUrl="https://shop.example/terms")),
+            ("GET", f"{host}/{{id}}/branding"): example(CLIENT, before=of_owner(Tenant.branded)),
+            ("DELETE", f"{host}/{{id}}/branding"): example(CLIENT),
         }.items()
     },
     ("POST", "/v2/orchestrators"): example(

@@ -17,6 +17,7 @@ from tests.api.conftest import Configured
 from tests.api.signed_in import Dashboard, by_wallet
 from tests.api.stored_links import complete, expire
 from tests.api.test_openapi import check_answer, text_of
+from tests.fakes.destinations import FUSDC_SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -190,6 +191,7 @@ def test_a_session_reads_what_became_of_each_child(dashboard: tuple[Dashboard, s
         "redirectLabel": None,
         "orchestratorId": None,
         "branding": None,
+        "chain": fresh["chain"],
         "analytics": {"creationTimestamp": made.json["createdAt"], "numberOfPaymentsExcludingFees": 2},
         "requestIds": [first.requests[0].request_id, second.requests[0].request_id],
         "token": token,
@@ -220,6 +222,15 @@ def test_a_session_reads_what_became_of_each_child(dashboard: tuple[Dashboard, s
         "amount": "12.5",
         "payee": PAYEE,
         "reference": "PAY-1",
+        "remainingAmount": "12.5",
+        "network": "sepolia",
+        "paymentCurrency": "fUSDC-sepolia",
+        "isNativeCurrency": False,
+        "tokenAddress": FUSDC_SEPOLIA,
+        "decimals": 6,
+        "paymentReference": first.requests[0].payment_reference,
+        "feePercentage": "1",
+        "feeAddress": first.link.fee_address,
     }
     assert fresh["totals"] == {
         "childCount": 2,

@@ -38,6 +38,11 @@ LATER = {
     "expiresAt",
     "branding",
     "feePlan",
+    "feePercentage",
+    "feeAddress",
+    "chain",
+    "decimals",
+    "paymentReference",
 }
 NATIVE = item(amount="0.5", invoiceCurrency="ETH-sepolia-sepolia", paymentCurrency="ETH-sepolia-sepolia")
 STRANGE_TOKENS = [
@@ -255,6 +260,9 @@ def test_an_expired_link_is_403_before_any_sweep_and_before_any_node(shop: Shop,
             "message": "Secure payment token expired or invalid status",
             "error": "Forbidden",
             "status": "expired",
+            "branding": None,
+            "redirectUrl": None,
+            "redirectLabel": None,
         },
     )
     assert node.asked == []
@@ -281,6 +289,8 @@ def test_a_completed_link_is_409_with_the_transaction_that_paid_it(shop: Shop, p
             "error": "Conflict",
             "status": "completed",
             "branding": None,
+            "redirectUrl": None,
+            "redirectLabel": None,
             "requestStatuses": [
                 {"requestId": created["requestIds"][0], "hasBeenPaid": True, "txHash": TX_HASH}
             ],

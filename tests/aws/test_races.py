@@ -19,6 +19,7 @@ from chalicelib.core.link_creation import Item
 from chalicelib.core.links import LinkStatus, Payment, SecurePayment, StrayTransfer, check_payable
 from chalicelib.core.payouts import MergeDraft, PayoutDraft
 from chalicelib.flows import detection, intents, payouts, webhooks
+from chalicelib.flows.links import Reader
 from chalicelib.services import Services
 from infra.local.cloud import Cloud
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
@@ -91,7 +92,7 @@ def test_of_20_multisig_transactions_announced_at_once_one_holds_the_link(cloud:
     def announce(services: Services) -> str:
         draft = IntentDraft(None, f"0x{next(number):064x}", None, "SEPOLIA", "USDC", None)
         try:
-            intents.record(services, payment.link.token, world.account_id, None, draft)
+            intents.record(services, payment.link.token, Reader(world.account_id, None), draft)
         except Locked:
             return "locked"
         return "recorded"
@@ -113,7 +114,7 @@ def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cl
             return
         draft = IntentDraft(None, f"0x{mine:064x}", None, "SEPOLIA", "USDC", None)
         with suppress(Locked, Conflict):
-            intents.record(services, payment.link.token, world.account_id, None, draft)
+            intents.record(services, payment.link.token, Reader(world.account_id, None), draft)
 
     in_parallel(act, cloud, world)
     assert world.load(payment).link.status is LinkStatus.COMPLETED

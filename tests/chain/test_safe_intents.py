@@ -13,6 +13,7 @@ from chalicelib.core.errors import Locked
 from chalicelib.core.intents import IntentDraft
 from chalicelib.core.links import IntentStatus, LinkStatus, SafeIntent, SecurePayment, check_payable
 from chalicelib.flows import detection, intents
+from chalicelib.flows.links import Reader
 from chalicelib.net.chains import Chains
 from chalicelib.net.safe import Proposal
 from infra.local.chain import Chain
@@ -48,7 +49,7 @@ class Merchant:
         self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, told, terms)
         fields = {"deadline": None, "payer_address": self.safe.address, **changes}
         draft = IntentDraft(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
-        intents.record(self.world.services, payment.link.token, self.world.account_id, None, draft)
+        intents.record(self.world.services, payment.link.token, Reader(self.world.account_id, None), draft)
         assert not self.is_free(payment)
 
     def scan(self) -> None:

@@ -9,6 +9,7 @@ from chalicelib.core.errors import Locked
 from chalicelib.core.intents import IntentDraft
 from chalicelib.core.links import SafeIntent, SecurePayment, check_payable
 from chalicelib.flows import intents
+from chalicelib.flows.links import Reader
 from chalicelib.net.safe import Proposal
 from chalicelib.services import Services
 from tests.fakes.world import PREFIX, World
@@ -47,7 +48,7 @@ def record(
     world: World, payment: SecurePayment, draft: IntentDraft | None = None, services: Services | None = None
 ) -> SafeIntent:
     token = payment.link.token
-    return intents.record(services or world.services, token, world.account_id, None, draft or announced())[1]
+    return intents.record(services or world.services, token, Reader(world.account_id, None), draft or announced())[1]
 
 
 def track(world: World, services: Services | None = None) -> SafeIntent:

@@ -13,6 +13,7 @@ from chalicelib.core.link_creation import Item
 from chalicelib.core.links import LinkStatus, Payment, SecurePayment, remaining
 from chalicelib.core.payouts import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.flows import links, multicalls, payouts
+from chalicelib.flows.links import Reader
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, WALLET, World, draft, in_process_aws
 
@@ -83,7 +84,7 @@ def _nothing_is_readable(world: World) -> None:
 
 def _everything_is_readable(world: World) -> None:
     (token,) = _partitions(world, "LINK")
-    payment = links.load_owned(world.services, token, world.account_id, None)
+    payment = links.load_owned(world.services, token, Reader(world.account_id, None))
     assert [request.amount for request in payment.requests] == [(n + 1) * 10**6 for n in range(68)]
     assert {request.request_id for request in payment.requests} == _partitions(world, "REQUEST")
 

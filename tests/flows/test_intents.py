@@ -20,8 +20,8 @@ from chalicelib.core.links import (
 )
 from chalicelib.core.references import reference_topic
 from chalicelib.flows import multicalls
-from chalicelib.flows.checkout import Reader, describe
-from chalicelib.flows.links import load_owned
+from chalicelib.flows.checkout import describe
+from chalicelib.flows.links import Reader, load_owned
 from chalicelib.net.safe import Proposal
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.intents import (
@@ -148,7 +148,7 @@ def test_a_multicall_that_is_paid_waits_for_nothing_though_its_intent_was_not_lo
         world.services.store.write(_reference_of(child.requests[0]))
         world.chain.pay(child.requests[0])
         world.scan()
-        check_unlocked(load_owned(world.services, child.link.token, world.account_id, None))
+        check_unlocked(load_owned(world.services, child.link.token, Reader(world.account_id, None)))
         if is_last:
             assert multicalls.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
             describe(world.services, parent.link.token, Reader(world.account_id, None), None)

@@ -1,5 +1,6 @@
 """The HTTP edge of the local runner: what API Gateway would do, and never a traceback for a caller."""
 
+import gzip
 import http.client
 import json
 import socket
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from chalice import Chalice, Response
 
-from infra.local.gateway import MAX_BODY, Router, Server
+from infra.local.gateway import COMPRESSED_FROM, MAX_BODY, Router, Server
 
 
 def small_app() -> Chalice:
@@ -160,6 +161,16 @@ def test_paths_are_matched_segment_by_segment(path: str, expected: Any) -> None:
 def test_a_method_without_a_route_is_unknown_to_the_gateway(server: Server, method: str) -> None:
     assert ask(server, method, "/things/a")[0] == 404
     assert ask(server, method, "/nowhere")[0] == 404
+
+
+def test_an_answer_of_some_size_is_compressed_for_who_takes_that(server: Server) -> None:
+    path = "/things/" + "a" * COMPRESSED_FROM
+    _, plain, body = ask(server, "GET", path)
+    _, packed, smaller = ask(server, "GET", path, accept_encoding="br, gzip")
+    assert "content-encoding" not in plain and packed["content-encoding"] == "gzip"
+    assert packed["content-length"] == str(len(smaller)) and len(smaller) < len(body) / 2
+    assert json.loads(gzip.decompress(smaller))["token"] == json.loads(body)["token"]
+    assert "content-encoding" not in ask(server, "GET", "/things/a", accept_encoding="gzip")[1]
 
 
 def test_head_gets_headers_and_no_body(server: Server) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from infra.local import setup
+from infra.local.setup import find_browser
 from tests.local.copies import ROOT, copy_of_the_project, environment
 
 CLOSED = "http://127.0.0.1:9/"  # the discard port: nothing listens there
@@ -61,6 +63,20 @@ def test_without_a_network_setup_says_so_and_leaves_no_stamp(tmp_path: Path) -> 
 def test_a_second_setup_does_nothing_and_says_nothing() -> None:
     done = run(ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_browser_is_found_where_the_environment_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = tmp_path / "my-browser"
+    mine.touch(mode=0o755)
+    monkeypatch.setenv("CHROMIUM", str(mine))
+    assert find_browser() == str(mine)
+
+
+@pytest.mark.parametrize(("ci", "is_found", "is_ready"), [("true", False, False), ("true", True, True), ("", False, True)])
+def test_only_ci_is_given_a_browser(monkeypatch: pytest.MonkeyPatch, ci: str, is_found: bool, is_ready: bool) -> None:
+    monkeypatch.setattr(setup, "find_browser", lambda: "/usr/bin/chromium" if is_found else None)
+    monkeypatch.setenv("CI", ci)
+    assert setup.Browser("a browser", ".local/browser", []).ready() is is_ready
 
 
 def test_an_interrupted_setup_counts_as_none(tmp_path: Path) -> None:

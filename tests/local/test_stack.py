@@ -18,7 +18,10 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils import keccak
 
+from infra.local.browser import wallet_script
+from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
+from tests.browser import running_browser
 from tests.local.copies import ROOT, copy_of_the_project, environment, with_what_setup_makes
 
 
@@ -204,6 +207,32 @@ class TestARunningStack:
         assert (told["threshold"], told["owners"]) == (2, [owner["address"] for owner in safe["owners"]])
         assert [Account.from_key(owner["private_key"]).address for owner in safe["owners"]] == told["owners"]
         assert int(rpc(node, "eth_getBalance", safe["address"], "latest"), 16) >= 10**18
+
+    def test_offers_a_link_that_is_paid_in_a_browser(self, project: Path, found: dict[str, Any]) -> None:
+        """As `make demo` ends: with what is printed and a browser with a wallet, nothing else."""
+        command = [sys.executable, "infra/local/outsiders/offer.py", ".local/stack.json"]
+        told = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, check=True).stdout
+        link, network, key = (re.split(r"  +", line.strip(), maxsplit=1)[1] for line in told.splitlines()[1:])
+        chain_id, url = re.fullmatch(r"Sepolia, chain id (\d+): set its RPC URL to (\S+)", network).groups()  # type: ignore[union-attr]
+        assert int(chain_id) == int(rpc(url, "eth_chainId"), 16)
+        payer = Payer(url, key.split()[0])
+
+        def answer(source: object, name: str, method: str, params: list[Any]) -> dict[str, Any]:
+            if method in ("eth_requestAccounts", "eth_accounts"):
+                return {"result": [payer.address]}
+            if method == "eth_sendTransaction":
+                return {"result": payer.pay(params[0])["transactionHash"]}
+            return {"result": payer.rpc(method, *params)}
+
+        with running_browser() as browser:
+            page = browser.new_page()
+            page.expose_binding("askWallet", answer)
+            page.add_init_script(wallet_script(name="Wallet", rdns="test.wallet", how="announced", key=None))
+            page.goto(link)
+            page.get_by_role("button", name="Wallet").click()
+            page.locator("#pay").click()
+            page.locator('#main[data-state="completed"]').wait_for(timeout=60_000)
+            assert "Payment complete" in page.inner_text("main")
 
     def test_refuses_a_second_one_in_its_folder(self, project: Path, found: dict[str, Any]) -> None:
         second = start(project, "infra.local", PORT=str(free_port()))

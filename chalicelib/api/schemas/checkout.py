@@ -4,6 +4,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from chalicelib.api.schemas.branding import LinkBranding
 from chalicelib.api.schemas.common import Input, Output, rule
 from chalicelib.api.schemas.fee_plans import FeePlanAnswer
 from chalicelib.core.addresses import evm_address, tron_address
@@ -73,18 +74,39 @@ class PaymentOption(Output):
     neededAmount: str
 
 
+class CoinAnswer(Output):
+    name: str
+    symbol: str
+    decimals: int
+
+
+class ChainAnswer(Output):
+    """The network as wallets have to be told of it; `explorerUrl` shows the transaction whose hash is appended."""
+
+    chainId: int
+    name: str
+    label: str
+    confirmations: int
+    explorerUrl: str
+    publicRpcUrls: list[str]
+    nativeCurrency: CoinAnswer
+
+
 class LinkAnswer(Output):
-    """What every link shows; never calldata."""
+    """What every link shows; never calldata. The fee is a percentage of each amount, paid on top to one address."""
 
     status: str
     network: str
+    chain: ChainAnswer
     reference: str | None
     requestIds: list[str]
     redirectUrl: str | None
     redirectLabel: str | None
     createdAt: str
     expiresAt: str
-    branding: None
+    branding: LinkBranding | None
+    feePercentage: str | None
+    feeAddress: str | None
     feePlan: FeePlanAnswer | None
     paymentOptions: dict[str, dict[str, PaymentOption]] | None = None
 
@@ -97,6 +119,8 @@ class SecurePaymentAnswer(LinkAnswer):
     amount: str
     paymentCurrency: str
     isNativeCurrency: bool
+    decimals: int
+    paymentReference: str
     destination: DestinationAnswer
     paidAmount: str
     remainingAmount: str
@@ -110,6 +134,8 @@ class BatchPaymentAnswer(LinkAnswer):
     amounts: list[str]
     paymentCurrencies: list[str]
     isNativeCurrency: list[bool]
+    decimals: list[int]
+    paymentReferences: list[str]
     destinations: list[DestinationAnswer]
     paidAmounts: list[str]
     remainingAmounts: list[str]

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from chalicelib.api.schemas.branding import LinkBranding
+from chalicelib.api.schemas.checkout import ChainAnswer
 from chalicelib.api.schemas.common import Input, Output
 from chalicelib.api.schemas.fee_plans import FeePlanAnswer
 from chalicelib.core.multicall import FEWEST_CHILDREN, MOST_CHILDREN, ExecutionKind
@@ -66,6 +68,15 @@ class ChildAnswer(Output):
     amount: str | None
     payee: str | None
     reference: str | None
+    remainingAmount: str | None
+    network: str | None
+    paymentCurrency: str | None
+    isNativeCurrency: bool | None
+    tokenAddress: str | None
+    decimals: int | None
+    paymentReference: str | None
+    feePercentage: str | None
+    feeAddress: str | None
 
 
 class CurrencyTotal(Output):
@@ -105,7 +116,8 @@ class MulticallAnswer(Output):
     redirectUrl: None
     redirectLabel: None
     orchestratorId: None
-    branding: None
+    branding: LinkBranding | None
+    chain: ChainAnswer | None = Field(description="Of the first child that there is")
     analytics: MulticallAnalytics
     requestIds: list[str]
     token: str

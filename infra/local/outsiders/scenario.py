@@ -3,7 +3,8 @@
     python infra/local/outsiders/scenario.py .local/stack.json [--kind single,batch] [--stay]
 
 Links of the named kinds are made, read, paid on the chain, and the merchant is told. One line a step: what was done,
-what came back, how long it took. Status 0 if every step held, else 1. --stay goes on listening.
+what came back, how long it took. Status 0 if every step held, else 1. --stay offers a link to be paid by hand, and goes
+on listening.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 from demo import Demo, Failed
+from offer import offer
 
 
 def main() -> int:
@@ -36,7 +38,8 @@ def main() -> int:
     for name, url in urls.items():
         print(f"     {name:<12} {url}", flush=True)
     if arguments.stay:
-        print("     Running until Ctrl-C.", flush=True)
+        print("Running until Ctrl-C.", flush=True)
+        offer(stack)
         demo.stay()
     return 0
 

@@ -1,0 +1,164 @@
+"""The hosted payment page as HTML: what of it differs from link to link, all of it escaped, and its headers."""
+
+from collections.abc import Mapping
+from html import escape
+
+from chalicelib.core.events import iso
+from chalicelib.core.money import format_amount
+from chalicelib.core.networks import network
+from chalicelib.core.tokens import Token
+from chalicelib.flows.pages import PageFacts
+from chalicelib.pages import locale, locales, script_hashes, template
+from chalicelib.settings import Settings, origin_of
+
+_HTTPS_ONLY = "max-age=63072000"
+_TRON_NODE = "https://api.trongrid.io"
+"""Asked by the tronWeb that Tron's wallets put into pages, and so under the page's policy; by the page itself never."""
+_LISTED = 20
+"""Payees that are named one by one."""
+_ENDED = {"completed": "paid", "in_progress": "safe", "expired": "expired", "invalidated": "invalidated"}
+"""What the messages of a state begin with; `closed` for others."""
+
+
+def page(settings: Settings, facts: PageFacts | None, language: str) -> str:
+    """The page for a link; with None for the facts, what it says without a script is that there is none."""
+    before, after = template()
+    metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}'
+    return f"{before}{metas}<noscript>{_told(facts, language)}</noscript>{after}"
+
+
+def language_of(accepted: str) -> str:
+    """The first of our languages in an Accept-Language header, by its weights; else English."""
+    weighed = []
+    for position, part in enumerate(accepted.split(",")[:20]):
+        name, _, weight = part.partition(";")
+        weighed.append((-_weight(weight), position, name.strip()[:2].lower()))
+    return next((name for weight, _, name in sorted(weighed) if weight < 0 and name in locales()), "en")
+
+
+def page_headers(settings: Settings) -> dict[str, str]:
+    """What keeps the page to itself.
+
+    The hashes are those of `integrity` in the page. `'self'` stays in script-src for all engines alike: a module that
+    another one imports comes without integrity metadata, and no engine holds it to a hash then. It is the page's own
+    host, where nothing but `pages/*.js` is served as a script.
+    """
+    hashes = " ".join(f"'{each}'" for each in script_hashes())
+    ancestors = " ".join(("'self'", *settings.page_frame_ancestors))
+    policy = {
+        "default-src": "'none'",
+        "script-src": f"'self' {hashes}",
+        "style-src": "'self'",
+        "img-src": "'self' data:",
+        "connect-src": f"'self' {origin_of(settings.api_url)} {_TRON_NODE}",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": ancestors,
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+    secured = {"Strict-Transport-Security": _HTTPS_ONLY} if settings.pay_url.startswith("https:") else {}
+    return {
+        **secured,
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "Cache-Control": "no-store",
+        "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+def _told(facts: PageFacts | None, language: str) -> str:
+    words = locale(language)
+    direction = "rtl" if language == "ar" else "ltr"
+    text = _unknown(words) if facts is None else _described(facts, words)
+    return f'<div class="unscripted" lang="{language}" dir="{direction}">{text}</div>'
+
+
+def _unknown(words: Mapping[str, str]) -> str:
+    return f'<h1>{escape(words["missing.title"])}</h1><p>{escape(words["missing.text"])}</p>'
+
+
+def _described(facts: PageFacts, words: Mapping[str, str]) -> str:
+    if facts.state != "pending":
+        name = _ENDED.get(facts.state, "closed")
+        title, text = words[f"{name}.title"], words[f"{name}.text"]
+        parts = [f"<h1>{escape(title)}</h1><p>{escape(text)}</p>"]
+    else:
+        total = ", ".join(_sums(facts, of_fee=False))
+        parts = [f'<p>{escape(words["pay.total"])}</p><h1>{escape(total)}</h1>']
+    rows = (f"<dt>{escape(words[name])}</dt><dd>{text}</dd>" for name, text in _rows(facts))
+    parts += ["<dl>", *rows, "</dl>"]
+    if facts.state == "pending":
+        parts += [f'<p>{escape(words["noscript.text"])}</p>', *_codes(facts, words)]
+    return "".join(parts)
+
+
+def _rows(facts: PageFacts) -> list[tuple[str, str]]:
+    """The facts by the key of their name; the values are HTML."""
+    fees = _sums(facts, of_fee=True)
+    chain = network(facts.network)
+    rows = [
+        ("payee", _payees(facts)),
+        ("fee", escape(", ".join(fees))),
+        ("network", escape(chain.title if chain else "")),
+        ("reference", f"<bdi>{escape(_visible(facts.reference))}</bdi>" if facts.reference else ""),
+        ("expires", f'<time datetime="{iso(facts.expires_at)}">{facts.expires_at:%Y-%m-%d %H:%M} UTC</time>'),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _visible(text: str) -> str:
+    """The text with a mark for what cannot be seen, or would turn the direction of the rest."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def _payees(facts: PageFacts) -> str:
+    named = facts.dues[:_LISTED]
+    if len({due.payee for due in facts.dues}) == 1:
+        return f"<bdi>{escape(facts.dues[0].payee)}</bdi>"
+    items = [f"<li><bdi>{escape(due.payee)}</bdi> {escape(_text(due.amount, due.token))}</li>" for due in named]
+    left = len(facts.dues) - len(named)
+    return "".join(("<ul>", *items, f"<li>+ {left}</li>" if left else "", "</ul>")) if items else ""
+
+
+def _sums(facts: PageFacts, of_fee: bool) -> list[str]:
+    """By token, fees alone or all that is debited."""
+    sums: dict[Token, int] = {}
+    for due in facts.dues:
+        sums[due.token] = sums.get(due.token, 0) + (due.fee if of_fee else due.debit)
+    return [_text(units, token) for token, units in sums.items() if units]
+
+
+def _text(units: int, token: Token) -> str:
+    return f"{format_amount(units, token.decimals)} {_symbol(token)}"
+
+
+def _symbol(token: Token) -> str:
+    chain = network(token.network)
+    return chain.coin.symbol if chain and token.is_native else token.symbol
+
+
+def _codes(facts: PageFacts, words: Mapping[str, str]) -> list[str]:
+    """The page's own address, for the browser of a wallet; then each transaction that fits a code, in their order."""
+    codes = [("page", words["manual.page"])]
+    codes += [(str(position), words[f"manual.{step}"]) for position, step in enumerate(facts.steps)]
+    return [
+        f'<figure><figcaption>{escape(caption)}</figcaption><img src="pages/qr.svg?token={escape(facts.token)}'
+        f'&amp;step={step}" alt="{escape(words["manual.qr"].replace("{what}", caption))}" width="168" height="168">'
+        "</figure>"
+        for step, caption in codes
+    ]
+
+
+def _meta(name: str, content: str) -> str:
+    return f'<meta name="{name}" content="{escape(content)}">'
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text.strip().removeprefix("q=")) if text.strip() else 1.0
+    except ValueError:
+        return 0.0

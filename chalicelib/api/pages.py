@@ -1,0 +1,154 @@
+"""The hosted payment page over HTTP: the page, its files, QR codes and logos, for whoever opens it."""
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from chalice import Blueprint
+from chalice.app import Response
+
+from chalicelib.api.answers import respond
+from chalicelib.api.edge import guarded
+from chalicelib.api.incoming import Incoming, incoming
+from chalicelib.api.page_html import language_of, page, page_headers
+from chalicelib.api.repeats import Answer
+from chalicelib.core.callers import Caller
+from chalicelib.core.errors import BadRequest, NotFound, TooManyRequests
+from chalicelib.core.rate_limits import Rate
+from chalicelib.flows import branding, pages
+from chalicelib.flows.identify import page_visitor
+from chalicelib.flows.limits import spend
+from chalicelib.pages import assets
+from chalicelib.services import Services, assembled
+
+blueprint = Blueprint(__name__)
+_IMAGE = {
+    "Content-Type": "image/svg+xml",
+    "Content-Security-Policy": "default-src 'none'; img-src data:",
+    "X-Content-Type-Options": "nosniff",
+}
+_STEP = re.compile(r"[0-9]{1,3}")
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a view is handed: the world and the request."""
+
+    services: Services
+    request: Incoming
+
+    def query(self, name: str) -> str:
+        """A parameter of the query, the first if it is given twice; empty without it."""
+        return next(iter(self.request.query.get(name, ())), "")
+
+    def header(self, name: str) -> str:
+        return self.request.headers.get(name, "")
+
+
+View = Callable[[Visit], Answer]
+
+
+def _served(path: str) -> Callable[[View], View]:
+    """Routes a view for GET and HEAD; what it raises is answered as everywhere."""
+
+    def register(view: View) -> View:
+        def handler(**path_parameters: str) -> Response:
+            request, services = incoming(blueprint.current_request, path_parameters), assembled()
+            services.log.thread_safe_append_keys(request_id=request.request_id, operation=view.__name__)
+            answer = guarded(services, lambda: view(Visit(services, request)))
+            return respond(answer, request, {})
+
+        blueprint.route(path, methods=["GET", "HEAD"], name=view.__name__, content_types=["*/*"])(handler)
+        return view
+
+    return register
+
+
+@_served("/")
+def show_page(visit: Visit) -> Answer:
+    """The page, whatever the token: it tells itself that there is no such link. Limits take away the facts alone."""
+    services, settings = visit.services, visit.services.settings
+    _refuse_other_hosts(visit)
+    token = visit.query("token")
+    facts = None
+    with suppress(TooManyRequests):
+        facts = pages.page_facts(services, _admitted(visit), token) if token else None
+    text = page(settings, facts, language_of(visit.header("accept-language")))
+    return Answer(200, text, {**page_headers(settings), "Vary": "Accept-Language"})
+
+
+@_served("/pages/{name}")
+def show_asset(visit: Visit) -> Answer:
+    return _asset(visit, visit.request.parameters["name"])
+
+
+@_served("/pages/locales/{name}")
+def show_locale(visit: Visit) -> Answer:
+    return _asset(visit, f"locales/{visit.request.parameters['name']}")
+
+
+@_served("/pages/qr.svg")
+def show_code(visit: Visit) -> Answer:
+    step = visit.query("step")
+    if step != "page" and not _STEP.fullmatch(step):
+        raise BadRequest("step must be page, or the position of a transaction of /pay, from 0")
+    position = None if step == "page" else int(step)
+    text = pages.code_text(visit.services, _admitted(visit), visit.query("token"), position)
+    return Answer(200, drawn(text), {**_IMAGE, "Cache-Control": "no-store"})
+
+
+@_served("/pages/logos/{name}")
+def show_logo(visit: Visit) -> Answer:
+    """The PNG inside an SVG, which is text: API Gateway hands on bytes only to who asks for their very type."""
+    _admitted(visit)
+    logo = branding.logo(visit.services, visit.request.parameters["name"])
+    picture = f'<image width="{logo.width}" height="{logo.height}" href="data:image/png;base64,{logo.png}"/>'
+    size = f'width="{logo.width}" height="{logo.height}" viewBox="0 0 {logo.width} {logo.height}"'
+    text = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{picture}</svg>'
+    return _cached(visit, text, logo.version, _IMAGE)
+
+
+def drawn(text: str) -> str:
+    """A QR code as an SVG of one path, with the quiet zone that readers need."""
+    import segno  # by its first use: no other path pays for it
+
+    drawing = io.BytesIO()
+    code = segno.make(text, error="m" if len(text) < 400 else "l", micro=False, boost_error=False)
+    code.save(drawing, kind="svg", xmldecl=False, scale=1, border=4, dark="#000", light="#fff", omitsize=True)
+    return drawing.getvalue().decode()
+
+
+def _asset(visit: Visit, name: str) -> Answer:
+    asset = assets().get(name)
+    if asset is None:
+        raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
+    headers = {"Content-Type": asset.content_type, "X-Content-Type-Options": "nosniff"}
+    return _cached(visit, asset.text, asset.version, headers)
+
+
+def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -> Answer:
+    """Kept for good under the address that names its version, else asked for again; not sent to who has it."""
+    tag = f'"{version}"'
+    caching = _FOREVER if visit.query("v") == version else "no-cache"
+    own = {**headers, "ETag": tag, "Cache-Control": caching, "Cross-Origin-Resource-Policy": "same-origin"}
+    known = {each.strip().removeprefix("W/") for each in visit.header("if-none-match").split(",")}
+    return Answer(304, "", own) if known & {tag, "*"} else Answer(200, text, own)
+
+
+def _admitted(visit: Visit) -> Caller:
+    """The visitor, counted; raises TooManyRequests."""
+    visitor = page_visitor(visit.services, visit.request.ip_address)
+    spend(visit.services, visitor, Rate.TIER)
+    return visitor
+
+
+def _refuse_other_hosts(visit: Visit) -> None:
+    """The page is on its own host: on those of the API this path is as unknown as any other. Raises NotFound."""
+    settings = visit.services.settings
+    hosts = [urlsplit(url).netloc for url in (settings.api_url, settings.auth_url, settings.pay_url)]
+    if visit.header("host").lower() in {*hosts} - {hosts[2]}:
+        raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")

@@ -1,0 +1,100 @@
+"""Models of a client id's branding: what its owner sets, and what the pages of its links show."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, StrictBool, StringConstraints, model_validator
+
+from chalicelib.api.schemas.common import Input, Output, rule
+from chalicelib.core.branding import COLOURS, MAX_URL_LENGTH, Branding, BrandingDraft, Colours, logo_path, shown
+from chalicelib.core.events import iso
+from chalicelib.core.images import MAX_BASE64, MAX_SIDE
+
+Colour = Annotated[str, StringConstraints(max_length=20)]
+Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH)]
+
+
+class PutBranding(Input):
+    """All of it: what is left out or null is unset. Colours come all five or not at all: text has to stay readable."""
+
+    logo: Annotated[str, StringConstraints(max_length=MAX_BASE64)] | None = Field(
+        None, description=f"A PNG in base64, at most 32 kB and {MAX_SIDE} x {MAX_SIDE} pixels"
+    )
+    pageBackgroundColor: Colour | None = Field(None, description="#rrggbb")
+    cardBackgroundColor: Colour | None = None
+    primaryActionColor: Colour | None = Field(None, description="Of buttons; their text is black or white")
+    primaryTextColor: Colour | None = Field(None, description="At least 4.5:1 on both backgrounds")
+    secondaryTextColor: Colour | None = Field(None, description="At least 4.5:1 on both backgrounds")
+    termsUrl: Link | None = Field(None, description="https alone")
+    privacyUrl: Link | None = Field(None, description="https alone")
+    displayRequestBranding: StrictBool = True
+
+    @model_validator(mode="after")
+    def _all_colours_or_none(self) -> Self:
+        missing = [name for name in COLOURS if getattr(self, name) is None]
+        if missing and len(missing) < len(COLOURS):
+            raise rule(f"Give all five colours or none of them: {', '.join(missing)} missing")
+        return self
+
+    def draft(self) -> BrandingDraft:
+        """The body as plain values."""
+        colours = {field: getattr(self, name) for name, field in COLOURS.items()}
+        return BrandingDraft(
+            logo=self.logo,
+            colours=Colours(**colours) if all(colours.values()) else None,
+            terms_url=self.termsUrl,
+            privacy_url=self.privacyUrl,
+            display_request_branding=self.displayRequestBranding,
+        )
+
+
+class _Colours(Output):
+    pageBackgroundColor: str | None = None
+    cardBackgroundColor: str | None = None
+    primaryActionColor: str | None = None
+    primaryTextColor: str | None = None
+    secondaryTextColor: str | None = None
+
+
+class OwnBrandingAnswer(_Colours):
+    """A client id's branding as its owner set it; `logo` as it is kept, rid of all that is not its picture."""
+
+    clientIdId: str
+    logo: str | None
+    logoPath: str | None = Field(description="On the payment page's host")
+    termsUrl: str | None
+    privacyUrl: str | None
+    displayRequestBranding: bool
+    updatedAt: str
+
+    @classmethod
+    def of(cls, branding: Branding) -> Self:
+        return cls(
+            clientIdId=branding.record_id,
+            logo=branding.logo,
+            logoPath=logo_path(branding),
+            termsUrl=branding.terms_url,
+            privacyUrl=branding.privacy_url,
+            displayRequestBranding=branding.display_request_branding,
+            updatedAt=iso(branding.updated_at),
+            **{name: getattr(branding.colours, field, None) for name, field in COLOURS.items()},
+        )
+
+
+class BrandingRemoved(Output):
+    removed: bool
+
+
+class LinkBranding(_Colours):
+    """How the page of a link is to look; what its owner did not set is left out."""
+
+    id: str
+    clientIdId: str
+    logoPath: str | None = None
+    termsPath: str | None = None
+    privacyPath: str | None = None
+    displayRequestBranding: bool
+
+    @classmethod
+    def of(cls, branding: Branding | None) -> Self | None:
+        facts = shown(branding)
+        return None if facts is None else cls(**facts)

@@ -1,0 +1,170 @@
+"""White label: how a client id's owner wants the payment page to look, and what of it is refused as unreadable."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from chalicelib.core.credentials import ClientId
+from chalicelib.core.errors import BadRequest
+from chalicelib.core.images import sanitised_logo
+
+LEAST_CONTRAST = 4.5
+"""Text on its background (WCAG 2.2, 1.4.3 AA)."""
+MAX_URL_LENGTH = 2048
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+_LINK = re.compile(r"https://[^/?#<>\"'`\s\x00-\x1f\x7f@\\]+([/?#][^<>\"'`\s\x00-\x1f\x7f\\]*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Colours:
+    """`#rrggbb` in lower case: a page has all five of the owner's, or none."""
+
+    page_background: str
+    card_background: str
+    primary_action: str
+    primary_text: str
+    secondary_text: str
+
+
+COLOURS = {
+    "pageBackgroundColor": "page_background",
+    "cardBackgroundColor": "card_background",
+    "primaryActionColor": "primary_action",
+    "primaryTextColor": "primary_text",
+    "secondaryTextColor": "secondary_text",
+}
+"""The field of each colour by the name that callers know."""
+
+
+@dataclass(frozen=True)
+class Branding:
+    """What the page shows for the links of a client id. `logo` is a sanitised PNG in base64.
+
+    `display_request_branding` keeps the service's own name in the page's foot.
+    """
+
+    client_id_hash: str
+    record_id: str
+    account_id: str
+    updated_at: datetime
+    logo: str | None = None
+    colours: Colours | None = None
+    terms_url: str | None = None
+    privacy_url: str | None = None
+    display_request_branding: bool = True
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class BrandingDraft:
+    """What an owner asks for, as sent; all of it, so that what is left out goes."""
+
+    logo: str | None = None
+    colours: Colours | None = None
+    terms_url: str | None = None
+    privacy_url: str | None = None
+    display_request_branding: bool = True
+
+
+def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: int = 0) -> Branding:
+    """The branding of a client id. Raises BadRequest that names the field, or the colours and their ratio."""
+    return Branding(
+        client_id_hash=client.client_id_hash,
+        record_id=client.record_id,
+        account_id=client.account_id,
+        updated_at=now,
+        logo=None if draft.logo is None else sanitised_logo(draft.logo),
+        colours=None if draft.colours is None else _readable(draft.colours),
+        terms_url=_link("termsUrl", draft.terms_url),
+        privacy_url=_link("privacyUrl", draft.privacy_url),
+        display_request_branding=draft.display_request_branding,
+        version=version,
+    )
+
+
+def shown(branding: Branding | None) -> dict[str, Any] | None:
+    """The branding as answers about a link have it: what its owner did not set is left out."""
+    if branding is None:
+        return None
+    optional = {"logoPath": logo_path(branding), "termsPath": branding.terms_url, "privacyPath": branding.privacy_url}
+    return {
+        "id": f"brand_{branding.record_id}",
+        "clientIdId": branding.record_id,
+        "displayRequestBranding": branding.display_request_branding,
+        **{name: value for name, value in optional.items() if value is not None},
+        **({name: getattr(branding.colours, field) for name, field in COLOURS.items()} if branding.colours else {}),
+    }
+
+
+def logo_path(branding: Branding) -> str | None:
+    """Where the logo is on the payment page's host."""
+    return f"/pages/logos/{branding.client_id_hash}" if branding.logo else None
+
+
+def version_of(logo: str) -> str:
+    """What tells one picture from another."""
+    return hashlib.sha256(logo.encode()).hexdigest()[:16]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours, 1 to 21 (WCAG 2.2, relative luminance)."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def text_on(colour: str) -> str:
+    """Black or white, whichever reads better on a colour; the better one is never below 4.5:1."""
+    return max(("#000000", "#ffffff"), key=lambda text: contrast(text, colour))
+
+
+def _readable(sent: Colours) -> Colours:
+    colours = Colours(**{field: _colour(name, getattr(sent, field)) for name, field in COLOURS.items()})
+    for text_name, text in (
+        ("primaryTextColor", colours.primary_text),
+        ("secondaryTextColor", colours.secondary_text),
+    ):
+        _check_contrast(text_name, text, "pageBackgroundColor", colours.page_background)
+        _check_contrast(text_name, text, "cardBackgroundColor", colours.card_background)
+    _check_contrast("the button's text", text_on(colours.primary_action), "primaryActionColor", colours.primary_action)
+    return colours
+
+
+def _check_contrast(text_name: str, text: str, ground_name: str, ground: str) -> None:
+    ratio = contrast(text, ground)
+    if ratio < LEAST_CONTRAST:
+        shown = int(ratio * 100) / 100  # never rounded up to what would be enough
+        raise BadRequest(
+            f"{text_name} {text} on {ground_name} {ground} has a contrast of {shown:.2f}:1, "
+            f"too little to be read: it needs {LEAST_CONTRAST}:1"
+        )
+
+
+def _colour(name: str, text: str) -> str:
+    if not _COLOUR.fullmatch(text.lower()):
+        raise BadRequest(f"{name} must be a colour such as #1a2b3c")
+    return text.lower()
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(channel: float) -> float:
+    return channel / 12.92 if channel <= 0.04045 else float(((channel + 0.055) / 1.055) ** 2.4)
+
+
+def _link(name: str, url: str | None) -> str | None:
+    """The rules of redirectUrl, but https alone and nobody's name before the host, which would hide where it leads."""
+    if url is None:
+        return None
+    try:
+        is_safe = len(url) <= MAX_URL_LENGTH and _LINK.fullmatch(url) is not None and bool(urlsplit(url).hostname)
+    except ValueError:  # brackets that hold no IPv6 address
+        is_safe = False
+    if not is_safe:
+        raise BadRequest(f"{name} must be a safe https URL with no script/HTML payload, such as https://shop.example/terms")
+    return url

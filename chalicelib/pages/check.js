@@ -1,0 +1,386 @@
+// What a wallet is about to be asked to sign, read from its bytes and held against what the page shows.
+//
+// check(transactions, expected) answers { ok: true, batchFee, steps } or { ok: false, reason, index }; -1 is the whole list.
+// expected: { network, kind, wallet, eoaWallet, payments: [{ payee, token, amount, fee, feeAddress, reference }] }
+//   in BigInt base units; null: the native coin, no address.
+// step: { kind: "fund" | "reset" | "approve" | "pay", index, token, amount, payments, transaction }
+//   token and amount are missing where several currencies are paid;
+//   payments are positions in expected.payments; transaction is what was read: send that.
+// reason: "contract" | "function" | "payee" | "token" | "amount" | "fee" | "reference" | "value" | "shape"
+//
+// Only what the service's own encoders write passes, to the byte.
+
+const ADDRESS = "address";
+const UINT = "uint256";
+const BYTES = "bytes";
+const array = (of) => ({ of });
+
+const WORD = 64; // hexadecimal digits
+const ZERO = "0".repeat(40);
+const DEAD = "000000000000000000000000000000000000dead";
+const BASIS = 10_000n;
+const HIGHEST_BATCH_FEE = 100; // basis points: the batch contract's own fee, which may change
+const HIGHEST_FEE_LIMIT = 15_000_000_000; // sun, on Tron
+
+// Where payments go; coin stands for the native coin in a batch.
+const chain = (chainId, erc20, batch, native, coin) => ({ chainId, erc20, batch, native, coin });
+export const CONTRACTS = {
+  mainnet: chain(
+    1, "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
+    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0xf5af88e117747e87fc5929f2ff87221b1447652e",
+  ),
+  "arbitrum-one": chain(
+    42161, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
+    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x0ee88324f875d378f9a06643830934cadff6b1e5",
+  ),
+  optimism: chain(
+    10, "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
+    "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687", "0x058fa190e345e245c74b4f1adbff6adfcfd8fff3",
+  ),
+  base: chain(
+    8453, "0x1892196E80C4c17ea5100Da765Ab48c1fE2Fb814", "0x1aF3f22685AcdDc788B3730ed415912d8f654420",
+    "0xd9C3889eB8DA6ce449bfFE3cd194d08A436e96f2", "0xb678b03f3f3a6ea652ad1d183032fac176d83b08",
+  ),
+  matic: chain(
+    137, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
+    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x23c7fe5a44ca213deed6f3e2e714d747fcbcdbf0",
+  ),
+  bsc: chain(
+    56, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
+    "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x281162bd0b7a4162cb676bc4873734497b3af025",
+  ),
+  tron: chain(728126428, "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd", "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D"),
+  sepolia: chain(
+    11155111, "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE", "0x67818703c92580c0e106e401F253E8A410A66f8B",
+    "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687", "0xbb3546497a53cd710beb11b84c5240327f145bcb",
+  ),
+};
+
+const DETAILS = array([ADDRESS, UINT, array(ADDRESS), BYTES, UINT, UINT, UINT]);
+const PATHS = array(array(ADDRESS));
+const UINTS = array(UINT);
+
+// By selector: whose function it is (null: a token's), which links use it, its arguments, who reads them.
+const FUNCTIONS = {
+  "095ea7b3": [null, "all", [ADDRESS, UINT], readApprove],
+  "23b872dd": [null, "all", [ADDRESS, ADDRESS, UINT], readFunding],
+  c219a14d: ["erc20", "single", [ADDRESS, ADDRESS, UINT, BYTES, UINT, ADDRESS], readTokenPayment],
+  b868980b: ["native", "single", [ADDRESS, BYTES, UINT, ADDRESS], readNativePayment],
+  "9af8a581": ["batch", "batch", [DETAILS, PATHS, ADDRESS], readBatchOfOneToken],
+  "92cddb91": ["batch", "batch", [array([UINT, DETAILS]), PATHS, ADDRESS], readBatchOfGroups],
+  c6e6d98b: ["batch", "tron", [ADDRESS, array(ADDRESS), UINTS, array(BYTES), UINTS, ADDRESS], readTronBatch],
+};
+
+class Refused extends Error {
+  constructor(reason, index) {
+    super(reason);
+    this.reason = reason;
+    this.index = index;
+  }
+}
+
+export function check(transactions, expected) {
+  let index = -1;
+  try {
+    const plan = planOf(expected);
+    const calls = transactions.map((transaction, at) => {
+      index = at;
+      return readCall(plan, transaction, at);
+    });
+    index = -1;
+    demandOrder(plan, calls);
+    demandEveryPayment(plan, calls);
+    const batchFee = batchFeeOf(plan, calls);
+    return { ok: true, batchFee, steps: stepsOf(plan, calls, batchFee) };
+  } catch (error) {
+    // Whatever went wrong: what cannot be read is not signed.
+    return { ok: false, reason: error.reason ?? "shape", index: error.index ?? index };
+  }
+}
+
+function demand(condition, reason = "shape", index) {
+  if (!condition) throw new Refused(reason, index);
+}
+
+// Addresses become the 40 lower-case digits that calldata has.
+function planOf(expected) {
+  const { network, kind, eoaWallet = null, wallet = null, payments } = expected;
+  demand(Object.hasOwn(CONTRACTS, network) && ["single", "batch", "multicall"].includes(kind));
+  const tron = network === "tron";
+  const digits = (text) => addressDigits(text, tron);
+  const { chainId, ...deployed } = CONTRACTS[network];
+  const contracts = Object.fromEntries(Object.entries(deployed).map(([name, at]) => [name, at && digits(at)]));
+  const dues = payments.map((payment) => dueOf(payment, digits));
+  const single = kind === "single";
+  demand(dues.length > 0 && (!single || dues.length === 1));
+  demand(eoaWallet === null || (!tron && dues.every((due) => due.token !== null)));
+  return {
+    tron,
+    single,
+    links: single ? "single" : tron ? "tron" : "batch",
+    contracts,
+    digits,
+    dues,
+    spender: contracts[single ? "erc20" : "batch"],
+    spelled: new Map(dues.map((due, at) => [due.token, payments[at].token])),
+    owner: eoaWallet === null ? null : digits(eoaWallet),
+    wallet: eoaWallet === null ? null : digits(wallet),
+  };
+}
+
+function dueOf({ payee, token, amount, fee, feeAddress, reference }, digits) {
+  demand(typeof amount === "bigint" && amount > 0n && typeof fee === "bigint" && fee >= 0n);
+  demand(/^0x[0-9a-f]{16}$/i.test(reference));
+  const receiver = fee ? digits(feeAddress) : null;
+  demand(receiver !== ZERO);
+  return {
+    payee: digits(payee),
+    token: token === null ? null : digits(token),
+    amount,
+    fee,
+    receiver,
+    reference: reference.slice(2).toLowerCase(),
+  };
+}
+
+function readCall(plan, { to, data, value, feeLimit }, index) {
+  demand(typeof data === "string" && /^0x(?:[0-9a-f]{2})*$/i.test(data));
+  const hex = data.slice(2).toLowerCase();
+  const at = plan.digits(to);
+  const name = hex.slice(0, 8);
+  demand(Object.hasOwn(FUNCTIONS, name), "function");
+  const [contract, links, kinds, read] = FUNCTIONS[name];
+  demand(links === "all" || links === plan.links, "function");
+  if (contract === null) demand(plan.spelled.has(at), "token");
+  else demand(at === plan.contracts[contract], "contract");
+  const units = unitsOf(value);
+  const limited = Number.isSafeInteger(feeLimit) && feeLimit > 0 && feeLimit <= HIGHEST_FEE_LIMIT;
+  demand(feeLimit === undefined || (plan.tron && limited));
+  const call = read(plan, decode(kinds, hex.slice(8)), at, units);
+  demand(units === 0n || call.payments?.some((each) => each.token === null), "value");
+  const transaction = { to, data: "0x" + hex, value: "0x" + units.toString(16) };
+  if (feeLimit !== undefined) transaction.feeLimit = feeLimit;
+  return { ...call, index, value: units, transaction: Object.freeze(transaction) };
+}
+
+// The service writes 0, hexadecimal text, or a BigNumber of ethers.
+function unitsOf(value) {
+  const text = value?.type === "BigNumber" ? value.hex : value;
+  const known = typeof text === "string" ? /^0x[0-9a-f]{1,64}$/i.test(text) : Number.isSafeInteger(text) && text >= 0;
+  demand(known, "value");
+  return BigInt(text);
+}
+
+function readApprove(plan, [spender, amount], token) {
+  demand(spender === plan.spender, "contract");
+  return { kind: amount ? "approve" : "reset", token, amount };
+}
+
+function readFunding(plan, [owner, recipient, amount], token) {
+  demand(plan.owner !== null, "function");
+  demand(owner === plan.owner && recipient === plan.wallet, "payee");
+  return { kind: "fund", token, amount };
+}
+
+function readTokenPayment(plan, [token, payee, amount, reference, fee, receiver]) {
+  return { kind: "pay", receiver, payments: [{ payee, token, amount, fee, reference }] };
+}
+
+function readNativePayment(plan, [payee, reference, fee, receiver], to, value) {
+  return { kind: "pay", receiver, payments: [{ payee, token: null, amount: value - fee, fee, reference }] };
+}
+
+function readBatchOfOneToken(plan, [details, paths, receiver]) {
+  demand(paths.length === 0);
+  const payments = details.map((detail) => readDetail(detail));
+  demand(payments.every(({ token }) => token === payments[0].token), "token");
+  return { kind: "pay", receiver, payments };
+}
+
+// Group 2 pays tokens, 3 the native coin.
+function readBatchOfGroups(plan, [groups, paths, receiver]) {
+  demand(paths.length === 0 && ["2", "3", "2,3"].includes(String(groups.map(([number]) => number))));
+  const payments = groups.flatMap(([number, details]) => {
+    demand(details.length > 0);
+    return details.map((detail) => {
+      const payment = readDetail(detail);
+      if (number === 2n) return payment;
+      demand(payment.token === plan.contracts.coin, "token");
+      return { ...payment, token: null };
+    });
+  });
+  // One token alone takes the other function.
+  demand(payments.some(({ token }) => token === null || token !== payments[0].token), "function");
+  return { kind: "pay", receiver, payments };
+}
+
+function readDetail([payee, amount, path, reference, fee, toSpend, rateAge]) {
+  demand(path.length === 1 && !toSpend && !rateAge);
+  return { payee, token: path[0], amount, fee, reference };
+}
+
+function readTronBatch(plan, [token, payees, amounts, references, fees, receiver]) {
+  demand([amounts, references, fees].every((column) => column.length === payees.length));
+  const payments = payees.map((payee, row) => {
+    return { payee, token, amount: amounts[row], fee: fees[row], reference: references[row] };
+  });
+  return { kind: "pay", receiver, payments };
+}
+
+// --- all of them together ---
+
+// Funding, approvals, payments; one of each for a token, a withdrawn allowance just before the new one.
+function demandOrder(plan, calls) {
+  const phases = { fund: 0, reset: 1, approve: 1, pay: 2 };
+  const seen = new Set();
+  calls.forEach(({ kind, token, index }, at) => {
+    const next = calls[at + 1];
+    demand(at === 0 || phases[calls[at - 1].kind] <= phases[kind], "shape", index);
+    if (kind === "pay") return;
+    demand(!seen.has(kind + token), "shape", index);
+    seen.add(kind + token);
+    demand(kind !== "reset" || (next?.kind === "approve" && next.token === token), "shape", index);
+  });
+  demand(plan.owner === null || [...plan.spelled.keys()].every((token) => seen.has("fund" + token)));
+}
+
+// Every payment owed is made once, and no other.
+function demandEveryPayment(plan, calls) {
+  const open = new Set(plan.dues.keys());
+  for (const call of calls) {
+    if (call.kind !== "pay") continue;
+    demand(call.payments.length > 0, "shape", call.index);
+    call.paid = call.payments.map((payment) => {
+      const found = [...open].find((at) => plan.dues[at].reference === payment.reference);
+      demand(found !== undefined, "reference", call.index);
+      for (const part of ["payee", "token", "amount", "fee"]) {
+        demand(payment[part] === plan.dues[found][part], part, call.index);
+      }
+      open.delete(found);
+      return found;
+    });
+    const receivers = call.paid.map((at) => plan.dues[at].receiver ?? call.receiver);
+    if (call.payments.every(({ fee }) => !fee)) receivers.push(plan.single ? ZERO : DEAD);
+    demand(receivers.every((receiver) => receiver === call.receiver), "fee", call.index);
+  }
+  demand(open.size === 0);
+}
+
+// The lowest batch fee that explains every amount and value.
+function batchFeeOf(plan, calls) {
+  let fees = plan.single || plan.tron ? [0] : [...Array(HIGHEST_BATCH_FEE + 1).keys()];
+  for (const call of calls) {
+    if (call.kind === "reset") continue;
+    const reason = call.kind === "pay" ? "value" : "amount";
+    const [paying, token, units] = call.kind === "pay" ? [[call], null, call.value] : [calls, call.token, call.amount];
+    fees = fees.filter((fee) => debitOf(paying, token, fee) === units);
+    demand(fees.length > 0, reason, call.index);
+  }
+  return fees[0];
+}
+
+function debitOf(calls, token, batchFee) {
+  let debit = 0n;
+  for (const { payments = [] } of calls) {
+    const taken = payments.filter((payment) => payment.token === token);
+    const amounts = taken.reduce((sum, { amount }) => sum + amount, 0n);
+    debit += taken.reduce((sum, { fee }) => sum + fee, amounts) + (amounts * BigInt(batchFee)) / BASIS;
+  }
+  return debit;
+}
+
+function stepsOf(plan, calls, batchFee) {
+  return calls.map((call) => {
+    const { kind, index, transaction, payments, paid = [] } = call;
+    const [token, ...others] = payments ? new Set(payments.map((payment) => payment.token)) : [call.token];
+    const amount = payments ? debitOf([call], token, batchFee) : call.amount;
+    const one = others.length ? {} : { token: plan.spelled.get(token), amount };
+    return { kind, index, ...one, payments: paid, transaction };
+  });
+}
+
+// --- the contract ABI: what has no fixed size begins where the part before it ended ---
+
+function decode(kinds, hex) {
+  const [values, end] = readStruct(kinds, hex, 0);
+  demand(end === hex.length);
+  return values;
+}
+
+function wordAt(hex, at) {
+  demand(at + WORD <= hex.length);
+  return BigInt("0x" + hex.slice(at, at + WORD));
+}
+
+function readStruct(kinds, hex, start) {
+  let end = start + WORD * kinds.length;
+  const values = kinds.map((kind, position) => {
+    const at = start + WORD * position;
+    const word = wordAt(hex, at);
+    if (kind === UINT) return word;
+    if (kind === ADDRESS) {
+      demand(word >> 160n === 0n);
+      return hex.slice(at + WORD - 40, at + WORD);
+    }
+    demand(word === BigInt((end - start) / 2));
+    const [value, next] = readSized(kind, hex, end);
+    end = next;
+    return value;
+  });
+  return [values, end];
+}
+
+function readSized(kind, hex, start) {
+  if (Array.isArray(kind)) return readStruct(kind, hex, start);
+  const length = wordAt(hex, start);
+  demand(length <= BigInt(hex.length));
+  const count = Number(length);
+  const first = start + WORD;
+  if (kind !== BYTES) return readStruct(Array(count).fill(kind.of), hex, first);
+  const end = first + WORD * Math.ceil(count / 32);
+  const padding = hex.slice(first + 2 * count, end);
+  demand(end <= hex.length && /^0*$/.test(padding));
+  return [hex.slice(first, first + 2 * count), end];
+}
+
+const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+function addressDigits(text, tron) {
+  const form = tron ? /^T[1-9A-HJ-NP-Za-km-z]{33}$/ : /^0x[0-9a-fA-F]{40}$/;
+  demand(typeof text === "string" && form.test(text));
+  if (!tron) return text.slice(2).toLowerCase();
+  const number = [...text].reduce((sum, letter) => sum * 58n + BigInt(BASE58.indexOf(letter)), 0n);
+  const digits = number.toString(16).padStart(50, "0");
+  demand(digits.startsWith("41") && digits.slice(42) === sha256(sha256(digits.slice(0, 42))).slice(0, 8));
+  return digits.slice(2, 42);
+}
+
+// SHA-256 of one block: digits of up to 55 bytes. The browser's own needs https, and a promise.
+function sha256(digits) {
+  const [roots, cubes] = constants();
+  const bits = (digits.length * 4).toString(16).padStart(16, "0");
+  const block = (digits + "80").padEnd(112, "0") + bits;
+  const words = Array.from({ length: 16 }, (_, at) => parseInt(block.slice(8 * at, 8 * at + 8), 16));
+  const turn = (x, ...by) => by.reduce((sum, n) => sum ^ ((x >>> n) | (x << (32 - n))), 0);
+  let [a, b, c, d, e, f, g, h] = roots;
+  for (let at = 0; at < 64; at++) {
+    if (at > 15) {
+      const [early, late] = [words[at - 15], words[at - 2]];
+      const mixed = (turn(early, 7, 18) ^ (early >>> 3)) + (turn(late, 17, 19) ^ (late >>> 10));
+      words[at] = (words[at - 16] + words[at - 7] + mixed) | 0;
+    }
+    const one = (h + turn(e, 6, 11, 25) + ((e & f) ^ (~e & g)) + cubes[at] + words[at]) | 0;
+    const two = (turn(a, 2, 13, 22) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+    [a, b, c, d, e, f, g, h] = [(one + two) | 0, a, b, c, (d + one) | 0, e, f, g];
+  }
+  const sums = [a, b, c, d, e, f, g, h].map((word, at) => (word + roots[at]) >>> 0);
+  return sums.map((word) => word.toString(16).padStart(8, "0")).join("");
+}
+
+// 32 bits of the fractions of the roots of primes, as FIPS 180-4 derives them.
+function constants() {
+  const primes = [];
+  for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
+  const fraction = (root) => (root * 2 ** 32) | 0;
+  return [primes.slice(0, 8).map((n) => fraction(Math.sqrt(n))), primes.map((n) => fraction(Math.cbrt(n)))];
+}

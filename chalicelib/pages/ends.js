@@ -1,0 +1,107 @@
+// What became of a link that nobody can pay now: paid, expired, waiting for the owners of a Safe, and the like.
+
+const HASH = /^(0x)?[0-9a-f]{64}$/i;
+const TONES = { completed: "good", safe: "busy" };
+
+/** A hash, linked to the explorer where there is one. */
+export function transaction({ t, el, code, anchor, webAddress }, hash, chain) {
+  const href = typeof chain?.explorerUrl === "string" ? webAddress(chain.explorerUrl + hash) : null;
+  const label = [t("transaction"), " ", code(`${hash.slice(0, 10)}\u2026${hash.slice(-8)}`)];
+  const shown = href ? anchor(href, label, { target: "_blank" }) : el("span", {}, ...label);
+  return el("p", { class: "transaction" }, shown);
+}
+
+/** A text with a button that copies it. */
+export function copyField({ t, el, say }, label, text, id) {
+  const input = el("input", { id, readOnly: true, value: text, dir: "ltr", on: { focus: () => input.select() } });
+  const copy = () => navigator.clipboard.writeText(text).then(() => say(t("copied")), () => input.focus());
+  const named = { type: "button", class: "small", "aria-label": t("copy.what", { what: label }), on: { click: copy } };
+  const press = el("button", named, t("copy"));
+  return el("div", { class: "field" }, el("label", { for: id }, label), el("div", { class: "pair" }, input, press));
+}
+
+/** Shows the end of a link; while a Safe's owners sign it is looked at again. */
+export async function ended(app, outcome) {
+  const { kind, body = {}, link = app.link } = outcome;
+  const told = Array.isArray(body.requestStatuses) ? body.requestStatuses.filter((each) => each instanceof Object) : [];
+  const known = ["completed", "safe", "expired", "invalidated", "missing"].includes(kind) ? kind : "closed";
+  const key = known === "completed" && !app.paidHere ? "paid" : known;
+  const sent = noted(app)?.txHash;
+  const said = told.map((each) => each[known === "safe" ? "safeTxHash" : "txHash"]);
+  const hashes = new Set([...said, sent].map((each) => String(each).toLowerCase()));
+  const valid = [...hashes].filter((hash) => HASH.test(hash));
+  if (known === "completed") app.stored.set(`pay:${app.token}`, null);
+  if (app.link) app.summary(app.link);
+  app.show(known, () => ({
+    title: app.t(`${key}.title`),
+    text: app.t(`${key}.text`),
+    tone: TONES[known] ?? "plain",
+    body: [
+      ...valid.map((hash) => shown(app, known, hash, link?.chain ?? body.chain)),
+      sent && !["completed", "safe"].includes(known) && app.el("p", { class: "note" }, app.t("late.text")),
+      known === "safe" && deadline(app, told),
+      ["completed", "expired", "closed"].includes(known) && back(app, link ?? body),
+    ],
+  }));
+  if (known === "safe") await again(app);
+}
+
+function noted({ stored, token }) {
+  try {
+    return JSON.parse(stored.get(`pay:${token}`));
+  } catch {
+    return null;
+  }
+}
+
+function shown(app, kind, hash, chain) {
+  if (kind !== "safe") return transaction(app, hash, chain);
+  return copyField(app, app.t("safe.hash"), hash, "safe-hash");
+}
+
+function deadline({ t, paragraph, language }, told) {
+  const seconds = told.find((each) => Number.isSafeInteger(each.safePaymentDeadline))?.safePaymentDeadline;
+  const time = seconds && new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" });
+  return time && paragraph(t("safe.deadline", { time: time.format(new Date(seconds * 1_000)) }));
+}
+
+/** The way back to the shop: a link that a person follows, or does not. */
+function back({ t, anchor, webAddress, clean }, { redirectUrl, redirectLabel }) {
+  const href = webAddress(redirectUrl);
+  const label = typeof redirectLabel === "string" ? clean(redirectLabel) : t("back");
+  return href && anchor(href, label, { class: "action", target: "_top", id: "back" });
+}
+
+async function again(app) {
+  const { poll } = await app.asset("poll.js");
+  app.stopWatch = poll(async () => {
+    const outcome = await app.load();
+    if (outcome.kind === "safe") return false;
+    if (outcome.kind === "open") location.reload(); // free to be paid by anybody again
+    Object.assign(app, { paidHere: true, end: outcome.kind });
+    await ended(app, outcome);
+    return true;
+  }, { first: 4_000, most: 30_000 });
+}
+
+/** A multicall of which some payments cannot be made: which ones and why, and those that are left, one by one. */
+export function blocked(app) {
+  const { t, el, code, anchor, clean, link } = app;
+  const isPart = link.status === "partially_settled";
+  const reason = ({ blockReason }) => {
+    const said = t(`reason.${blockReason}`);
+    return said === `reason.${blockReason}` ? clean(blockReason) : said;
+  };
+  const item = (each) => el("li", {}, code(each.payee ?? each.securePaymentToken), el("span", {}, reason(each)));
+  const address = (each) => `?token=${encodeURIComponent(each.securePaymentToken)}`;
+  const left = (each) => el("li", {}, code(each.payee), anchor(address(each), t("blocked.open")));
+  app.show("blocked", () => ({
+    title: t(isPart ? "part.title" : "blocked.title"),
+    text: t(isPart ? "part.text" : "blocked.text"),
+    tone: isPart ? "plain" : "bad",
+    body: [
+      el("ul", { class: "reasons" }, link.blocked.map(item)),
+      isPart && link.free.length > 0 && el("ul", { class: "reasons" }, link.free.map(left)),
+    ],
+  }));
+}

@@ -1,0 +1,386 @@
+// Pays with a wallet that has answered: asks what to sign, checks it, asks the wallet for it and follows each step.
+// What a wallet is asked for is written down before. As long as that note is there, nothing else is asked for.
+
+import { transaction } from "./ends.js";
+import { poll } from "./poll.js";
+import { expected, readQuote, stands, verify } from "./quote.js";
+import { Views } from "./views.js";
+
+const FAST = { first: 1_500, most: 12_000 }; // milliseconds between two looks at a transaction
+const VALID = 120_000; // milliseconds after which a transaction of Tron, which is valid for one minute, cannot come
+const PER_CONFIRMATION = 15_000;
+const UNTIL_SEEN = 120_000; // milliseconds from the last confirmation until the service knows: its schedule, its scan
+const AGAIN_AFTER = 300_000; // milliseconds after which the payer may say that nothing was sent
+const GONE_AFTER = 3; // looks in a row in which its nonce was taken and it was nowhere
+const SLOW = 30_000; // milliseconds after which a wallet that was asked may be hidden or stuck
+const LATE_AFTER = 5; // looks at a link that ended otherwise while the chain already has the payment
+const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused", "account"];
+
+/** Takes over for the session of a wallet. */
+export async function begin(app, wallet, session) {
+  app.payment?.leave();
+  app.payment = new Payment(app, wallet, session);
+  await app.payment.start();
+}
+
+const FORM = { wallet: "string", chainId: "number", step: "string", place: "number", startedAt: "number" };
+
+/** What was noted, or null when it is nothing that this page writes. */
+function noteOf(text) {
+  const note = JSON.parse(text);
+  const isOurs = Object.entries(FORM).every(([name, type]) => typeof note?.[name] === type);
+  const isHash = note?.txHash === undefined || /^(0x)?[0-9a-f]{64}$/i.test(note.txHash);
+  return isOurs && isHash ? note : null;
+}
+
+function hashOf(answer) {
+  const hash = typeof answer === "string" ? answer : answer?.safeTxHash;
+  if (!/^(0x)?[0-9a-f]{64}$/i.test(hash)) throw Object.assign(new Error("no hash"), { code: "lied" });
+  return hash;
+}
+
+class Payment extends Views {
+  constructor(app, wallet, session) {
+    super(app, wallet, session);
+    Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
+    this.off = session.onChange((what) => what !== "chain" && this.changed());
+    this.heard = (event) => event.key === this.key && !this.isBusy && void this.start();
+    addEventListener("storage", this.heard);
+  }
+
+  leave() {
+    this.turn += 1;
+    this.off();
+    this.cancel();
+    removeEventListener("storage", this.heard);
+  }
+
+  // ---- the note of what was asked
+
+  kept() {
+    try {
+      return noteOf(this.app.stored.get(this.key));
+    } catch {
+      return null;
+    }
+  }
+
+  /** What nothing else may be asked for beside; not one of which the payer said that nothing was sent. */
+  read() {
+    const note = this.kept();
+    return note?.isReleased ? null : note;
+  }
+
+  write(note) {
+    const isKept = this.app.stored.set(this.key, note && JSON.stringify(note));
+    // A Safe's frame may have no storage; there the service itself holds the link while the owners sign.
+    if (!isKept && note && !this.isSafe) throw new this.app.Trouble("storage");
+  }
+
+  /** A step is over. One before it that the payer gave up may still be open in the wallet: that stays noted. */
+  over(note) {
+    this.write(note.earlier ?? null);
+  }
+
+  /** A step was not made. What the payer gave up before it is what the wallet may be at: that has to end first. */
+  undo(note) {
+    this.write(note.earlier ? { ...note.earlier, isReleased: false } : null);
+  }
+
+  /** Runs `task` unless another tab is at it; whatever goes wrong in it is shown. */
+  async exclusively(task) {
+    if (this.isBusy) return;
+    this.isBusy = this.app.paying = true;
+    const { locks } = navigator;
+    try {
+      const given = (lock) => (lock ? task().then(() => true) : false);
+      const isDone = await (locks ? locks.request(this.key, { ifAvailable: true }, given) : given(true));
+      if (!isDone) this.elsewhere();
+    } catch (trouble) {
+      this.stumbled(trouble);
+    } finally {
+      this.isBusy = this.app.paying = false;
+    }
+    const next = this.isStale && !this.read() && !this.app.end ? "changed" : this.next;
+    this.next = null;
+    if (next) await this[next]();
+  }
+
+  /** Starts afresh, or where an earlier visit or another tab has left off. */
+  async start() {
+    if (this.read()) await this.exclusively(() => this.resumed());
+    else await this.prepare();
+  }
+
+  async resumed() {
+    const note = this.read();
+    const end = note ? await this.follow(note) : "done";
+    if (end === "done") this.next = "prepare";
+  }
+
+  /** The account of the wallet is another one now: what was prepared for the first is worth nothing. */
+  async changed() {
+    this.isStale = true;
+    if (this.isBusy || this.app.end) return;
+    const session = await this.wallet.resume().catch(() => null);
+    if (session) await begin(this.app, this.wallet, session);
+    else this.app.choose();
+  }
+
+  // ---- what is to be signed
+
+  async prepare() {
+    const { app } = this;
+    if (this.read()) return this.start();
+    const turn = (this.turn += 1);
+    this.cancel();
+    app.show("reading", () => ({ title: app.t("reading.title"), tone: "busy" }));
+    try {
+      if (await app.look()) return;
+      if (!app.link.canPay) return void (await app.asset("ends.js")).blocked(app);
+      const asSafe = this.isSafe ? "&isSafe=true" : "";
+      const answer = await app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}`);
+      if (turn !== this.turn) return;
+      if (answer.status !== 200) return void (await this.refusedBy(answer));
+      this.owed = expected(app.link, this.address);
+      this.due = app.link.payments.filter((each) => each.left > 0n);
+      this.quote = readQuote(answer.body, app.need);
+      this.verdict = verify(app.link, this.quote.transactions, this.owed);
+      this.held = this.verdict.ok ? await this.holdings() : [];
+      if (turn !== this.turn) return;
+      if (this.verdict.ok) this.review();
+      else this.unsafe();
+    } catch (trouble) {
+      if (turn === this.turn) app.failed(trouble, () => this.prepare());
+    }
+  }
+
+  async refusedBy(answer) {
+    const { app } = this;
+    const { body, status } = answer;
+    if (status === 403 && typeof body.creatorWalletAddress === "string") return this.foreign(body.creatorWalletAddress);
+    if (status === 400 && Array.isArray(body.failures)) return (await app.asset("ends.js")).blocked(app);
+    if (status !== 400) return void (await app.settle(app.outcomeOf(answer)));
+    const said = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
+    return this.problem("unpayable", () => ({ text: said }));
+  }
+
+  // ---- asking the wallet
+
+  async sign() {
+    if (this.read()) return this.resumed();
+    const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
+    for (const [place, step] of steps.entries()) {
+      if (await this.app.look()) return;
+      const rest = this.isSafe ? this.verdict.steps : steps.slice(place);
+      if (!stands(this.app.link, this.owed, rest)) return void (this.next = "prepare");
+      const end = await this.request(step, place, place === steps.length - 1);
+      if (end !== "done") return;
+    }
+  }
+
+  async request(step, place, isLast) {
+    const { session, chain } = this;
+    if (!this.isSafe && (await session.chainId()) !== chain.chainId) {
+      this.progress("switching", place);
+      await session.ensureChain(chain);
+    }
+    this.progress("signing", place);
+    if ((await session.chainId()) !== chain.chainId) throw Object.assign(new Error("chain"), { code: "wrong-chain" });
+    if (session.address !== this.address) throw Object.assign(new Error("account"), { code: "account" });
+    const who = { wallet: this.address, chainId: chain.chainId };
+    const nonce = await session.nonce("pending");
+    const references = (step.payments ?? []).map((at) => this.owed.payments[at].reference);
+    const facts = { step: step.kind, place, isLast, references, nonce, startedAt: Date.now() };
+    const note = { ...who, ...facts, earlier: this.kept() ?? undefined };
+    this.write(note);
+    const slow = setTimeout(() => this.progress("slow", place), SLOW);
+    try {
+      const all = this.verdict.steps.map((each) => each.transaction);
+      note.txHash = hashOf(await session.send(this.isSafe ? all : step.transaction, chain));
+    } catch (trouble) {
+      return this.unsent(note, trouble);
+    } finally {
+      clearTimeout(slow);
+    }
+    note.sentAt = Date.now();
+    this.write(note);
+    return this.follow(note);
+  }
+
+  /** The wallet gave no hash. Only when it is certain that nothing was sent, or it does no harm, the note goes. */
+  async unsent(note, trouble) {
+    if (trouble.hash) {
+      note.txHash = trouble.hash;
+      this.write(note);
+      return this.follow(note);
+    }
+    const isHarmless = HARMLESS.includes(trouble.code) || !["pay", "safe"].includes(note.step);
+    if (!isHarmless) return this.follow(note);
+    this.undo(note);
+    throw trouble;
+  }
+
+  // ---- following what was asked
+
+  /** Calls `task` now and then until it gives something, which is given on; `left` when nobody waits any more. */
+  until(task) {
+    this.cancel();
+    return new Promise((resolve) => {
+      const stop = poll(async () => {
+        const end = await task();
+        if (end) resolve(end);
+        return end;
+      }, FAST);
+      this.cancel = () => void (stop(), resolve("left"));
+    });
+  }
+
+  /** Follows a step to its end: `done` when the next one may be asked for. */
+  async follow(note) {
+    if (!note.txHash) return this.asked(note);
+    if (note.step === "safe") return this.announce(note);
+    this.gone = 0;
+    this.progress("waiting", note.place, note);
+    const end = await this.until(() => this.lookAt(note));
+    if (end === "gone") return note.step === "pay" ? this.doubt(note) : this.again(note);
+    if (end === "done") this.over(note);
+    if (end === "failed") {
+      this.undo(note);
+      this.problem("failed", () => ({ body: [transaction(this.app, note.txHash, this.chain)] }));
+    }
+    return end;
+  }
+
+  /** What can be asked for again is forgotten. */
+  again(note) {
+    this.over(note);
+    this.next = "prepare";
+    return "left";
+  }
+
+  /** The payer says that nothing was sent. Should the wallet refuse to be asked again, that is not believed. */
+  release(note) {
+    this.write({ ...note, isReleased: true });
+    this.next = "prepare";
+    return "left";
+  }
+
+  /** Whether the link is paid. That it has expired since counts only when the payment is deep and still not seen. */
+  async isOverNow(isDeep = false) {
+    const { app } = this;
+    const outcome = await app.load().catch(() => null);
+    if (outcome === null) return false;
+    app.paidHere = true;
+    const isEnd = ["open", "completed", "safe"].includes(outcome.kind);
+    this.late = isDeep && !isEnd ? (this.late ?? 0) + 1 : 0;
+    return isEnd || this.late > LATE_AFTER ? app.settle(outcome) : false;
+  }
+
+  async lookAt(note) {
+    const isHere = (await this.session.chainId().catch(() => null)) === note.chainId;
+    const receipt = isHere ? await this.session.receipt(note.txHash, this.chain).catch(() => undefined) : undefined;
+    const isPayment = note.step === "pay";
+    const isDeep = receipt?.confirmations >= this.chain.confirmations;
+    if (receipt?.status === "failed" && isDeep) return "failed"; // before that, another block may undo the failure
+    if (receipt?.status === "success") return this.counted(note, receipt);
+    this.progress(isHere ? "waiting" : "away-chain", note.place, note);
+    if (isPayment && (await this.isOverNow())) return "settled";
+    const isTaken = receipt === null && (await this.isNonceTaken(note));
+    this.gone = isTaken ? this.gone + 1 : 0;
+    return this.gone >= GONE_AFTER ? "gone" : null;
+  }
+
+  async counted(note, { confirmations }) {
+    const { chain } = this;
+    if (note.step !== "pay") return "done";
+    const isDeep = confirmations >= chain.confirmations;
+    this.progress(isDeep ? "settling" : "confirming", note.place, note, Math.min(confirmations, chain.confirmations));
+    if (!isDeep) return null;
+    if (await this.isOverNow(true)) return "settled";
+    return !note.isLast && this.isPaid(note) ? "done" : null;
+  }
+
+  /** Whether the service knows that what a step paid is paid: only then can it not be asked for once more. */
+  isPaid({ references = [] }) {
+    const { payments } = this.app.link;
+    const left = references.map((each) => payments.find(({ reference }) => reference === each)?.left);
+    return left.length > 0 && left.every((each) => each === 0n);
+  }
+
+  /** Whether what was sent can no longer come: its nonce is taken, or on Tron, which has none, its time is over. */
+  async isNonceTaken(note, block = "latest") {
+    if (this.session.family === "tron") return Date.now() - (note.sentAt ?? note.startedAt) > VALID;
+    if (note.nonce === null || this.session.address !== note.wallet) return false;
+    const nonce = await this.session.nonce(block).catch(() => null);
+    return nonce !== null && nonce > note.nonce;
+  }
+
+  /** Something else has its nonce, which may be the same payment at a higher fee: until the service must know, wait. */
+  async doubt(note) {
+    const { app, chain } = this;
+    note.doubtAt ??= Date.now();
+    this.write(note);
+    const patience = 2 * (UNTIL_SEEN + chain.confirmations * PER_CONFIRMATION);
+    const body = () => (note.txHash ? [transaction(app, note.txHash, chain)] : []);
+    app.show("doubt", () => ({ title: app.t("doubt.title"), text: app.t("doubt.text"), tone: "busy", body: body() }));
+    const end = await this.until(async () => {
+      if (await this.isOverNow()) return "settled";
+      if (await this.isBack(note)) return "back";
+      return Date.now() - note.doubtAt > patience && (await app.load()).kind === "open" ? "never" : null;
+    });
+    if (end === "back") return this.follow({ ...note, doubtAt: undefined });
+    return end === "never" ? this.asked({ ...note, isDoubted: true }) : end;
+  }
+
+  /** Whether a transaction that was lost has turned up, or can again. Without its hash nobody can tell. */
+  async isBack(note) {
+    const isHere = (await this.session.chainId().catch(() => null)) === note.chainId;
+    if (!note.txHash || !isHere) return false;
+    const receipt = await this.session.receipt(note.txHash, this.chain).catch(() => null);
+    return receipt !== null || !(await this.isNonceTaken(note));
+  }
+
+  /** What became of it nobody knows. An approval may be asked for again; a payment only when the payer has looked. */
+  async asked(note) {
+    if (!["pay", "safe"].includes(note.step)) return this.again(note);
+    this.write(note);
+    const word = { isSure: false, isWanted: false };
+    const from = note.isDoubted ? 0 : note.startedAt + AGAIN_AFTER;
+    const isDue = () => Date.now() >= from;
+    let isOffered = isDue();
+    const show = () => this.question(note, word, isOffered ? 0 : from);
+    show();
+    const end = await this.until(async () => {
+      if (await this.isOverNow()) return "settled";
+      const isHere = (await this.session.chainId()) === note.chainId;
+      if (await this.isBack(note)) return "back";
+      if (isHere && !note.isDoubted && (await this.isOnItsWay(note))) return "gone";
+      if (!isOffered && isDue()) show((isOffered = true));
+      return isHere && word.isWanted && word.isSure ? "again" : null;
+    });
+    if (end === "back") return this.follow({ ...note, doubtAt: undefined, isDoubted: false });
+    if (end === "gone") return this.doubt(note);
+    return end === "again" ? this.release(note) : end;
+  }
+
+  /** Whether the wallet's node has heard of something with the nonce that was asked for. Tron has none. */
+  async isOnItsWay(note) {
+    return this.session.family !== "tron" && this.isNonceTaken(note, "pending");
+  }
+
+  /** Tells the service of a Safe's transaction, so that nobody else pays while its owners sign. */
+  async announce(note) {
+    const { app, chain } = this;
+    const token = app.link.payments[0].currency;
+    const intent = { safeTxHash: note.txHash, chain: chain.label, token, payerAddress: note.wallet };
+    this.progress("settling", note.place, note);
+    return this.until(async () => {
+      const answer = await app.ask("/intent", intent);
+      if (answer.status === 400) return void this.problem("unpayable"), "left";
+      if (answer.status !== 200) return (await app.settle(app.outcomeOf(answer))) ? "settled" : null;
+      this.over(note);
+      return (await app.look()) ? "settled" : null;
+    });
+  }
+}

@@ -1,0 +1,229 @@
+// What a wallet is asked for once it has answered: its chain, a signature, receipts. See wallets.js for what is given.
+
+import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./wallets.js";
+
+const [SETTLE_MS, SETTLE_TRIES, BROADCAST_TRIES] = [300, 6, 3];
+const DETAIL_LENGTH = 200;
+const STATUS = { "0x0": "failed", "0x1": "success" };
+const EVM_HASH = /^0x[0-9a-f]{64}$/i;
+const TRON_HASH = /^[0-9a-f]{64}$/i;
+const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+function quantity(text) {
+  believe(isLike(text, /^0x[0-9a-f]{1,13}$/i), "not a number");
+  return Number(text);
+}
+
+function hashOf(text, form = EVM_HASH) {
+  believe(isLike(text, form), "not a hash");
+  return text.toLowerCase();
+}
+
+// 0, hexadecimal text, or a BigNumber of ethers: as the service writes it.
+const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (value ?? 0));
+
+async function demandChain(chainId, chain) {
+  if ((await chainId()) !== chain.chainId) throw new WalletError("wrong-chain");
+}
+
+// Asks the wallet to be on a chain; add, if given, for one that it does not know. Then looks again by itself.
+async function switchChain(ask, chainId, chain, add) {
+  if ((await chainId()) === chain.chainId) return;
+  const target = [{ chainId: "0x" + chain.chainId.toString(16) }];
+  const change = () => ask("wallet_switchEthereumChain", target, CONNECT_MS);
+  try {
+    await change();
+  } catch (error) {
+    if (error.code !== "wrong-chain" || !add) throw error;
+    await add(target[0]);
+    if ((await chainId()) !== chain.chainId) await change();
+  }
+  // Some wallets answer before they have switched.
+  for (let tries = 1; tries < SETTLE_TRIES; tries++) {
+    if ((await chainId()) === chain.chainId) return;
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  }
+  await demandChain(chainId, chain);
+}
+
+function watch(provider, address, callback) {
+  const isOther = (accounts) => String(accounts?.[0]).toLowerCase() !== address.toLowerCase();
+  const heard = Object.entries({
+    accountsChanged: (accounts) => isOther(accounts) && callback("account"),
+    chainChanged: () => callback("chain"),
+    disconnect: () => callback("disconnect"),
+  });
+  heard.forEach(([event, handler]) => provider.on?.(event, handler));
+  return () => heard.forEach(([event, handler]) => provider.removeListener?.(event, handler));
+}
+
+export function evmSession(ask, provider, address) {
+  const chainId = async () => quantity(await ask("eth_chainId"));
+  const send = async ({ to, data, value }, chain) => {
+    const chainIdText = "0x" + chain.chainId.toString(16);
+    const request = { from: address, to, data, value: "0x" + unitsOf(value).toString(16), chainId: chainIdText };
+    const accounts = await ask("eth_accounts");
+    if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");
+    await demandChain(chainId, chain);
+    return hashOf(await ask("eth_sendTransaction", [request], SEND_MS));
+  };
+  return {
+    ...{ address, family: "evm", chainId, send },
+    onChange: (callback) => watch(provider, address, callback),
+    ensureChain: (chain) => switchChain(ask, chainId, chain, (target) => addChain(ask, target, chain)),
+    nonce: async (block = "latest") => quantity(await ask("eth_getTransactionCount", [address, block])),
+    ...reading(ask, chainId),
+  };
+}
+
+async function addChain(ask, target, chain) {
+  const { label, name, publicRpcUrls, nativeCurrency, explorerUrl } = chain;
+  const { name: coin, symbol, decimals } = nativeCurrency;
+  const facts = { chainName: label ?? name, rpcUrls: publicRpcUrls, nativeCurrency: { name: coin, symbol, decimals } };
+  const explorer = URL.canParse(explorerUrl) ? { blockExplorerUrls: [new URL(explorerUrl).origin] } : {};
+  try {
+    await ask("wallet_addEthereumChain", [{ ...target, ...facts, ...explorer }], CONNECT_MS);
+  } catch (error) {
+    throw ["timeout", "busy"].includes(error.code) ? error : new WalletError("add-chain-refused", error.detail);
+  }
+}
+
+function reading(ask, chainId) {
+  return {
+    async receipt(hash, chain) {
+      await demandChain(chainId, chain); // elsewhere the transaction is unknown, which would look like lost
+      const found = await ask("eth_getTransactionReceipt", [hash]);
+      if (!found?.blockNumber) return null;
+      believe(hashOf(found.transactionHash) === hash.toLowerCase(), "another receipt");
+      believe(Object.hasOwn(STATUS, found.status), "no status");
+      const block = quantity(found.blockNumber);
+      const head = quantity(await ask("eth_blockNumber"));
+      return { status: STATUS[found.status], block, confirmations: Math.max(0, head - block) + 1 };
+    },
+    async call({ to, data }) {
+      const answer = await ask("eth_call", [{ to, data }, "latest"]);
+      believe(isLike(answer, /^0x(?:[0-9a-f]{2})*$/i), "not hexadecimal");
+      return answer;
+    },
+  };
+}
+
+// --- Tron ---
+
+export function tronSession(wallet, address) {
+  const { ask, web, isOld, provider } = wallet;
+  const read = (work) => within(READ_MS, () => work(web()));
+  const chainId = () => tronChainId(wallet);
+  return {
+    address,
+    family: "tron",
+    chainId,
+    send: (transaction, chain) => tronSend(wallet, address, transaction, chain),
+    onChange: (callback) => (isOld ? watchTronLink(web, address, callback) : watch(provider, address, callback)),
+    ensureChain: (chain) => (isOld ? demandChain(chainId, chain) : switchChain(ask, chainId, chain)),
+    nonce: async () => null,
+    async receipt(hash, chain) {
+      await demandChain(chainId, chain);
+      const solid = await read(({ trx }) => trx.getTransactionInfo(hash));
+      const info = solid?.id ? solid : await read(({ trx }) => trx.getUnconfirmedTransactionInfo(hash));
+      if (!info?.id) return null;
+      const block = Number(info.blockNumber);
+      believe(info.id === hash && Number.isSafeInteger(block), "another receipt");
+      const failed = info.result === "FAILED" || (info.receipt?.result ?? "SUCCESS") !== "SUCCESS";
+      return { status: failed ? "failed" : "success", block, confirmations: info === solid ? chain.confirmations : 0 };
+    },
+    async call({ to, data }) {
+      const options = { input: data.slice(2) };
+      const ask = ({ transactionBuilder: build }) => build.triggerConstantContract(to, "", options, [], address);
+      const result = (await read(ask))?.constant_result?.[0];
+      believe(isLike(result, /^(?:[0-9a-f]{2})*$/i), "not hexadecimal");
+      return "0x" + result;
+    },
+  };
+}
+
+// The wallet's word, or that of its node: the id of a chain is the end of its first block's.
+async function tronChainId({ ask, web, isOld }) {
+  if (!isOld) {
+    try {
+      return quantity(await ask("eth_chainId"));
+    } catch (error) {
+      if (["lied", "timeout"].includes(error.code)) throw error;
+    }
+  }
+  const first = await within(READ_MS, () => web().trx.getBlockByNumber(0));
+  believe(isLike(first?.blockID, /^0{16}[0-9a-f]{48}$/), "not a block");
+  return parseInt(first.blockID.slice(-8), 16);
+}
+
+async function tronSend(wallet, address, { to, data, value, feeLimit }, chain) {
+  const web = wallet.web();
+  if (web.defaultAddress?.base58 !== address) throw new WalletError("account");
+  await demandChain(() => tronChainId(wallet), chain);
+  const options = { input: data.slice(2), callValue: Number(unitsOf(value)), ...(feeLimit ? { feeLimit } : {}) };
+  const builder = web.transactionBuilder;
+  const built = await within(READ_MS, () => builder.triggerSmartContract(to, "", options, [], address));
+  demandCall(built?.transaction, address, to, options);
+  const signed = await within(SEND_MS, () => web.trx.sign(built.transaction), true);
+  demandCall(signed, address, to, options);
+  believe(Array.isArray(signed.signature), "not signed");
+  const hash = hashOf(signed.txID, TRON_HASH);
+  const sent = await broadcast(web, signed, hash);
+  if (sent?.result === true || sent?.code === "DUP_TRANSACTION_ERROR") return hash;
+  throw new WalletError("failed", shortText(sent?.code, DETAIL_LENGTH));
+}
+
+// The node builds the transaction and the wallet may change it: it has to be the one call that was asked for.
+function demandCall(transaction, owner, to, { input, callValue, feeLimit }) {
+  const contracts = transaction?.raw_data?.contract;
+  const call = contracts?.length === 1 && contracts[0].type === "TriggerSmartContract" && contracts[0].parameter?.value;
+  const isSame = call?.data === input && (call.call_value ?? 0) === callValue;
+  believe(isSame && isTron(call.owner_address, owner) && isTron(call.contract_address, to), "another transaction");
+  believe(!feeLimit || transaction.raw_data.fee_limit <= feeLimit, "a higher fee limit");
+}
+
+function isTron(digits, base58) {
+  const number = [...base58].reduce((sum, letter) => sum * 58n + BigInt(BASE58.indexOf(letter)), 0n);
+  return digits === base58 || digits === number.toString(16).slice(0, 42);
+}
+
+// The same bytes again do no harm: the network takes them once, and not later than a minute after they were built.
+async function broadcast(web, signed, hash) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await within(READ_MS, () => web.trx.sendRawTransaction(signed));
+    } catch (error) {
+      if (tries === BROADCAST_TRIES) throw new WalletError("timeout", error.detail, hash);
+    }
+  }
+}
+
+function watchTronLink(web, address, callback) {
+  const heard = ({ source, data }) => {
+    if (source !== window || !data?.isTronLink) return;
+    if (data.message?.action === "setNode") callback("chain");
+    else if (web().defaultAddress?.base58 !== address) callback("account");
+  };
+  window.addEventListener("message", heard);
+  return () => window.removeEventListener("message", heard);
+}
+
+// --- Safe ---
+
+export function safeSession(ask, info, address) {
+  const chainId = async () => (await info()).chainId;
+  const send = async (transactions, chain) => {
+    if ((await info()).address !== address) throw new WalletError("account");
+    await demandChain(chainId, chain);
+    const txs = transactions.map(({ to, data, value }) => ({ to, data, value: String(unitsOf(value)) }));
+    const answer = await ask("sendTransactions", { txs }, SEND_MS);
+    return { safeTxHash: hashOf(answer?.safeTxHash) };
+  };
+  return {
+    ...{ address, family: "safe", chainId, send },
+    onChange: () => () => {}, // Safe's app loads the page anew for another Safe or chain
+    ensureChain: (chain) => demandChain(chainId, chain),
+    nonce: async () => null,
+    ...reading((method, params) => ask("rpcCall", { call: method, params }), chainId),
+  };
+}

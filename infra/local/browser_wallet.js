@@ -1,0 +1,33 @@
+// A wallet as a page meets it: announced by EIP-6963, TIP-6963 or as window.ethereum alone. What it answers comes from
+// outside the page: askWallet(name, method, params) gives { result }, { error } or { hang: true }.
+// Called with { name, rdns, how: "announced" | "injected" | "tron", key, base58 } before any script of the page.
+
+({ name, rdns, how, key }) => {
+  const heard = {};
+  const provider = {
+    async request({ method, params = [] }) {
+      const { result, error, hang } = await window.askWallet(name, method, params);
+      if (hang) return new Promise(() => {});
+      if (error) throw Object.assign(new Error(error.message), error);
+      return result;
+    },
+    on: (event, handler) => (heard[event] ??= new Set()).add(handler),
+    removeListener: (event, handler) => heard[event]?.delete(handler),
+  };
+  (window.wallets ??= {})[name] = (event, value) => heard[event]?.forEach((handler) => handler(value));
+  if (how === "injected") return void (window.ethereum = provider);
+  if (how === "tron") {
+    // npm tronweb as it is, but for how its requests leave the page: through the wallet, as an extension's may.
+    const { TronWeb, providers } = window.TronWeb;
+    const node = new providers.HttpProvider("http://node.invalid");
+    node.request = (url, payload = {}, method = "get") => provider.request({ method: "node", params: [url, payload, method] });
+    provider.tronWeb = new TronWeb({ fullNode: node, solidityNode: node, privateKey: key });
+  }
+  const icon = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'%3E%3Ccircle cx='1' cy='1' r='1' fill='%23864'/%3E%3C/svg%3E";
+  const standard = how === "tron" ? "TIP6963" : "eip6963";
+  const info = Object.freeze({ uuid: `${rdns}-uuid`, name, icon, rdns });
+  const detail = Object.freeze({ info, provider });
+  const announce = () => window.dispatchEvent(new CustomEvent(`${standard}:announceProvider`, { detail }));
+  window.addEventListener(`${standard}:requestProvider`, announce);
+  announce();
+};

@@ -1,0 +1,135 @@
+"""`make screens`: a picture of every state of the payment page, light, dark, on phones and right to left.
+
+They go to `.local/screens/<state>-<look>.png`. Nothing but the browser runs: what a page asks for is answered here.
+"""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+
+from chalicelib.pages import assets, template
+from infra.local.browser import launch, wallet_script
+from infra.local.process import LOCAL
+from infra.local.scenes import SCENES, TOKEN, Scene
+
+ORIGIN = "https://pay.example"
+_API = "https://api.example"
+_METAS = f'<meta name="api-url" content="{_API}"><meta name="client-id" content="cli_example">'
+_FOLDER = LOCAL / "screens"
+_TURN, _BETWEEN = 3_000, 50  # milliseconds of the page's clock, and of ours
+_PATIENCE = 30  # seconds
+LOOKS: dict[str, tuple[int, str, str]] = {
+    "light": (1000, "light", "en"),
+    "dark": (1000, "dark", "en"),
+    "phone": (390, "light", "de"),
+    "small-phone": (320, "dark", "en"),
+    "right-to-left": (390, "light", "ar"),
+}
+"""Width in pixels, colour scheme, language."""
+
+
+@contextmanager
+def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
+    """A page that has come to the scene."""
+    context = browser.new_context(reduced_motion="reduce", locale="en")
+    asked: list[str] = []
+
+    def answer(source: object, name: str, method: str, params: object) -> dict[str, Any]:
+        asked.append(method)
+        return scene.answer(method)
+
+    context.expose_binding("askWallet", answer)
+    for number, name in enumerate(scene.wallets):
+        context.add_init_script(wallet_script(name=name, rdns=f"example.wallet{number}", how="announced", key=None))
+    kept = {"wallet": "evm:example.wallet0"} if scene.is_connected else {}
+    if scene.note:
+        note = {**scene.note, "startedAt": int(time.time() * 1000)}
+        kept[f"pay:{TOKEN}"] = json.dumps(note)
+    context.add_init_script(f"if (origin === \"{ORIGIN}\") Object.assign(localStorage, {json.dumps(kept)})")
+    page = context.new_page()
+    if scene.waits:
+        page.clock.install()
+    unanswered: list[Route] = []
+    page.route("**/*", lambda route: _answer(route, scene, asked) or unanswered.append(route))
+    page.goto(f"{ORIGIN}/?token={TOKEN}")
+    for selector in scene.press:
+        page.locator(selector).first.click()
+    arrived = page.locator(f'#main[data-state="{scene.state}"]')
+    deadline = time.monotonic() + _PATIENCE
+    while scene.waits and not arrived.count() and time.monotonic() < deadline:
+        page.clock.run_for(_TURN)
+        page.wait_for_timeout(_BETWEEN)  # its answers take real time, which its clock must not run ahead of
+    arrived.wait_for()
+    yield page
+    for route in unanswered:
+        route.abort()
+    context.close()
+
+
+def look(page: Page, name: str) -> None:
+    """Shows the page in one of the looks."""
+    width, scheme, language = LOOKS[name]
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    if page.locator("html").get_attribute("lang") != language:
+        page.locator("#language").select_option(language)
+    page.locator(f'html[lang="{language}"]').wait_for()
+
+
+def main() -> int:
+    shutil.rmtree(_FOLDER, ignore_errors=True)
+    _FOLDER.mkdir(parents=True)
+    wanted = sys.argv[1:] or list(SCENES)
+    with sync_playwright() as playwright:
+        try:
+            browser = launch(playwright)
+        except RuntimeError as missing:
+            print(missing, file=sys.stderr)
+            return 2
+        for name in wanted:
+            with staged(browser, SCENES[name]) as page:
+                for each in LOOKS:
+                    look(page, each)
+                    page.screenshot(path=_FOLDER / f"{name}-{each}.png", full_page=True)
+    print(f"{len(wanted) * len(LOOKS)} pictures are in {_FOLDER}", flush=True)
+    return 0
+
+
+def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
+    """Pages and files as the service has them, links as the scene does; False where there is to be no answer.
+
+    `asked` is what the wallet was asked for until now.
+    """
+    url = urlsplit(route.request.url)
+    cors = {"access-control-allow-origin": "*", "access-control-allow-headers": "*"}
+    if url.netloc == urlsplit(_API).netloc:
+        link = scene.then if scene.then and "eth_getTransactionReceipt" in asked else scene.link
+        told: tuple[int, Any] | None = scene.pay if url.path.endswith("/pay") else link
+        if told is not None:
+            route.fulfill(status=told[0], json=told[1], headers=cors)
+        return told is not None
+    asset = assets().get(url.path.removeprefix("/pages/"))
+    if url.path == "/":
+        before, after = template()
+        route.fulfill(body=before + _METAS + after, content_type="text/html; charset=utf-8")
+    elif asset is not None:
+        route.fulfill(body=asset.text, content_type=asset.content_type)
+    elif url.path == "/pages/qr.svg":
+        from chalicelib.api.pages import drawn
+
+        text = f"{ORIGIN}/?token={TOKEN}" + "0123456789abcdef" * (10 * (parse_qs(url.query)["step"] != ["page"]))
+        route.fulfill(body=drawn(text), content_type="image/svg+xml")
+    else:
+        route.fulfill(status=404)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""The payment page's own client id: it shows and pays any link, from the page's origin, and does nothing else."""
+
+import pytest
+
+import app  # noqa: F401 - fills OPERATIONS
+from chalicelib.api.edge import OPERATIONS, Operation
+from chalicelib.core.callers import Mode
+from tests.api.browser import BY_PAGE, PAGE_CLIENT_ID, PAGE_ORIGIN
+from tests.api.client import ORIGIN, Api, Shop, stored
+from tests.api.conftest import Configured
+from tests.api.tenants import Tenant, Way
+from tests.api.test_matrix import request
+from tests.fakes.world import WALLET
+
+PAGE = Way("payment page", (Mode.CLIENT_ID,), lambda tenant: BY_PAGE)
+FOR_PAYERS = {
+    ("GET", "/v2/secure-payments/{token}"),
+    ("GET", "/v2/secure-payments/{token}/pay"),
+    ("POST", "/v2/secure-payments/{token}/intent"),
+    ("POST", "/v2/secure-payments/{token}/tron/broadcast"),
+}
+
+
+def named(known: Operation) -> str:
+    return f"{known.method} {known.path}"
+
+
+def test_it_is_for_what_payers_do() -> None:
+    assert {(known.method, known.path) for known in OPERATIONS if known.by_page} == FOR_PAYERS
+    assert all(Mode.CLIENT_ID in known.modes for known in OPERATIONS if known.by_page)
+
+
+@pytest.mark.parametrize("known", OPERATIONS, ids=named)
+def test_it_may_do_that_with_anybodys_link_and_nothing_else(api: Api, known: Operation) -> None:
+    reply = request(api, known, BY_PAGE, Tenant(), PAGE)
+    if known.modes == (Mode.PUBLIC,) or known.by_page:
+        assert reply.status == known.status, reply.body
+    elif Mode.CLIENT_ID in known.modes:
+        assert (reply.status, reply.message.startswith("This client ID is the payment page's own")) == (403, True)
+    else:
+        assert (reply.status, reply.message) == (401, "Unauthorized")
+
+
+def test_what_it_may_not_do_is_not_done(shop: Shop) -> None:
+    before = stored()
+    for known in OPERATIONS:
+        if known.method != "GET" and "{" not in known.path and Mode.CLIENT_ID in known.modes:
+            assert shop.api.request(known.method, known.path, {}, BY_PAGE).status == 403
+    assert stored() == before
+
+
+@pytest.mark.parametrize("path", ["", "/pay"])
+def test_it_counts_from_the_pages_origin_alone(api: Api, shop: Shop, path: str) -> None:
+    url = f"/v2/secure-payments/{shop.link()}{path}"
+    assert api.get(url, BY_PAGE).status == 200
+    for origin in (ORIGIN, "https://pay.test", "http://pay.test.evil.example", "http://PAY.test", "null", f"{PAGE_ORIGIN}/"):
+        reply = api.get(url, {**BY_PAGE, "origin": origin})
+        assert (reply.status, "access-control-allow-origin" in reply.headers) == (403, False)
+    assert api.get(url, {"x-client-id": PAGE_CLIENT_ID}).message == "Origin header is required"
+
+
+def test_on_one_host_for_everything_a_browser_sends_no_origin_and_need_not(api: Api, shop: Shop) -> None:
+    token, alone = shop.link(), {"x-client-id": PAGE_CLIENT_ID, "host": "pay.test"}
+    assert api.get(f"/v2/secure-payments/{token}", alone).status == 200
+    assert api.get(f"/v2/secure-payments/{token}", {**alone, "host": "api.test"}).status == 401
+    assert api.get(f"/v2/secure-payments/{token}", {**alone, "origin": ORIGIN}).status == 403
+    intent = api.request("POST", f"/v2/secure-payments/{token}/intent", {}, alone)
+    assert (intent.status, intent.message) == (401, "Origin header is required")
+    own = {"x-client-id": shop.client_id, "host": "pay.test"}
+    assert api.get(f"/v2/secure-payments/{token}", own).status == 401
+
+
+def test_beside_a_key_it_is_no_client_id(api: Api, shop: Shop) -> None:
+    assert api.get(f"/v2/secure-payments/{shop.link()}", {**shop.by_key, **BY_PAGE}).status == 401
+    assert api.request("POST", "/v2/secure-payments", {}, {**Tenant().by_orchestrator_key(), **BY_PAGE}).status == 401
+
+
+def test_a_deployment_may_name_it_otherwise(api: Api, configured: Configured) -> None:
+    with configured(PAGE_CLIENT_ID="cli_other"):
+        shop = Shop(api)
+        url = f"/v2/secure-payments/{shop.link()}"
+        assert api.get(url, {**BY_PAGE, "x-client-id": "cli_other"}).status == 200
+        assert api.get(url, BY_PAGE).status == 401
+
+
+def test_it_hears_of_an_unknown_link_what_all_hear(api: Api) -> None:
+    reply = api.get("/v2/secure-payments/01M7VR2YNJE8VY59CWNJJJKZPH", BY_PAGE)
+    assert (reply.status, reply.message) == (404, "Secure payment not found")
+
+
+def test_a_link_tells_what_a_page_checks_its_calldata_by(api: Api, shop: Shop) -> None:
+    token = shop.link(feePercentage="1", feeAddress=WALLET)
+    body = api.get(f"/v2/secure-payments/{token}", BY_PAGE).json
+    event = api.get(f"/v2/secure-payments/{token}/pay", BY_PAGE).json["metadata"]["explanation"][1]["expectedEvent"]
+    assert body["paymentReference"] == event["paymentReference"]
+    assert (body["decimals"], body["feePercentage"], body["feeAddress"]) == (6, "1", event["feeAddress"])
+    assert body["chain"] == {
+        "chainId": 11155111,
+        "name": "Sepolia",
+        "label": "SEPOLIA",
+        "confirmations": 2,
+        "explorerUrl": "https://sepolia.etherscan.io/tx/",
+        "publicRpcUrls": ["https://ethereum-sepolia-rpc.publicnode.com"],
+        "nativeCurrency": {"name": "Sepolia Ether", "symbol": "ETH", "decimals": 18},
+    }
+
+
+def test_the_confirmations_are_those_of_the_deployment(api: Api, configured: Configured) -> None:
+    with configured(CONFIRMATIONS='{"sepolia": 7}'):
+        token = Shop(api).link()
+        assert api.get(f"/v2/secure-payments/{token}", BY_PAGE).json["chain"]["confirmations"] == 7

@@ -1,0 +1,304 @@
+"""The payment page as it is served: to everybody, the same bytes but for the facts of the link, and nothing of others."""
+
+import hashlib
+import io
+import json
+import re
+from base64 import b64encode
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import segno
+
+from chalicelib.pages import assets, locales
+from chalicelib.services import assembled
+from infra.page_hash import hashes
+from tests.api.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
+from tests.api.client import Api, Shop, item
+from tests.api.conftest import Clock, Configured
+from tests.api.items import payout
+from tests.api.stored_links import complete, expire, pay_part
+from tests.fakes.payouts import store_payouts
+from tests.fakes.world import FEE_ADDRESS, PAYEE
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+def page_of(api: Api, token: str, **headers: str) -> str:
+    return facts(get(api, f"/?token={quote(token)}", headers))
+
+
+# --- the page ---
+
+
+def test_the_page_is_html_that_no_one_else_may_fill_frame_or_read(api: Api) -> None:
+    reply = get(api, "/?token=x")
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    policy = dict(part.strip().split(" ", 1) for part in reply.headers["content-security-policy"].split(";"))
+    scripts = policy.pop("script-src").split()
+    assert scripts[0] == "'self'" and {*scripts[1:]} == {f"'{each.integrity}'" for name, each in assets().items() if name.endswith(".js")}
+    assert policy == {
+        "default-src": "'none'",
+        "style-src": "'self'",
+        "img-src": "'self' data:",
+        "connect-src": "'self' http://api.test https://api.trongrid.io",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'self' https://app.safe.global",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["referrer-policy"] == "no-referrer"
+    assert reply.headers["cross-origin-opener-policy"] == "same-origin-allow-popups"
+    assert "permissions-policy" in reply.headers
+    assert reply.headers["cache-control"] == "no-store"
+    assert "access-control-allow-origin" not in reply.headers
+
+
+def test_what_is_served_by_https_is_asked_for_by_nothing_else(api: Api, configured: Configured) -> None:
+    assert "strict-transport-security" not in get(api, "/").headers
+    with configured(PAY_URL="https://pay.test"):
+        assert get(api, "/").headers["strict-transport-security"] == "max-age=63072000"
+
+
+def test_it_has_no_script_style_or_handler_of_its_own(api: Api) -> None:
+    html = get(api, "/?token=x").body.decode()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", html)
+    assert "{{" not in html
+
+
+def test_scripts_and_styles_are_held_to_their_hashes(api: Api) -> None:
+    html = get(api, "/?token=x").body.decode()
+    held = re.findall(r'(?:src|href)="/?(pages/[^"?]+)(\?v=\w+)?"[^>]* integrity="(sha384-[^"]+)"', html)
+    assert {"pages/page.css", "pages/page.js"} <= {path for path, _, _ in held}
+    for path, version, integrity in held:
+        body = get(api, f"/{path}{version}").body
+        assert integrity == "sha384-" + b64encode(hashlib.sha384(body).digest()).decode()
+
+
+@pytest.mark.parametrize("token", ["", "x", "01M7VR2YNJE8VY59CWNJJJKZPH", "0" * 70, SCRIPT, "é\u0000\ud7ff", '"><img src=x>'])
+def test_it_is_there_whatever_the_token_and_repeats_it_nowhere(api: Api, token: str) -> None:
+    reply = get(api, f"/?token={quote(token)}")
+    assert reply.status == 200
+    assert "This payment does not exist" in words(facts(reply))
+    assert len(token) < 5 or token not in reply.body.decode()
+
+
+def test_a_token_given_twice_or_not_at_all_is_a_page_too(api: Api) -> None:
+    assert get(api, "/").status == get(api, "/?token=a&token=b").status == get(api, "/?x=%ff").status == 200
+
+
+def test_only_the_facts_differ_from_link_to_link(api: Api, shop: Shop) -> None:
+    pages = [get(api, f"/?token={token}").body.decode() for token in (shop.link(), shop.link(item(amount="7")), "x")]
+    emptied = {re.sub(r"(<!--facts-->).*(<!--/facts-->)", r"\1\2", page) for page in pages}
+    assert len(emptied) == 1 and len({*pages}) == 3
+    (same,) = emptied
+    assert hashlib.sha256(same.encode()).hexdigest() == hashes()["/"]
+
+
+def test_the_page_hash_names_every_file_as_it_is_served(api: Api) -> None:
+    for path, digest in hashes().items():
+        if path != "/":
+            assert hashlib.sha256(get(api, path).body).hexdigest() == digest
+
+
+def test_other_hosts_of_the_service_know_no_page(api: Api) -> None:
+    for host in ("api.test", "auth.test", "API.test"):
+        reply = get(api, "/?token=x", {"Host": host})
+        assert (reply.status, reply.json["message"]) == (404, "Cannot GET /")
+    assert get(api, "/?token=x", {"Host": "pay.test"}).status == 200
+
+
+def test_one_host_for_everything_has_it(api: Api, configured: Configured) -> None:
+    with configured(API_URL="http://pay.test", AUTH_URL="http://pay.test"):
+        assert get(api, "/?token=x", {"Host": "pay.test"}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/?token=x", "/pages/page.css", "/pages/locales/en.json"])
+def test_its_head_can_be_asked_for_and_nothing_be_done_to_it(api: Api, path: str) -> None:
+    head, whole = get(api, path, method="HEAD"), get(api, path)
+    assert (head.status, head.body, head.headers["content-type"]) == (200, b"", whole.headers["content-type"])
+    for method in ("POST", "PUT", "DELETE"):
+        assert get(api, path, method=method).status == 405
+
+
+# --- what is said without a script ---
+
+
+def test_a_link_is_told_without_a_script(api: Api, shop: Shop) -> None:
+    token = shop.link(reference="INV-7", feePercentage="1", feeAddress=FEE_ADDRESS)
+    html = page_of(api, token)
+    text = words(html)
+    for each in ("You pay 12.625 fUSDC", f"To {PAYEE}", "Fee 0.125 fUSDC", "Network Sepolia", "Reference INV-7", "UTC"):
+        assert each in text
+    assert f'<meta name="api-url" content="http://api.test"><meta name="client-id" content="{PAGE_CLIENT_ID}">' in html
+    assert re.findall(r"step=(\w+)", html) == ["page", "0", "1"]
+    assert 'alt="' in html
+
+
+def test_what_is_left_of_a_part_payment_is_what_is_to_pay(api: Api, shop: Shop) -> None:
+    token = shop.link()
+    pay_part(token, 2_500_000)
+    assert "You pay 10 fUSDC" in words(page_of(api, token))
+
+
+def test_markup_in_a_reference_stays_text(api: Api, shop: Shop) -> None:
+    token = shop.link(reference=f'{SCRIPT}"><img onerror=x>\u202e<!--/facts-->')
+    html = page_of(api, token)
+    assert SCRIPT not in html and "<img onerror" not in html and "\u202e" not in html
+    assert SCRIPT in words(html.replace("&lt;", "‹")).replace("‹", "<")
+
+
+def test_every_payee_of_a_batch_is_told_and_a_long_list_cut(api: Api, shop: Shop) -> None:
+    payees = [f"0x{number:040x}" for number in range(1, 31)]
+    text = words(page_of(api, shop.link(*(item(payee=payee, amount="1") for payee in payees))))
+    assert "You pay 30 fUSDC" in text
+    assert text.count("1 fUSDC") == 20 and "+ 10" in text
+
+
+def test_a_multicall_is_told_by_its_children(api: Api, shop: Shop) -> None:
+    tokens = [made.link.token for made in store_payouts(assembled(), shop.account_id, 3)]
+    parent = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": tokens}).json["token"]
+    html = page_of(api, parent)
+    assert "You pay" in words(html) and re.findall(r"step=(\w+)", html) == ["page"]
+
+
+def test_a_payout_is_told_too(api: Api, shop: Shop) -> None:
+    made = shop.send("POST", "/v2/secure-payments/payouts", payout()).json
+    assert "You pay" in words(page_of(api, made["token"]))
+
+
+def test_a_link_that_cannot_be_paid_says_so_and_offers_no_code(api: Api, shop: Shop) -> None:
+    done, late = shop.link(), shop.link()
+    complete(done)
+    expire(late)
+    for token, title in ((done, "Already paid"), (late, "This link has expired")):
+        html = page_of(api, token)
+        assert title in words(html)
+        assert "qr.svg" not in html
+
+
+def test_it_speaks_the_language_that_is_asked_for_if_it_can(api: Api) -> None:
+    missing = {language: json.loads(assets()[f"locales/{language}.json"].text)["missing.title"] for language in locales()}
+    for language, title in missing.items():
+        html = facts(get(api, "/?token=x", {"Accept-Language": f"xx, {language}-XX;q=0.9, en;q=0.8"}))
+        assert f'lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}"' in html
+        assert title in words(html)
+
+
+@pytest.mark.parametrize("asked", ["", "*", "xx", ";;q=,", "de;q=0, en", "en;q=nan", "a" * 5000, "en;q=1e999"])
+def test_it_speaks_english_otherwise(api: Api, asked: str) -> None:
+    assert 'lang="en"' in facts(get(api, "/?token=x", {"Accept-Language": asked}))
+
+
+# --- files ---
+
+
+def test_every_file_is_served_in_its_type(api: Api) -> None:
+    types = {".css": "text/css", ".js": "text/javascript", ".json": "application/json"}
+    for name, asset in assets().items():
+        reply = get(api, f"/pages/{name}")
+        assert (reply.status, reply.body.decode()) == (200, asset.text)
+        assert reply.headers["content-type"] == f"{types[Path(name).suffix]}; charset=utf-8"
+        assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_file_is_kept_for_good_under_its_version_alone(api: Api) -> None:
+    version = assets()["page.js"].version
+    assert get(api, f"/pages/page.js?v={version}").headers["cache-control"] == "public, max-age=31536000, immutable"
+    for other in ("", "?v=", "?v=0000000000000000", "?w=" + version):
+        assert get(api, f"/pages/page.js{other}").headers["cache-control"] == "no-cache"
+
+
+def test_who_has_a_file_is_not_sent_it_again(api: Api) -> None:
+    tag = get(api, "/pages/page.js").headers["etag"]
+    for known in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+        reply = get(api, "/pages/page.js", {"If-None-Match": known})
+        assert (reply.status, reply.body, reply.headers["etag"]) == (304, b"", tag)
+    assert get(api, "/pages/page.js", {"If-None-Match": '"x"'}).status == 200
+
+
+@pytest.mark.parametrize("name", ["index.html", "__init__.py", "x.js", "..%2fapp.py", "%2e%2e%2fsettings.py", "locales%2fen.json%00", "logos"])
+def test_nothing_else_is_a_file(api: Api, name: str) -> None:
+    for path in (f"/pages/{name}", f"/pages/locales/{name}"):
+        assert get(api, path).status == 404
+
+
+# --- QR codes ---
+
+
+def drawing(text: str) -> str:
+    out = io.BytesIO()
+    segno.make(text, error="m" if len(text) < 400 else "l", micro=False, boost_error=False).save(
+        out, kind="svg", xmldecl=False, border=4, dark="#000", light="#fff", omitsize=True
+    )
+    return out.getvalue().decode()
+
+
+def code(api: Api, token: str, step: str) -> str:
+    reply = get(api, f"/pages/qr.svg?token={token}&step={step}")
+    assert reply.status == 200, reply.body
+    assert reply.headers["content-type"] == "image/svg+xml"
+    assert reply.headers["content-security-policy"].startswith("default-src 'none'")
+    return reply.body.decode()
+
+
+def test_the_codes_of_a_link_are_its_page_and_its_transactions(api: Api, shop: Shop) -> None:
+    token = shop.link()
+    transactions = shop.get(f"/v2/secure-payments/{token}/pay").json["transactions"]
+    assert code(api, token, "page") == drawing(f"http://pay.test/?token={token}")
+    explained = shop.get(f"/v2/secure-payments/{token}/pay").json["metadata"]["explanation"]
+    for position, (sent, told) in enumerate(zip(transactions, explained, strict=True)):
+        pairs = "&".join(f"{each['type']}={each['value']}" for each in told["arguments"])
+        assert code(api, token, str(position)) == drawing(f"ethereum:{sent['to']}@11155111/{told['function']}?{pairs}")
+    assert get(api, f"/pages/qr.svg?token={token}&step=2").status == 404
+
+
+def test_a_code_is_small_and_does_nothing(api: Api, shop: Shop) -> None:
+    svg = code(api, shop.link(), "1")
+    assert len(svg) < 20_000
+    assert not re.search(r"script|on\w+=|href|style", svg)
+
+
+def test_a_batch_has_no_code_of_its_payment(api: Api, shop: Shop) -> None:
+    token = shop.link(item(), item(amount="7"))
+    assert "path" in code(api, token, "page") and "path" in code(api, token, "0")
+    reply = get(api, f"/pages/qr.svg?token={token}&step=1")
+    assert (reply.status, "wallet in the browser" in reply.json["message"]) == (404, True)
+
+
+def test_a_link_that_cannot_be_paid_has_no_codes(api: Api, shop: Shop) -> None:
+    done, late = shop.link(), shop.link()
+    complete(done)
+    expire(late)
+    for step in ("page", "0"):
+        for token, status in ((done, 409), (late, 403), ("x", 404)):
+            assert get(api, f"/pages/qr.svg?token={token}&step={step}").status == status
+
+
+@pytest.mark.parametrize("step", ["", "-1", "1.0", "1000", "pages", "%D9%A1", SCRIPT])
+def test_a_step_that_is_none_is_refused(api: Api, shop: Shop, step: str) -> None:
+    assert get(api, f"/pages/qr.svg?token={shop.link()}&step={quote(step, safe='%')}").status == 400
+
+
+# --- limits: they shut this address out, so they come last ---
+
+
+def test_who_guesses_tokens_at_the_page_is_stopped_everywhere(api: Api, new_shop: Shop, clock: Clock) -> None:
+    token = new_shop.link()
+    for number in range(31):
+        assert get(api, f"/?token=guess{number}").status == 200
+        clock.advance(1)
+    assert get(api, f"/pages/qr.svg?token={token}&step=page").status == 429
+    assert api.get(f"/v2/secure-payments/{token}", BY_PAGE).status == 429
+    assert "12.5 fUSDC" not in page_of(api, token)
+    assert get(api, "/pages/page.js").status == 200
+    clock.advance(300)
+    assert "12.5 fUSDC" in page_of(api, token)
+
+
+def test_what_a_page_is_made_of_is_not_counted(api: Api, clock: Clock) -> None:
+    assert {get(api, f"/pages/{name}").status for _ in range(5) for name in assets()} == {200}

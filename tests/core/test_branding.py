@@ -1,0 +1,94 @@
+"""White label: what an owner may choose, and why the rest is refused."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.core.branding import LEAST_CONTRAST, BrandingDraft, Colours, branding_of, contrast, text_on
+from chalicelib.core.credentials import ClientId, CredentialStatus
+from chalicelib.core.errors import BadRequest
+from tests.core.png import png, text
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+CLIENT = ClientId("hash", "cli_1", "record", "account", "shop", (), CredentialStatus.ACTIVE, NOW)
+COLOURS = Colours("#FFFFFF", "#f8fafc", "#00d395", "#1e293b", "#475569")
+
+
+def test_a_branding_is_kept_as_it_was_asked_for() -> None:
+    draft = BrandingDraft(text(png()), COLOURS, "https://shop.example/terms?a=1#b", "https://shop.example", False)
+    branding = branding_of(CLIENT, draft, NOW, version=3)
+    assert (branding.client_id_hash, branding.record_id, branding.account_id) == ("hash", "record", "account")
+    assert branding.logo == text(png())
+    assert branding.colours == replace(COLOURS, page_background="#ffffff")
+    assert (branding.terms_url, branding.privacy_url) == (draft.terms_url, draft.privacy_url)
+    assert (branding.display_request_branding, branding.version) == (False, 3)
+
+
+def test_a_branding_may_be_empty() -> None:
+    branding = branding_of(CLIENT, BrandingDraft(), NOW)
+    assert (branding.logo, branding.colours, branding.terms_url) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ratio"),
+    [("#000000", "#ffffff", 21), ("#ffffff", "#ffffff", 1), ("#777777", "#ffffff", 4.48), ("#767676", "#ffffff", 4.54)],
+)
+def test_contrast_is_as_wcag_has_it(one: str, other: str, ratio: float) -> None:
+    assert contrast(one, other) == contrast(other, one) == pytest.approx(ratio, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"primary_text": "#eeeeee"}, "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1"),
+        ({"page_background": "#1e293b"}, "primaryTextColor #1e293b on pageBackgroundColor #1e293b has a contrast of 1.00:1"),
+        ({"secondary_text": "#777777"}, "secondaryTextColor #777777 on pageBackgroundColor #ffffff has a contrast of 4.47:1"),
+        ({"card_background": "#334155"}, "primaryTextColor #1e293b on cardBackgroundColor #334155"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_pair_and_its_ratio(changes: dict[str, str], told: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        branding_of(CLIENT, BrandingDraft(colours=replace(COLOURS, **changes)), NOW)
+    assert refused.value.message.startswith(told)
+
+
+@pytest.mark.parametrize("colour", ["", "red", "#fff", "#12345g", "#1234567", "url(x)", "#123456;}", "#12345\n", "１２３４５６７"])
+def test_what_is_no_colour_is_refused(colour: str) -> None:
+    with pytest.raises(BadRequest, match="^primaryActionColor must be a colour"):
+        branding_of(CLIENT, BrandingDraft(colours=replace(COLOURS, primary_action=colour)), NOW)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 0xFFFFFF))
+def test_a_button_can_be_read_whatever_its_colour(number: int) -> None:
+    colour = f"#{number:06x}"
+    assert contrast(text_on(colour), colour) >= LEAST_CONTRAST
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "http://shop.example",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//shop.example",
+        "https://",
+        "https:///x",
+        "https://shop.example/<script>",
+        'https://shop.example/"onclick',
+        "https://shop.example/a b",
+        "https://shop.example/\n",
+        "https://bank.example@evil.example",
+        "https://bank.example\\@evil.example",
+        "https://[::1",
+        "https://shop.example/" + "a" * 2048,
+    ],
+)
+@pytest.mark.parametrize("name", ["terms_url", "privacy_url"])
+def test_a_link_that_is_not_safe_is_refused(name: str, url: str) -> None:
+    with pytest.raises(BadRequest, match="Url must be a safe https URL"):
+        branding_of(CLIENT, BrandingDraft(**{name: url}), NOW)

@@ -1,0 +1,58 @@
+"""Visitors of the payment page in the machine's own browser, with wallets that really pay on a local chain."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser import running_browser
+from tests.pages.purse import Purse, TronPurse
+from tests.pages.stack import Stack, running_stack
+from tests.pages.visitor import Audit, Visitor
+
+NewVisitor = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def stack(browser: Browser) -> Iterator[Stack]:
+    with running_stack() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def audit() -> Audit:
+    return Audit()
+
+
+@pytest.fixture
+def new_visitor(browser: Browser, stack: Stack, audit: Audit) -> Iterator[NewVisitor]:
+    """Each has a browser profile of their own; whatever the browser complains of fails the test, and what axe finds."""
+    visitors: list[Visitor] = []
+
+    def make(*purses: Purse, **profile: object) -> Visitor:
+        context = browser.new_context(**{"reduced_motion": "reduce", "locale": "en", **profile})  # type: ignore[arg-type]
+        visitors.append(Visitor(context, stack, audit).has(*purses))
+        return visitors[-1]
+
+    yield make
+    for visitor in visitors:
+        visitor.context.close()
+    complaints = [each for visitor in visitors for each in visitor.complaints]
+    found, audit.findings = audit.findings, []
+    assert complaints + found == []
+
+
+@pytest.fixture
+def purse(stack: Stack) -> Purse:
+    return Purse(stack.chain)
+
+
+@pytest.fixture
+def tron_purse(stack: Stack) -> TronPurse:
+    return TronPurse(stack.tron)

@@ -1,0 +1,102 @@
+"""The service behind its local gateway, on in-process AWS, with a real chain and a real Tron node: what pages talk to.
+
+The page is on one origin (localhost), the API on another (127.0.0.1), as in production.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from moto import mock_aws
+
+from app import app
+from chalicelib.core.links import LinkStatus, RequestStatus, SecurePayment
+from chalicelib.core.networks import network
+from chalicelib.flows import detection, links
+from chalicelib.services import assembled
+from infra.local.chain import Chain
+from infra.local.gateway import Server
+from infra.local.tron import SOLID_AFTER, TronNode
+from tests.api.client import Api, Shop
+from tests.api.conftest import create_cloud, forget_caches
+
+
+class _OneAtATime:
+    """The app for many connections: in-process AWS is for one thread."""
+
+    def __init__(self, served: Any) -> None:
+        self.routes, self.app_name = served.routes, served.app_name
+        self.lock, self._served = threading.Lock(), served
+
+    def __call__(self, event: Any, context: Any) -> Any:
+        with self.lock:
+            return self._served(event, context)
+
+
+@dataclass
+class Stack:
+    chain: Chain
+    tron: TronNode
+    shop: Shop
+    pay_url: str
+    api_url: str
+    lock: threading.Lock
+
+    def made(self, path: str, body: dict[str, Any]) -> str:
+        """The token of what POST /v2/secure-payments<path> made."""
+        reply = self.shop.send("POST", f"/v2/secure-payments{path}", body)
+        assert reply.status == 201, reply.json
+        return str(reply.json["token"])
+
+    def settle(self, name: str = "sepolia") -> None:
+        """Mines what confirmations it takes, and the service sees what was paid."""
+        self.mine(network(name).confirmations, name)  # type: ignore[union-attr]
+        with self.lock:
+            detection.scan(assembled(), name)
+
+    def mine(self, blocks: int = 1, name: str = "sepolia") -> None:
+        if name == "tron":
+            self.tron.chain.mine(blocks + SOLID_AFTER)
+        else:
+            self.chain.mine(blocks)
+
+    def payment(self, token: str) -> SecurePayment:
+        with self.lock:
+            found = links.load(assembled(), token)
+        assert found is not None
+        return found
+
+    def assert_completed(self, token: str) -> None:
+        """Every request of it was paid what it asked for, exactly."""
+        now = self.payment(token)
+        assert now.link.status is LinkStatus.COMPLETED
+        assert [(r.status, r.paid) for r in now.requests] == [(RequestStatus.PAID, r.amount) for r in now.requests]
+
+
+@contextmanager
+def running_stack() -> Iterator[Stack]:
+    before = dict(os.environ)
+    server = Server(app, "127.0.0.1", 0)
+    served = _OneAtATime(server.app)
+    server.app = served  # type: ignore[assignment]
+    pay, api = (f"http://{host}:{server.server_port}" for host in ("localhost", "127.0.0.1"))
+    frames = json.dumps(["https://app.safe.global", api])
+    os.environ |= {"API_URL": api, "AUTH_URL": api, "PAY_URL": pay, "PAGE_FRAME_ANCESTORS": frames}
+    os.environ["RATE_LIMIT_SCALE"] = "100000"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    try:
+        with Chain.start("sepolia") as chain, TronNode.start() as tron, mock_aws():
+            forget_caches()
+            create_cloud({"sepolia": chain.url, "tron": tron.url})
+            thread.start()
+            yield Stack(chain, tron, Shop(Api(server.server_port)), pay, api, served.lock)
+            server.close()
+            thread.join()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        forget_caches()

@@ -1,0 +1,194 @@
+"""What the page makes of answers that cannot be trusted: no button that could pay wrongly, no markup, no silence."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route
+
+from tests.api.items import native
+from tests.fakes.world import PAYEE
+from tests.pages.conftest import NewVisitor
+from tests.pages.purse import Purse
+from tests.pages.stack import Stack
+from tests.pages.visitor import Visitor
+
+pytestmark = pytest.mark.xdist_group("browser")
+MARKUP = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+THIEF = "0x" + "66" * 20
+Change = Callable[[dict[str, Any]], Any]
+
+
+def forge(visitor: Visitor, path: str, change: Change) -> None:
+    """What the service answers at paths that end like this is changed on its way."""
+
+    def answer(route: Route) -> None:
+        if route.request.method == "OPTIONS":
+            return route.continue_()
+        reply = route.fetch()
+        body = reply.json()
+        changed = change(body)
+        return route.fulfill(response=reply, json=body if changed is None else changed)
+
+    visitor.page.route(re.compile(re.escape(visitor.stack.api_url) + r"/v2/secure-payments/\w+" + path + r"(\?|$)"), answer)
+
+
+def another_payee(body: dict[str, Any]) -> None:
+    last = body["transactions"][-1]
+    assert PAYEE[2:].lower() in last["data"]
+    last["data"] = last["data"].replace(PAYEE[2:].lower(), THIEF[2:])
+
+
+def another_contract(body: dict[str, Any]) -> None:
+    body["transactions"][-1]["to"] = THIEF
+
+
+def another_spender(body: dict[str, Any]) -> None:
+    approval = body["transactions"][0]
+    approval["data"] = approval["data"][:34] + THIEF[2:] + approval["data"][74:]
+
+
+def more_than_shown(body: dict[str, Any]) -> None:
+    approval = body["transactions"][0]
+    approval["data"] = approval["data"][:74] + "f" * 64
+
+
+def coins_besides(body: dict[str, Any]) -> None:
+    body["transactions"][-1]["value"] = "0xde0b6b3a7640000"
+
+
+def a_second_payment(body: dict[str, Any]) -> None:
+    body["transactions"].append(body["transactions"][-1])
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (another_payee, "The transaction pays somebody else."),
+        (another_contract, "The transaction goes to a contract that is not known."),
+        (another_spender, "The transaction goes to a contract that is not known."),
+        (more_than_shown, "The transaction takes another amount."),
+        (coins_besides, "The transaction sends another amount of the coin."),
+        (a_second_payment, "The transaction pays for something else."),
+    ],
+)
+def test_calldata_that_is_not_what_is_shown_is_never_offered(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, change: Change, text: str
+) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link())
+    forge(visitor, "/pay", change)
+    visitor.connect(purse, "unsafe").shows("Stopped for your safety", text)
+    assert not visitor.can_pay() and purse.sent == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: [],
+        lambda body: {"transactions": "all"},
+        lambda body: body | {"transactions": []},
+        lambda body: body | {"transactions": [None]},
+        lambda body: body | {"transactions": [{"to": 1, "data": [], "value": {}}]},
+    ],
+)
+def test_calldata_of_other_types_is_never_offered(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, change: Change
+) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link())
+    forge(visitor, "/pay", change)
+    visitor.connect(purse, "trouble-odd")
+    assert not visitor.can_pay()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: [body],
+        lambda body: body | {"amount": 12.5},
+        lambda body: body | {"amount": "12.5e9"},
+        lambda body: body | {"decimals": "6"},
+        lambda body: body | {"payee": None},
+        lambda body: body | {"chain": None},
+        lambda body: body | {"expiresAt": "soon"},
+        lambda body: body | {"paymentType": "gift"},
+        lambda body: body | {"paymentReference": MARKUP},
+    ],
+)
+def test_a_link_of_other_types_shows_nothing_of_it(stack: Stack, new_visitor: NewVisitor, change: Change) -> None:
+    visitor = new_visitor()
+    forge(visitor, "", change)
+    visitor.open(stack.shop.link(), "trouble-odd").shows("does not understand")
+
+
+def test_a_link_that_changes_after_it_was_shown_is_shown_anew_before_anything_is_signed(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    """Also when the calldata changes with it."""
+    visitor = new_visitor(purse).open(stack.shop.link(native())).connect(purse)
+    forge(visitor, "", lambda body: body | {"payee": THIEF})
+    visitor.page.locator("#pay").click()
+    visitor.reach("unsafe")
+    assert purse.sent == []
+
+
+def test_a_service_that_never_answers_is_given_up(stack: Stack, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor()
+    visitor.page.add_init_script(
+        "{ const real = AbortSignal.timeout.bind(AbortSignal); AbortSignal.timeout = (ms) => real(ms / 50); }"
+    )
+    visitor.page.route(re.compile(re.escape(stack.api_url)), lambda route: None)
+    visitor.open(stack.shop.link(), "trouble-away")
+
+
+def test_text_that_is_no_json_is_no_answer(stack: Stack, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor()
+    visitor.page.route(re.compile(re.escape(stack.api_url)), lambda route: route.fulfill(body=MARKUP))
+    visitor.open(stack.shop.link(), "trouble-odd")
+
+
+def test_too_many_questions_are_asked_again_later(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link())
+    busy = {"status": 429, "json": {}, "headers": {"retry-after": "1", "access-control-allow-origin": "*"}}
+    pattern = re.compile(r"/pay\?")
+    visitor.page.route(pattern, lambda route: route.fulfill(**busy))
+    visitor.connect(purse, "trouble-away")
+    visitor.page.unroute(pattern)
+    visitor.press("Try again").reach("review")
+
+
+# --- markup ---
+
+
+def test_markup_in_what_a_merchant_wrote_is_text(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    """Of redirects the service takes none."""
+    visitor = new_visitor(purse).open(stack.shop.link(native(), reference=MARKUP[:100] + "\u202e"))
+    visitor.shows(MARKUP[:100] + "\ufffd")
+    visitor.connect(purse)
+    assert visitor.page.locator("main img, main script").count() == 0
+
+
+def test_markup_in_what_the_service_answers_is_text(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    def link(body: dict[str, Any]) -> None:
+        if "chain" not in body:
+            return
+        body |= {"paymentCurrency": MARKUP, "redirectUrl": "javascript:document.title=1", "redirectLabel": MARKUP}
+        body["chain"] |= {"name": MARKUP, "explorerUrl": "javascript:document.title=1//"}
+
+    purse.name = "<i>Wallet</i>"
+    visitor = new_visitor(purse)
+    forge(visitor, "", link)
+    visitor.open(stack.shop.link())
+    visitor.shows(MARKUP, "<i>Wallet</i>")
+    visitor.connect(purse, "unsafe")
+    assert visitor.page.locator("main img:not(.icon), main script, main i, a[href^=javascript]").count() == 0
+
+
+@pytest.mark.parametrize("token", ["", "x", "0" * 26, "%3Cscript%3E", "..%2F..%2Fv2%2Fhealth", "01M7VR2YNJE8VY59CWNJJJKZPH%00"])
+def test_a_token_that_was_altered_is_not_found(new_visitor: NewVisitor, token: str) -> None:
+    new_visitor().open(token, "missing").shows("This payment does not exist")
+
+
+def test_a_language_that_is_none_is_left_alone(stack: Stack, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor().open(stack.shop.link(), lang="..%2F..%2F<script>")
+    assert visitor.page.locator("html").get_attribute("lang") == "en"

@@ -1,0 +1,133 @@
+"""What networks and tokens are called, the page knows by itself: answers that call them otherwise are not paid."""
+
+import gzip
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.core.networks import ALL_NETWORKS
+from chalicelib.core.tokens import Token, find_tokens
+from tests.api.items import native
+from tests.oracles.node import run
+from tests.pages.conftest import NewVisitor
+from tests.pages.purse import Purse
+from tests.pages.stack import Stack
+from tests.pages.test_answers import Change, forge
+
+DRIVER = str(Path(__file__).parent / "identity_driver.js")
+TABLE = Path(__file__).parents[2] / "chalicelib/pages/identity.js"
+
+Json = dict[str, Any]
+
+
+def link(*tokens: Token) -> Json:
+    """As page.js reads it."""
+    chain = next(each for each in ALL_NETWORKS if each.name == tokens[0].network)
+    payments = [
+        {
+            "id": each.id,
+            "token": None if each.is_native else each.address,
+            "decimals": each.decimals,
+            "symbol": chain.coin.symbol if each.is_native else each.symbol,
+        }
+        for each in tokens
+    ]
+    return {
+        "network": chain.name,
+        "chain": {"chainId": chain.chain_id, "name": chain.title, "nativeCurrency": vars(chain.coin)},
+        "payments": payments,
+    }
+
+
+def test_the_table_is_that_of_the_service() -> None:
+    wanted = {}
+    for chain in ALL_NETWORKS:
+        tokens = find_tokens(chain.name)
+        coin = next((each.id for each in tokens if each.is_native), None)
+        names = [(each.id.removesuffix(f"-{chain.name}"), each) for each in tokens if not each.is_native]
+        told = [f"{name} {each.decimals} {each.address}" for name, each in names]
+        facts = [chain.coin.name, chain.coin.symbol, chain.coin.decimals]
+        wanted[chain.name] = [chain.chain_id, chain.title, facts, coin, *told]
+    assert run(DRIVER, [])["networks"] == wanted
+
+
+def test_every_token_of_the_catalogue_is_known() -> None:
+    links = [link(*find_tokens(chain.name)) for chain in ALL_NETWORKS]
+    lower = link(*find_tokens("mainnet", "USDC"))
+    lower["payments"][0]["token"] = lower["payments"][0]["token"].lower()
+    assert run(DRIVER, [*links, lower])["answers"] == [True] * (len(links) + 1)
+
+
+def test_whatever_is_called_otherwise_is_not_known() -> None:
+    usdc, coin = link(*find_tokens("base", "USDC")), link(next(each for each in find_tokens("base") if each.is_native))
+    tron = link(*find_tokens("tron", "USDT"))
+    changes: list[tuple[Json, tuple[Any, ...], Any]] = [
+        (usdc, ("network",), "constructor"),
+        (usdc, ("network",), "matic"),
+        (usdc, ("chain", "chainId"), 10),
+        (usdc, ("chain", "name"), "Ethereum"),
+        (usdc, ("chain", "nativeCurrency", "symbol"), "POL"),
+        (usdc, ("chain", "nativeCurrency", "name"), "POL"),
+        (usdc, ("chain", "nativeCurrency", "decimals"), 6),
+        (usdc, ("payments", 0, "decimals"), 8),
+        (usdc, ("payments", 0, "id"), "DAI-base"),
+        (usdc, ("payments", 0, "id"), "USDC"),
+        (usdc, ("payments", 0, "token"), "0x" + "66" * 20),
+        (usdc, ("payments", 0, "token"), None),
+        (coin, ("payments", 0, "id"), "USDC-base"),
+        (coin, ("payments", 0, "decimals"), 6),
+        (tron, ("payments", 0, "token"), None),
+        (tron, ("payments", 0, "token"), tron["payments"][0]["token"].lower()),
+    ]
+    forged = []
+    for honest, (*way, name), value in changes:
+        forged.append(deepcopy(honest))
+        place: Any = forged[-1]
+        for step in way:
+            place = place[step]
+        place[name] = value
+    assert run(DRIVER, [usdc, coin, tron, *forged])["answers"] == [True] * 3 + [False] * len(forged)
+
+
+def test_it_stays_small() -> None:
+    assert len(gzip.compress(TABLE.read_bytes())) <= 3 * 1024
+
+
+def fewer_decimals(body: Json) -> None:
+    body["decimals"] = 8
+
+
+def another_symbol(body: Json) -> None:
+    body["paymentCurrency"] = "FAU-sepolia"
+
+
+def another_chain(body: Json) -> None:
+    body["chain"]["chainId"] = 10
+
+
+def another_coin(body: Json) -> None:
+    body["chain"]["nativeCurrency"]["symbol"] = "POL"
+
+
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize("change", [fewer_decimals, another_symbol, another_chain, another_coin])
+def test_an_answer_that_calls_it_otherwise_is_never_paid(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, change: Change
+) -> None:
+    visitor = new_visitor(purse)
+    forge(visitor, "", change)
+    visitor.open(stack.shop.link(native()) if change is another_coin else stack.shop.link())
+    visitor.connect(purse, "unsafe").shows("is not what it is called here")
+    assert not visitor.can_pay() and purse.sent == []
+
+
+@pytest.mark.xdist_group("browser")
+def test_an_answer_that_changes_its_mind_after_it_was_checked_is_never_paid(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link(native())).connect(purse)
+    forge(visitor, "", another_chain)
+    visitor.pay("unsafe")
+    assert purse.sent == []

@@ -1,0 +1,181 @@
+"""Nothing is paid twice: not while the service is behind, not when a wallet kept a request to itself, not by odd notes."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.items import native
+from tests.chain.ledger import Ledger
+from tests.chain.payer import FUSDC
+from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.pages.conftest import NewVisitor
+from tests.pages.purse import BUSY, HANGS, REJECTS, Purse
+from tests.pages.stack import Stack
+from tests.pages.test_payments import OTHER, payout
+from tests.pages.test_troubles import SENT, by_hand
+from tests.pages.visitor import Visitor
+
+pytestmark = pytest.mark.xdist_group("browser")
+HOUR = 3_600_000
+"""In milliseconds."""
+
+
+def two_fees(stack: Stack, purse: Purse) -> str:
+    """A multicall that one transaction cannot pay: each has one address for fees."""
+    fees = [{"feePercentage": "1", "feeAddress": FEE_ADDRESS}, {"feePercentage": "2", "feeAddress": OTHER}]
+    return stack.made("/multicall-payouts", {"childTokens": [payout(stack, purse, **fee) for fee in fees]})
+
+
+def age(visitor: Visitor, token: str, *names: str) -> None:
+    """What the page noted was that much earlier."""
+    change = "([key, names, age]) => { const note = JSON.parse(localStorage[key]); "
+    change += "for (const name of names) note[name] = Date.now() - age; localStorage[key] = JSON.stringify(note); }"
+    visitor.page.evaluate(change, [f"pay:{token}", names, HOUR])
+
+
+def start_again(visitor: Visitor) -> None:
+    visitor.page.get_by_role("checkbox").check()
+    visitor.press("Start again").reach("review")
+
+
+# --- more than one transaction ---
+
+
+def test_the_second_transaction_is_asked_for_when_the_service_knows_of_the_first(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = two_fees(stack, purse)
+    ledger = Ledger(stack.chain, [FUSDC], [purse.address, PAYEE])
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    stack.mine(2)
+    visitor.reach("settling")
+    assert len(purse.sent) == 2
+    stack.settle()
+    visitor.reach("confirming")
+    stack.settle()
+    visitor.reach("completed")
+    assert len(purse.sent) == 3
+    assert ledger.moved() == {FUSDC: [-20_300_000, 20_000_000]}
+
+
+def test_between_two_transactions_a_reload_never_offers_the_first_again(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = two_fees(stack, purse)
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    stack.mine(2)
+    visitor.reach("settling").reload("settling")
+    assert not visitor.can_pay() and len(visitor.note(token)["references"]) == 1  # type: ignore[index]
+    stack.settle()
+    visitor.reach("blocked").shows("Some of these payments are made", "Is already paid", "Pay this one")
+    assert not visitor.can_pay() and len(purse.sent) == 2
+
+
+def test_a_second_transaction_that_is_declined_leaves_what_is_not_paid(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = two_fees(stack, purse)
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    purse.says[SENT] = REJECTS
+    stack.settle()
+    visitor.reach("wallet-rejected").press("Try again").reach("blocked").shows("Is already paid")
+    assert len(purse.sent) == 2
+
+
+# --- asked for, without an answer ---
+
+
+def test_a_payment_that_is_on_its_way_without_its_hash_is_not_offered_again(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+
+    def sends_and_hangs(asked: dict[str, Any]) -> dict[str, Any]:
+        purse.send(asked)
+        return HANGS
+
+    purse.says[SENT] = sends_and_hangs
+    visitor = new_visitor(purse).open(token).connect(purse)
+    with by_hand(stack.chain):
+        visitor.pay("signing").page.wait_for_timeout(300)
+        visitor.reload("doubt")
+        assert not visitor.can_pay()
+        stack.mine()
+    stack.settle()
+    visitor.reach("completed")
+    assert len(purse.sent) == 1
+
+
+def test_something_else_with_its_nonce_ends_with_a_question_to_the_payer(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    purse.says[SENT] = HANGS
+    visitor = new_visitor(purse).open(token).connect(purse).pay("signing")
+    stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
+    visitor.reload("doubt")
+    age(visitor, token, "doubtAt")
+    visitor.reload("asked")
+    assert not visitor.can_pay() and visitor.button("Start again").is_disabled()
+    del purse.says[SENT]
+    start_again(visitor)
+
+
+def test_a_payment_that_was_replaced_ends_with_a_question_to_the_payer(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    purse.says[SENT] = {"result": "0x" + "ab" * 32}
+    visitor = new_visitor(purse).open(token).connect(purse).pay("waiting")
+    stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
+    visitor.reach("doubt")
+    age(visitor, token, "doubtAt")
+    visitor.reload("unclear").shows("It is not certain", "Transaction")
+    assert not visitor.can_pay() and visitor.button("Start again").is_disabled()
+
+
+@pytest.mark.parametrize("refusal", [REJECTS, BUSY])
+def test_a_wallet_that_refuses_the_second_request_may_still_have_the_first(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, refusal: Any
+) -> None:
+    token = stack.shop.link(native())
+    purse.says[SENT] = HANGS
+    visitor = new_visitor(purse).open(token).connect(purse).pay("signing")
+    age(visitor, token, "startedAt")
+    visitor.reload("asked")
+    purse.says[SENT] = refusal
+    start_again(visitor)
+    visitor.pay("wallet-rejected" if refusal is REJECTS else "asked")
+    visitor.reload("asked")
+    assert not visitor.can_pay()
+
+
+def test_a_busy_wallet_may_be_at_the_payment(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    token = stack.shop.link(native())
+    purse.says[SENT] = BUSY
+    visitor = new_visitor(purse).open(token).connect(purse).pay("asked")
+    assert visitor.note(token) is not None
+    visitor.shows("you can start again from")
+
+
+# --- what is written down ---
+
+
+def test_a_failure_is_believed_when_it_is_deep(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    token = stack.shop.link(native())
+    purse.says[SENT] = lambda asked: {
+        "result": stack.chain.send_as(purse.address, {**asked, "data": asked["data"][:10]})
+    }
+    visitor = new_visitor(purse).open(token).connect(purse).pay("waiting")
+    visitor.page.wait_for_timeout(500)
+    assert visitor.state == "waiting" and visitor.note(token) is not None
+    stack.mine()
+    visitor.reach("failed")
+
+
+def test_notes_that_this_page_does_not_write_are_none(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    token = stack.shop.link(native())
+    visitor = new_visitor(purse).open(token).connect(purse)
+    for note in ("5", "null", '"x"', "{bad", '{"step":"pay","txHash":5}', '{"step":"pay","nonce":0,"wallet":"0x0"}'):
+        visitor.page.evaluate("([key, note]) => localStorage.setItem(key, note)", [f"pay:{token}", note])
+        visitor.reload("review")

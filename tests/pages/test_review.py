@@ -1,0 +1,89 @@
+"""What the payer is told before anything is signed: what they have, what it takes in all, and where it goes."""
+
+import re
+
+import pytest
+from playwright.sync_api import Route
+
+from tests.api.client import item
+from tests.api.items import native
+from tests.chain.payer import FUSDC
+from tests.pages.conftest import NewVisitor
+from tests.pages.purse import Purse
+from tests.pages.stack import Stack
+from tests.pages.test_answers import forge
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def test_of_several_tokens_each_balance_is_told(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    fau = item(invoiceCurrency="FAU-sepolia", paymentCurrency="FAU-sepolia", amount="3")
+    visitor = new_visitor(purse).open(stack.shop.link(item(amount="1.5"), fau)).connect(purse)
+    visitor.shows("1,000,000 fUSDC", "1,000,000 FAU")
+
+
+def test_what_the_batch_contract_takes_is_in_the_total(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    token = stack.shop.link(item(amount="100"), item(amount="50"), native())
+    stack.chain.set_batch_fee(30)
+    try:
+        visitor = new_visitor(purse).open(token).connect(purse)
+        visitor.shows("Fee of the batch contract", "0.45 fUSDC")
+        visitor.button(re.compile("^Approve and pay 150.45 fUSDC and 0.5015 ETH")).click()
+        visitor.reach("confirming")
+    finally:
+        stack.chain.set_batch_fee(0)
+
+
+def test_the_contract_of_a_token_is_told(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link()).connect(purse)
+    visitor.page.locator(".exact summary").last.click()
+    visitor.shows("Token contract", FUSDC)
+
+
+def test_a_network_fee_is_told_in_four_digits(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link()).connect(purse)
+    [digits] = re.findall(r"about 0\.(\d+) ETH", visitor.text)
+    assert len(digits.lstrip("0")) <= 4
+
+
+BRAND = {
+    "logoPath": "/pages/logos/cli_none?v=1",
+    "pageBackgroundColor": "#2b0040",
+    "cardBackgroundColor": "#3a0058",
+    "primaryActionColor": "#ffd400",
+    "primaryTextColor": "#ffffff",
+    "secondaryTextColor": "#e0c8ff",
+    "termsPath": "https://shop.example/terms",
+    "privacyPath": "javascript:alert(1)",
+    "displayRequestBranding": False,
+}
+
+
+def test_a_brand_costs_one_request_more_which_is_its_logo(stack: Stack, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor()
+    asked: list[str] = []
+    visitor.page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+    forge(visitor, "", lambda body: body | {"branding": BRAND})
+    visitor.open(stack.shop.link())
+    visitor.page.wait_for_timeout(300)
+    asked = [each for each in asked if each.startswith("GET http")]
+    assert "/pages/logos/" in asked[6], asked
+    assert visitor.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(43, 0, 64)"
+    assert visitor.page.locator("#footer a").all_inner_texts() == ["Terms"]
+
+
+@pytest.mark.parametrize("name", ["check.js", "identity.js", "payment.js", "sessions.js"])
+def test_a_script_that_was_altered_on_its_way_does_not_run(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, name: str
+) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link())
+
+    def altered(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(response=reply, body=reply.text() + "\n// and more")
+
+    visitor.page.route(f"**/pages/{name}", altered)
+    visitor.press(purse.name)
+    visitor.reach("choose").shows("The wallet could not be connected")
+    assert visitor.complaints and all("integrity" in each for each in visitor.complaints)
+    visitor.complaints.clear()

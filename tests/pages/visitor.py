@@ -1,0 +1,161 @@
+"""A person at the payment page: opens links, reads and presses; whatever the browser complains of is kept."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Frame, Locator, Page, expect
+
+from infra.local.browser import axe_script, wallet_script
+from infra.local.scenes import SCENES
+from tests.pages.purse import FRAMING_PAGE, Purse
+from tests.pages.stack import Stack
+
+SECONDS = 10
+"""How long a state may take to come, however slow the machine."""
+# The page's pauses between two looks are made a twentieth; how long it waits for somebody (5 s, 15 s and more) is not.
+_HASTE = """(() => {
+  const real = window.setTimeout;
+  const short = (ms) => (ms > 1_000 && ms < 14_000 && ms !== 5_000 ? ms / 20 : ms);
+  window.setTimeout = (task, ms, ...given) => real(task, short(ms), ...given);
+  addEventListener("securitypolicyviolation", (e) =>
+    console.error("violated " + e.effectiveDirective + " by " + (e.blockedURI || e.sample)));
+})();"""
+_STATUS = re.compile(r"Failed to load resource: (the server responded with a status of \d|net::ERR_FAILED)")
+_STAGED = {scene.state for scene in SCENES.values()}
+"""What tests/pages/test_scenes.py holds to the rules already."""
+_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@dataclass
+class Audit:
+    """What axe found in the states that no scene shows, each looked at when it is first reached."""
+
+    states: set[str] = field(default_factory=set)
+    findings: list[str] = field(default_factory=list)
+
+    def look(self, page: Page, state: str) -> None:
+        if state in self.states:
+            return
+        self.states.add(state)
+        self.findings += [f"{state}, {found}" for found in axe_findings(page)]
+
+
+def axe_findings(page: Page) -> list[str]:
+    """What axe holds to be serious or critical, in light and, of contrast, in dark."""
+    page.evaluate(f"window.axe || (() => {{{axe_script()}}})()")
+    found = []
+    for theme, kind, values in (("light", "tag", _TAGS), ("dark", "rule", ["color-contrast"])):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+        run = {"runOnly": {"type": kind, "values": values}, "resultTypes": ["violations"], "iframes": False}
+        violations = page.evaluate("run => axe.run(document, run).then(({ violations }) => violations)", run)
+        grave = [each for each in violations if each["impact"] in ("serious", "critical")]
+        found += [f"{theme}: {each['id']}: {node['html']}" for each in grave for node in each["nodes"]]
+    return found
+
+
+class Visitor:
+    """One browser profile. `complaints` are uncaught errors, violated policies and errors in the console."""
+
+    def __init__(self, context: BrowserContext, stack: Stack, audit: Audit) -> None:
+        self.context, self.stack, self.audit = context, stack, audit
+        self.complaints: list[str] = []
+        self.is_api_down = False
+        self._purses = dict[str, Purse]()
+        context.expose_binding("askWallet", self._asked)
+        context.add_init_script(_HASTE)
+        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        context.on("console", self._told)
+        context.set_default_timeout(SECONDS * 1_000)
+        self.page = context.new_page()
+        self.frame: Page | Frame = self.page
+
+    def has(self, *purses: Purse) -> "Visitor":
+        """Gives the browser a wallet, or several."""
+        for purse in purses:
+            self._purses[purse.name] = purse
+            if purse.how == "framing":
+                continue
+            rdns = f"test.wallet{len(self._purses)}"
+            self.context.add_init_script(wallet_script(name=purse.name, rdns=rdns, how=purse.how, key=purse.key))
+        return self
+
+    def open(self, token: str, state: str = "choose", **query: str) -> "Visitor":
+        more = "".join(f"&{name}={value}" for name, value in query.items())
+        self.page.goto(f"{self.stack.pay_url}/?token={token}{more}")
+        return self.reach(state)
+
+    def open_in_safe(self, token: str, state: str) -> "Visitor":
+        """In a frame of Safe's app."""
+        address, html = f"{self.stack.api_url}/safe-app", FRAMING_PAGE.replace("PAGE", f"{self.stack.pay_url}/?token={token}")
+        self.page.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
+        self.page.goto(address)
+        self.frame = self.page.frames[1]
+        return self.reach(state)
+
+    def reload(self, state: str) -> "Visitor":
+        self.page.reload()
+        return self.reach(state)
+
+    def another_tab(self) -> "Visitor":
+        """The same profile, a page of its own."""
+        page = self.context.new_page()
+        twin = object.__new__(Visitor)
+        twin.__dict__ = {**self.__dict__, "page": page, "frame": page}
+        return twin
+
+    def reach(self, state: str) -> "Visitor":
+        try:
+            self.frame.locator(f'#main[data-state="{state}"]').wait_for(timeout=SECONDS * 1_000)
+        except Exception as error:
+            raise AssertionError(f"not {state}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
+        if self.frame is self.page and state not in _STAGED:
+            self.audit.look(self.page, state)
+        return self
+
+    def connect(self, purse: Purse, state: str = "review") -> "Visitor":
+        self.button(purse.name).click()
+        return self.reach(state)
+
+    def press(self, name: str | re.Pattern[str]) -> "Visitor":
+        self.button(name).click()
+        return self
+
+    def pay(self, state: str) -> "Visitor":
+        self.frame.locator("#pay").click()
+        return self.reach(state)
+
+    def button(self, name: str | re.Pattern[str]) -> Locator:
+        return self.frame.get_by_role("button", name=name)
+
+    def can_pay(self) -> bool:
+        return self.frame.locator("#pay").count() > 0
+
+    def emit(self, purse: Purse, event: str, value: Any) -> None:
+        """The wallet tells the page of something."""
+        self.page.evaluate("([name, event, value]) => wallets[name](event, value)", [purse.name, event, value])
+
+    def shows(self, *texts: str) -> None:
+        for text in texts:
+            expect(self.frame.locator("main")).to_contain_text(text)
+
+    def note(self, token: str) -> dict[str, Any] | None:
+        """What the page has written down of what it asked for."""
+        kept = self.page.evaluate("token => localStorage.getItem(`pay:${token}`)", token)
+        return json.loads(kept) if kept else None
+
+    @property
+    def state(self) -> str | None:
+        return self.frame.locator("#main").get_attribute("data-state")
+
+    @property
+    def text(self) -> str:
+        return self.frame.locator("main").inner_text()
+
+    def _asked(self, source: Any, name: str, method: str, params: list[Any]) -> dict[str, Any]:
+        return self._purses[name].answer(method, params)
+
+    def _told(self, message: Any) -> None:
+        if message.type == "error" and not _STATUS.match(message.text):
+            self.complaints.append(message.text)
