@@ -42,6 +42,8 @@ def new_visitor(browser: Browser, stack: Stack, audit: Audit) -> Iterator[NewVis
 
     yield make
     for visitor in visitors:
+        for page in visitor.context.pages:
+            page.unroute_all(behavior="ignoreErrors")  # what is still on its way is nobody's any more
         visitor.context.close()
     complaints = [each for visitor in visitors for each in visitor.complaints]
     found, audit.findings = audit.findings, []
