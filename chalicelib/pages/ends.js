@@ -25,8 +25,8 @@ export async function ended(app, outcome) {
   const { kind, body = {}, link = app.link } = outcome;
   const told = Array.isArray(body.requestStatuses) ? body.requestStatuses.filter((each) => each instanceof Object) : [];
   const known = ["completed", "safe", "expired", "invalidated", "missing"].includes(kind) ? kind : "closed";
-  const key = known === "completed" && !app.paidHere ? "paid" : known;
-  const sent = noted(app)?.txHash;
+  const sent = noted(app);
+  const key = known === "completed" && !app.paidHere && !sent ? "paid" : known;
   const said = told.map((each) => each[known === "safe" ? "safeTxHash" : "txHash"]);
   const hashes = new Set([...said, sent].map((each) => String(each).toLowerCase()));
   const valid = [...hashes].filter((hash) => HASH.test(hash));
@@ -46,9 +46,11 @@ export async function ended(app, outcome) {
   if (known === "safe") await again(app);
 }
 
+/** The hash of the payment that was sent from here, if one was. */
 function noted({ stored, token }) {
   try {
-    return JSON.parse(stored.get(`pay:${token}`));
+    const { step, txHash } = JSON.parse(stored.get(`pay:${token}`));
+    return ["pay", "safe"].includes(step) && HASH.test(txHash) ? txHash : null;
   } catch {
     return null;
   }

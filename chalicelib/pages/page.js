@@ -184,7 +184,8 @@ function readPayment(raw, network, chain) {
   need(typeof raw.isNativeCurrency === "boolean" && left <= amount && /^0x[0-9a-f]{16}$/.test(raw.paymentReference));
   const name = texts(raw.paymentCurrency, 100);
   const currency = name.replace(`-${network}`, "");
-  const symbol = clean(raw.isNativeCurrency ? chain.nativeCurrency.symbol : currency);
+  const called = currency === "USDCn" ? "USDC" : currency; // the n tells it from a bridged one in ids alone
+  const symbol = clean(raw.isNativeCurrency ? chain.nativeCurrency.symbol : called);
   const percentage = optional(raw.feePercentage);
   const fee = feeOf(left, percentage);
   const feeAddress = fee > 0n ? texts(raw.feeAddress, 64) : null;
@@ -365,6 +366,7 @@ async function speak(wanted) {
   Object.assign(document.documentElement, { lang: wanted, dir: wanted === "ar" ? "rtl" : "ltr" });
   byId("language").value = wanted;
   document.querySelectorAll("[data-t]").forEach((each) => (each.textContent = t(each.dataset.t)));
+  for (const id of ["polite", "alert"]) byId(id).textContent = ""; // said in the language before
   if (app.link) summary(app.link);
   if (view) render(false);
 }

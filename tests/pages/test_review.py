@@ -40,6 +40,13 @@ def test_the_contract_of_a_token_is_told(stack: Stack, purse: Purse, new_visitor
     visitor.shows("Token contract", FUSDC)
 
 
+def test_a_token_is_called_as_its_holders_call_it(stack: Stack, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor()
+    forge(visitor, "", lambda body: body | {"paymentCurrency": "USDCn-sepolia"})
+    visitor.open(stack.shop.link()).shows("12.5 USDC")
+    assert "USDCn" not in visitor.text
+
+
 def test_a_network_fee_is_told_in_four_digits(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     visitor = new_visitor(purse).open(stack.shop.link()).connect(purse)
     [digits] = re.findall(r"about 0\.(\d+) ETH", visitor.text)

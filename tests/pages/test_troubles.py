@@ -223,6 +223,18 @@ def test_closed_after_the_payment_it_finds_it_again(stack: Stack, purse: Purse, 
     assert purse.asked.count(SENT) == 1
 
 
+def test_who_comes_back_when_it_has_arrived_is_told_that_it_has(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    """And who comes after that, that it is paid already."""
+    token = stack.shop.link(native())
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    visitor.page.goto("about:blank")
+    stack.settle()
+    visitor.open(token, "completed").shows("Payment complete", purse.sent[0][:10])
+    visitor.reload("completed").shows("Already paid")
+
+
 def test_found_again_without_its_wallet_it_says_which_one_is_needed(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
