@@ -97,7 +97,7 @@ def test_a_payment_that_is_on_its_way_without_its_hash_is_not_offered_again(
     purse.says[SENT] = sends_and_hangs
     visitor = new_visitor(purse).open(token).connect(purse)
     with by_hand(stack.chain):
-        visitor.pay("signing").page.wait_for_timeout(300)
+        visitor.pay_unanswered(purse)
         visitor.reload("doubt")
         assert not visitor.can_pay()
         stack.mine()
@@ -111,7 +111,7 @@ def test_something_else_with_its_nonce_ends_with_a_question_to_the_payer(
 ) -> None:
     token = stack.shop.link(native())
     purse.says[SENT] = HANGS
-    visitor = new_visitor(purse).open(token).connect(purse).pay("signing")
+    visitor = new_visitor(purse).open(token).connect(purse).pay_unanswered(purse)
     stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
     visitor.reload("doubt")
     age(visitor, token, "doubtAt")
@@ -140,7 +140,7 @@ def test_a_wallet_that_refuses_the_second_request_may_still_have_the_first(
 ) -> None:
     token = stack.shop.link(native())
     purse.says[SENT] = HANGS
-    visitor = new_visitor(purse).open(token).connect(purse).pay("signing")
+    visitor = new_visitor(purse).open(token).connect(purse).pay_unanswered(purse)
     age(visitor, token, "startedAt")
     visitor.reload("asked")
     purse.says[SENT] = refusal

@@ -71,8 +71,8 @@ def test_a_brand_costs_one_request_more_which_is_its_logo(stack: Stack, new_visi
     asked: list[str] = []
     visitor.page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
     forge(visitor, "", lambda body: body | {"branding": BRAND})
-    visitor.open(stack.shop.link())
-    visitor.page.wait_for_timeout(300)
+    with visitor.page.expect_request("**/pages/logos/**"):
+        visitor.open(stack.shop.link())
     asked = [each for each in asked if each.startswith("GET http")]
     assert "/pages/logos/" in asked[6], asked
     assert visitor.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(43, 0, 64)"

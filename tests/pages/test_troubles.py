@@ -75,7 +75,7 @@ def test_a_wallet_that_hangs_is_named_and_a_reload_does_not_ask_it_again(
     purse.says[SENT] = HANGS
     visitor = new_visitor(purse)
     visitor.page.clock.install()
-    visitor.open(token).connect(purse).pay("signing")
+    visitor.open(token).connect(purse).pay_unanswered(purse)
     visitor.page.clock.fast_forward("00:31")
     visitor.reach("slow").shows(purse.name)
     visitor.reload("asked")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,6 +126,16 @@ class Visitor:
     def pay(self, state: str) -> "Visitor":
         self.frame.locator("#pay").click()
         return self.reach(state)
+
+    def pay_unanswered(self, purse: Purse) -> "Visitor":
+        """Until the wallet, which keeps silent, was asked: the page says a little earlier that it will be."""
+        asked = purse.asked.count("eth_sendTransaction")
+        self.pay("signing")
+        deadline = time.monotonic() + SECONDS
+        while purse.asked.count("eth_sendTransaction") == asked and time.monotonic() < deadline:
+            self.page.wait_for_timeout(20)
+        assert purse.asked.count("eth_sendTransaction") == asked + 1
+        return self
 
     def button(self, name: str | re.Pattern[str]) -> Locator:
         return self.frame.get_by_role("button", name=name)
