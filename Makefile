@@ -28,8 +28,8 @@ lint: setup ## check style, types and the layers of the house
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench
 
-page-hash: setup ## print the hashes of the payment page and its files, to hold against those that are served
-	@.venv/bin/python -m infra.page_hash
+page-hash: setup ## print the hashes of the payment page and its files; with URL=, compare what is served there
+	@.venv/bin/python -m infra.page_hash $(if $(URL),'$(URL)')
 
 screens: setup ## take pictures of the payment page in every state into .local/screens (needs a browser)
 	@.venv/bin/python -m infra.local.screens

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.settings import Settings
+from tests.api.served_page import FACTS, Served, serving
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -49,6 +50,19 @@ def test_the_explaining_command_says_what_the_bytes_do() -> None:
     command = block.replace(".venv/bin/python", sys.executable).replace("\\\n", " ").split()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "Allow ERC20FeeProxy to take up to 12.625 fUSDC" in done.stdout
+
+
+@pytest.mark.parametrize(("facts", "code"), [(FACTS, 0), (f"<script></script>{FACTS}", 1)], ids=["same", "altered"])
+def test_the_comparing_command_says_whether_a_page_is_this_codes(facts: str, code: int) -> None:
+    (block,) = [block for block in blocks("sh") if "make page-hash URL=" in block]
+    with serving(Served(facts)) as url:
+        host, _, token = url.partition("/?token=")
+        command = f"value() {{ echo {host}; }}; TOKEN={token}\n{block.replace('make ', 'make --dry-run ')}"
+        steps = subprocess.run(["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        (step,) = [line for line in steps.splitlines() if "infra.page_hash" in line]
+        step = step.replace(".venv/bin/python", sys.executable)
+        done = subprocess.run(["bash", "-euc", step], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.count("\n"), "as this code has them" in done.stdout) == (code, 1, code == 0)
 
 
 def test_the_verification_example_accepts_the_right_signature_alone() -> None:

@@ -44,7 +44,7 @@ def incoming(request: Any, path_parameters: Mapping[str, str]) -> Incoming:
     return Incoming(
         request_id=request.context.get("requestId") or str(uuid4()),
         method=request.method,
-        path=request.path,
+        path=event.get("path") or request.path,  # Chalice's own names the route, not what was asked for
         parameters={name: unquote(text) for name, text in path_parameters.items()},
         query={name: request.query_params.getlist(name) for name in request.query_params or ()},
         headers=headers,

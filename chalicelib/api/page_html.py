@@ -1,6 +1,7 @@
 """The hosted payment page as HTML: what of it differs from link to link, all of it escaped, and its headers."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from html import escape
 
 from chalicelib.core.events import iso
@@ -8,7 +9,7 @@ from chalicelib.core.money import format_amount
 from chalicelib.core.networks import network
 from chalicelib.core.tokens import Token
 from chalicelib.flows.pages import PageFacts
-from chalicelib.pages import locale, locales, script_hashes, template
+from chalicelib.pages import locale, locales, script_hashes, style_hash, template
 from chalicelib.settings import Settings, origin_of
 
 _HTTPS_ONLY = "max-age=63072000"
@@ -20,8 +21,16 @@ _ENDED = {"completed": "paid", "in_progress": "safe", "expired": "expired", "inv
 """What the messages of a state begin with; `closed` for others."""
 
 
-def page(settings: Settings, facts: PageFacts | None, language: str) -> str:
-    """The page for a link; with None for the facts, what it says without a script is that there is none."""
+class Absence(StrEnum):
+    """Why there are no facts of a link: what its messages begin with."""
+
+    UNKNOWN = "missing"
+    LIMITED = "away"
+    """Too many were asked for from this address: whether there is such a link was not looked up."""
+
+
+def page(settings: Settings, facts: PageFacts | Absence, language: str) -> str:
+    """The page for a link. Without facts, what it says without a script is why."""
     before, after = template()
     metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}'
     return f"{before}{metas}<noscript>{_told(facts, language)}</noscript>{after}"
@@ -48,7 +57,7 @@ def page_headers(settings: Settings) -> dict[str, str]:
     policy = {
         "default-src": "'none'",
         "script-src": f"'self' {hashes}",
-        "style-src": "'self'",
+        "style-src": f"'{style_hash()}'",
         "img-src": "'self' data:",
         "connect-src": f"'self' {origin_of(settings.api_url)} {_TRON_NODE}",
         "base-uri": "'none'",
@@ -70,22 +79,20 @@ def page_headers(settings: Settings) -> dict[str, str]:
     }
 
 
-def _told(facts: PageFacts | None, language: str) -> str:
+def _told(facts: PageFacts | Absence, language: str) -> str:
     words = locale(language)
     direction = "rtl" if language == "ar" else "ltr"
-    text = _unknown(words) if facts is None else _described(facts, words)
+    text = _headed(facts, words) if isinstance(facts, Absence) else _described(facts, words)
     return f'<div class="unscripted" lang="{language}" dir="{direction}">{text}</div>'
 
 
-def _unknown(words: Mapping[str, str]) -> str:
-    return f'<h1>{escape(words["missing.title"])}</h1><p>{escape(words["missing.text"])}</p>'
+def _headed(name: str, words: Mapping[str, str]) -> str:
+    return f'<h1>{escape(words[f"{name}.title"])}</h1><p>{escape(words[f"{name}.text"])}</p>'
 
 
 def _described(facts: PageFacts, words: Mapping[str, str]) -> str:
     if facts.state != "pending":
-        name = _ENDED.get(facts.state, "closed")
-        title, text = words[f"{name}.title"], words[f"{name}.text"]
-        parts = [f"<h1>{escape(title)}</h1><p>{escape(text)}</p>"]
+        parts = [_headed(_ENDED.get(facts.state, "closed"), words)]
     else:
         total = ", ".join(_sums(facts, of_fee=False))
         parts = [f'<p>{escape(words["pay.total"])}</p><h1>{escape(total)}</h1>']

@@ -3,8 +3,8 @@
 import io
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from chalice import Blueprint
@@ -13,14 +13,15 @@ from chalice.app import Response
 from chalicelib.api.answers import respond
 from chalicelib.api.edge import guarded
 from chalicelib.api.incoming import Incoming, incoming
-from chalicelib.api.page_html import language_of, page, page_headers
+from chalicelib.api.page_html import Absence, language_of, page, page_headers
 from chalicelib.api.repeats import Answer
 from chalicelib.core.callers import Caller
-from chalicelib.core.errors import BadRequest, NotFound, TooManyRequests
+from chalicelib.core.errors import BadRequest, Forbidden, NotFound, TooManyRequests
 from chalicelib.core.rate_limits import Rate
 from chalicelib.flows import branding, pages
 from chalicelib.flows.identify import page_visitor
 from chalicelib.flows.limits import spend
+from chalicelib.flows.pages import PageFacts
 from chalicelib.pages import assets
 from chalicelib.services import Services, assembled
 
@@ -30,6 +31,8 @@ _IMAGE = {
     "Content-Security-Policy": "default-src 'none'; img-src data:",
     "X-Content-Type-Options": "nosniff",
 }
+_OPENED = ("document", "iframe")
+"""What browsers call a page that is opened, also from another site or in a Safe's app (Sec-Fetch-Dest)."""
 _STEP = re.compile(r"[0-9]{1,3}")
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -71,13 +74,11 @@ def _served(path: str) -> Callable[[View], View]:
 @_served("/")
 def show_page(visit: Visit) -> Answer:
     """The page, whatever the token: it tells itself that there is no such link. Limits take away the facts alone."""
-    services, settings = visit.services, visit.services.settings
+    settings = visit.services.settings
     _refuse_other_hosts(visit)
-    token = visit.query("token")
-    facts = None
-    with suppress(TooManyRequests):
-        facts = pages.page_facts(services, _admitted(visit), token) if token else None
-    text = page(settings, facts, language_of(visit.header("accept-language")))
+    if visit.header("sec-fetch-dest") not in _OPENED:
+        _refuse_other_sites(visit)
+    text = page(settings, _facts(visit), language_of(visit.header("accept-language")))
     return Answer(200, text, {**page_headers(settings), "Vary": "Accept-Language"})
 
 
@@ -97,14 +98,14 @@ def show_code(visit: Visit) -> Answer:
     if step != "page" and not _STEP.fullmatch(step):
         raise BadRequest("step must be page, or the position of a transaction of /pay, from 0")
     position = None if step == "page" else int(step)
-    text = pages.code_text(visit.services, _admitted(visit), visit.query("token"), position)
+    text = pages.code_text(visit.services, _admitted(visit, "picture"), visit.query("token"), position)
     return Answer(200, drawn(text), {**_IMAGE, "Cache-Control": "no-store"})
 
 
 @_served("/pages/logos/{name}")
 def show_logo(visit: Visit) -> Answer:
     """The PNG inside an SVG, which is text: API Gateway hands on bytes only to who asks for their very type."""
-    _admitted(visit)
+    _admitted(visit, "picture")
     logo = branding.logo(visit.services, visit.request.parameters["name"])
     picture = f'<image width="{logo.width}" height="{logo.height}" href="data:image/png;base64,{logo.png}"/>'
     size = f'width="{logo.width}" height="{logo.height}" viewBox="0 0 {logo.width} {logo.height}"'
@@ -122,6 +123,16 @@ def drawn(text: str) -> str:
     return drawing.getvalue().decode()
 
 
+def _facts(visit: Visit) -> PageFacts | Absence:
+    token = visit.query("token")
+    if not token:
+        return Absence.UNKNOWN
+    try:
+        return pages.page_facts(visit.services, _admitted(visit, "page"), token) or Absence.UNKNOWN
+    except TooManyRequests:
+        return Absence.LIMITED
+
+
 def _asset(visit: Visit, name: str) -> Answer:
     asset = assets().get(name)
     if asset is None:
@@ -131,19 +142,37 @@ def _asset(visit: Visit, name: str) -> Answer:
 
 
 def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -> Answer:
-    """Kept for good under the address that names its version, else asked for again; not sent to who has it."""
+    """Kept for good under the address that names its version, else asked for again; not sent to who has it.
+
+    API Gateway compresses it for who takes that, and leaves these headers as they are: so the tag is a weak one,
+    which names what is said and not its bytes (RFC 9110, 8.8.1).
+    """
     tag = f'"{version}"'
-    caching = _FOREVER if visit.query("v") == version else "no-cache"
-    own = {**headers, "ETag": tag, "Cache-Control": caching, "Cross-Origin-Resource-Policy": "same-origin"}
+    own = {
+        **headers,
+        "ETag": f"W/{tag}",
+        "Cache-Control": _FOREVER if visit.query("v") == version else "no-cache",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Vary": "Accept-Encoding",
+    }
     known = {each.strip().removeprefix("W/") for each in visit.header("if-none-match").split(",")}
     return Answer(304, "", own) if known & {tag, "*"} else Answer(200, text, own)
 
 
-def _admitted(visit: Visit) -> Caller:
-    """The visitor, counted; raises TooManyRequests."""
-    visitor = page_visitor(visit.services, visit.request.ip_address)
+def _admitted(visit: Visit, asks_for: Literal["page", "picture"]) -> Caller:
+    """The visitor, counted; raises TooManyRequests. Pictures are for the page alone: Forbidden for other sites."""
+    if asks_for == "picture":
+        _refuse_other_sites(visit)
+    visitor = page_visitor(visit.services, visit.request.ip_address, asks_for)
     spend(visit.services, visitor, Rate.TIER)
     return visitor
+
+
+def _refuse_other_sites(visit: Visit) -> None:
+    """Raises Forbidden for what another site makes a browser ask for, as by `<img>`: that is nobody's visit, so it is
+    not looked up and counts against nobody. Browsers say so of themselves; who does not is counted."""
+    if visit.header("sec-fetch-site") in ("cross-site", "same-site"):
+        raise Forbidden("This is a part of the payment page, for that page alone")
 
 
 def _refuse_other_hosts(visit: Visit) -> None:

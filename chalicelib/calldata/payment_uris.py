@@ -10,12 +10,21 @@ from chalicelib.calldata.explanation import Argument, Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.core.networks import network
 
+LONGEST = 2_900
+"""Letters: a QR code holds 2,953 bytes at the most (ISO/IEC 18004, version 40 at level L)."""
+
 
 def uri_of(name: str, transaction: Transaction, explanation: Explanation, fee_limit: int) -> str | None:
-    """The URI of a transaction on the network of that name; None when it cannot be written as one.
+    """The URI of a transaction on the network of that name; None when it cannot be written as one, or is longer than
+    LONGEST.
 
     `fee_limit`, in sun, is for tron alone.
     """
+    uri = _written(name, transaction, explanation, fee_limit)
+    return uri if uri is not None and len(uri) <= LONGEST else None
+
+
+def _written(name: str, transaction: Transaction, explanation: Explanation, fee_limit: int) -> str | None:
     chain = network(name)
     if chain is None or explanation.function is None:
         return None

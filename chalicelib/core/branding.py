@@ -13,6 +13,8 @@ from chalicelib.core.images import sanitised_logo
 
 LEAST_CONTRAST = 4.5
 """Text on its background (WCAG 2.2, 1.4.3 AA)."""
+LEAST_CONTRAST_OF_SIGNS = 3.0
+"""A button's edge, the current step, the keyboard's focus (WCAG 2.2, 1.4.11 AA)."""
 MAX_URL_LENGTH = 2048
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 _LINK = re.compile(r"https://[^/?#<>\"'`\s\x00-\x1f\x7f@\\]+([/?#][^<>\"'`\s\x00-\x1f\x7f\\]*)?", re.ASCII)
@@ -128,18 +130,32 @@ def _readable(sent: Colours) -> Colours:
     ):
         _check_contrast(text_name, text, "pageBackgroundColor", colours.page_background)
         _check_contrast(text_name, text, "cardBackgroundColor", colours.card_background)
-    _check_contrast("the button's text", text_on(colours.primary_action), "primaryActionColor", colours.primary_action)
+    action = colours.primary_action
+    _check_contrast("the button's text", text_on(action), "primaryActionColor", action)
+    for ground_name, ground in (
+        ("pageBackgroundColor", colours.page_background),
+        ("cardBackgroundColor", colours.card_background),
+    ):
+        if contrast(action, ground) < LEAST_CONTRAST_OF_SIGNS:
+            raise BadRequest(
+                f"primaryActionColor {action} on {ground_name} {ground} has a contrast of {_told(action, ground)}:1, "
+                "too little for a button and for the keyboard's focus to be seen: it needs "
+                f"{LEAST_CONTRAST_OF_SIGNS:g}:1, so choose a darker or a lighter one"
+            )
     return colours
 
 
 def _check_contrast(text_name: str, text: str, ground_name: str, ground: str) -> None:
-    ratio = contrast(text, ground)
-    if ratio < LEAST_CONTRAST:
-        shown = int(ratio * 100) / 100  # never rounded up to what would be enough
+    if contrast(text, ground) < LEAST_CONTRAST:
         raise BadRequest(
-            f"{text_name} {text} on {ground_name} {ground} has a contrast of {shown:.2f}:1, "
+            f"{text_name} {text} on {ground_name} {ground} has a contrast of {_told(text, ground)}:1, "
             f"too little to be read: it needs {LEAST_CONTRAST}:1"
         )
+
+
+def _told(one: str, other: str) -> str:
+    """Their contrast in two digits, never rounded up to what would be enough."""
+    return f"{int(contrast(one, other) * 100) / 100:.2f}"
 
 
 def _colour(name: str, text: str) -> str:

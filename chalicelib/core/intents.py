@@ -5,6 +5,9 @@ they pay is recorded already: so a transaction that was executed while its link 
 and no intent is given up before everything that could have paid the link has been read.
 
 The Safe may be any contract: one whose events the node does not answer for holds up its own intent, UNREAD_GRACE long.
+
+The payment page announces for anybody who has the link. What it announces is given up after UNKNOWN_AFTER unless the
+Safe's service knows it by then, and once MOST_IN_VAIN of these have not paid a link, it announces nothing more for it.
 """
 
 from dataclasses import dataclass, replace
@@ -24,6 +27,7 @@ _WAIT_SHARE = 8
 UNKNOWN_AFTER = timedelta(minutes=10)
 """How long a transaction may stay unknown to the Safe's service, where one answers: owners propose it there before
 they sign. Anybody may announce what does not exist."""
+MOST_IN_VAIN = 3
 UNREAD_GRACE = timedelta(hours=1)
 """How long after its end an intent is kept for the Safe's events that could not be read up to that end."""
 
@@ -43,12 +47,13 @@ class IntentDraft:
 @dataclass(frozen=True)
 class Origin:
     """What a new intent starts from: the Safe and its transaction's nonce where they are known, the first block that
-    is not to be looked through, and how long it may stay pending."""
+    is not to be looked through, how long it may stay pending, and whether the payment page announces it."""
 
     safe: str | None
     nonce: int | None
     scanned_to: int
     lifetime: timedelta
+    by_page: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,26 @@ def check_draft(payment: SecurePayment, draft: IntentDraft, now: datetime) -> Ne
     return own
 
 
+def check_announced_by_page(payment: SecurePayment) -> None:
+    """Raises BadRequest when enough of what the payment page announced for the link has not paid it.
+
+    Whatever such a transaction is: to announce it holds the link, and to execute it instead pays it just as well.
+    """
+    if _in_vain(payment) >= MOST_IN_VAIN:
+        raise BadRequest(
+            f"{MOST_IN_VAIN} multisig transactions were announced for this link and did not pay it, so it waits for no "
+            "more of them: execute yours, its payment is detected all the same, or ask the payee to announce it"
+        )
+
+
+def _in_vain(payment: SecurePayment) -> int:
+    """How many intents of the page have ended without paying the link; the last one is not pending."""
+    last = payment.intent
+    if last is None:
+        return 0
+    return last.in_vain + int(last.by_page and last.status is not IntentStatus.SETTLED)
+
+
 def _pays_in(payment: SecurePayment, symbol: str, own: Network) -> bool:
     """Whether a request of the link is in the token of that symbol or, as USDC on sepolia, of that id."""
     named = token_with_id(f"{symbol}-{own.name}")
@@ -147,6 +172,8 @@ def create_intent(
         ends_at=min(draft.deadline, end) if draft.deadline else end,
         check_at=now + SOONEST,
         scanned_to=origin.scanned_to,
+        by_page=origin.by_page,
+        in_vain=_in_vain(payment),
         version=payment.intent.version if payment.intent else 0,
     )
 
@@ -171,7 +198,8 @@ def decide(intent: SafeIntent, look: Look, now: datetime) -> SafeIntent:
         return replace(seen, status=IntentStatus.FAILED)
     if intent.nonce is not None and look.nonce is not None and look.nonce > intent.nonce:
         return replace(seen, status=IntentStatus.REPLACED)
-    end = min(intent.ends_at, intent.created_at + UNKNOWN_AFTER) if look.unknown else intent.ends_at
+    is_unknown = look.unknown or (intent.by_page and intent.nonce is None)  # the service alone tells the nonce
+    end = min(intent.ends_at, intent.created_at + UNKNOWN_AFTER) if is_unknown else intent.ends_at
     is_read = look.block_time > end or (now > end + UNREAD_GRACE and look.detected_to > end)
     if now > end and is_read:
         return replace(seen, status=IntentStatus.LAPSED)

@@ -115,7 +115,8 @@ class SafeIntent:
     `safe` and `nonce` are None until they are known. `deadline` is the payer's, `ends_at` when it is given up at the
     latest. `scanned_to` is the last block that was looked through for its execution, `executed_block` the one it was
     executed in; `check_at` is when it is looked at again. `span` is how many blocks the node is asked for at once,
-    where it refused more; None for as many as anybody's.
+    where it refused more; None for as many as anybody's. `by_page` is set for what the payment page announced, which
+    anybody with the link may do; `in_vain` counts what it announced for the link before, none of which paid it.
     """
 
     link_token: str
@@ -134,6 +135,8 @@ class SafeIntent:
     executed_block: int | None = None
     transaction_hash: str | None = None
     span: int | None = None
+    by_page: bool = False
+    in_vain: int = 0
     version: int = 0
 
 

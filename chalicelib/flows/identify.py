@@ -1,7 +1,7 @@
 """Who is calling: loads what a credential leads to, in one read, and holds it to the rules."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.aws.tables import Block, Key, block_key, credential_key, session_key
 from chalicelib.core.callers import Caller, Mode, Sent
@@ -62,13 +62,14 @@ def identify(services: Services, sent: Sent, origin: str | None, ip_address: str
     return _CHECKS[sent.mode](services, sent, records, common, ip_address)
 
 
-def page_visitor(services: Services, ip_address: str) -> Caller:
-    """Whoever has the hosted payment page open, counted by address: its files and its calls come from one visitor.
+def page_visitor(services: Services, ip_address: str, asks_for: Literal["page", "picture", "link"]) -> Caller:
+    """Whoever has the hosted payment page open, counted by address. One read.
 
-    One read.
+    The page, its pictures and its calls (`link`) are counted apart: any site can send a browser to the page, with
+    tokens that are none, and shall not shut it out of the calls that pay.
     """
     secret_hash = credential_hash(services.settings.page_client_id)
-    digest = caller_digest(secret_hash, ip_address)
+    digest = caller_digest(f"{secret_hash}/{asks_for}", ip_address)
     until, version = _shut(services.store.get(Block, block_key(digest)))
     return Caller(
         mode=Mode.CLIENT_ID,
@@ -96,7 +97,7 @@ def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
         raise Unauthorized("Origin header is required")
     if origin != services.settings.page_origin:
         raise ForeignOrigin("Origin is not among the allowed domains of this client ID")
-    return page_visitor(services, ip_address)
+    return page_visitor(services, ip_address, "link")
 
 
 def _wanted(sent: Sent, secret_hash: str, digest: str) -> dict[Key, type]:

@@ -24,6 +24,7 @@ from chalicelib.core.networks import Network, network
 from chalicelib.flows import multicalls, sweeping
 from chalicelib.flows.links import Reader, load, load_owned
 from chalicelib.net.evm import EvmChain, RangeTooLarge
+from chalicelib.net.jsonrpc import RpcError
 from chalicelib.net.safe import Proposal, SafeServiceUnavailable
 from chalicelib.services import Services
 
@@ -51,7 +52,9 @@ def record(services: Services, token: str, reader: Reader, draft: IntentDraft) -
         now = services.clock()
         check_payable(payment, now)
         own = intents.check_draft(payment, draft, now)
-        origin = _origin(services, own, draft)
+        if reader.reads_any_link:
+            intents.check_announced_by_page(payment)
+        origin = _origin(services, own, draft, reader)
         for part in parts:
             intents.check_payer(part, origin.safe)
         intent = intents.create_intent(payment, draft, origin, now, services.entropy)
@@ -117,14 +120,14 @@ def _whole(services: Services, stored: SecurePayment) -> tuple[SecurePayment, tu
     return SecurePayment(replace(stored.link, status=status), found.requests, stored.intent), parts
 
 
-def _origin(services: Services, own: Network, draft: IntentDraft) -> Origin:
+def _origin(services: Services, own: Network, draft: IntentDraft, reader: Reader) -> Origin:
     """Reading begins one range before what detection has finished: the owners may have executed it before they told."""
     assert draft.safe_tx_hash is not None, "checked before"
     told = None
     if draft.payer_address is None:
         told, _ = _ask(services, own.name, draft.safe_tx_hash, set())
-    elif not services.chains.of(own.name).has_code(draft.payer_address):
-        raise BadRequest(f"payerAddress is no contract on {own.label}: give the address of the Safe")
+    else:
+        _check_safe(services.chains.of(own.name), own.label, draft.payer_address)
     cursor = services.store.get(Cursor, cursor_key(own.name))
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {own.name} yet: try again in a minute")
@@ -133,7 +136,20 @@ def _origin(services: Services, own: Network, draft: IntentDraft) -> Origin:
         nonce=told.terms.nonce if told else None,
         scanned_to=max(cursor.scanned_to - own.log_range, 0),
         lifetime=timedelta(seconds=services.settings.safe_intent_lifetime_seconds),
+        by_page=reader.reads_any_link,
     )
+
+
+def _check_safe(chain: EvmChain, label: str, address: str) -> None:
+    """Raises BadRequest for an address that does not answer as a Safe, ChainUnavailable when the node does not."""
+    if not chain.has_code(address):
+        raise BadRequest(f"payerAddress is no contract on {label}: give the address of the Safe")
+    try:
+        chain.safe_nonce(address, chain.head())
+    except RpcError as error:
+        if not error.is_revert:
+            raise
+        raise BadRequest(f"payerAddress is no Safe on {label}: give the address of the Safe") from None
 
 
 def _followed(services: Services, intent: SafeIntent, silent: set[str]) -> SafeIntent:

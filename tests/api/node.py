@@ -13,6 +13,7 @@ from typing import Any
 from eth_abi import decode, encode
 
 _AGGREGATE3, _APPROVE = "82ad56cb", "095ea7b3"
+_SAFE_NONCE, _SEPOLIA = "affed0e0", 11155111
 _ETH_BALANCE, _BALANCE_OF, _ALLOWANCE, _BATCH_FEE = "4d2301cc", "70a08231", "dd62ed3e", "f8b823e4"
 
 
@@ -26,6 +27,8 @@ class Node:
     gas_price: int = 10**9
     batch_fee: int = 0
     contracts: set[str] = field(default_factory=set)
+    safes: set[str] = field(default_factory=set)
+    """Those of the contracts that answer as a Safe does; in lower case, as they are."""
     refuses_approval: bool = False
     answers_with: Callable[[list[Any]], bytes] | None = None
     status: int = 200
@@ -47,7 +50,7 @@ class Node:
     def reset(self) -> None:
         """Back to a wallet with money and no allowance, on a node that works."""
         self.native, self.balance, self.allowance, self.gas_price = 10**18, 10**12, 0, 10**9
-        self.batch_fee, self.contracts, self.refuses_approval = 0, set(), False
+        self.batch_fee, self.contracts, self.safes, self.refuses_approval = 0, set(), set(), False
         self.answers_with, self.status = None, 200
         self.asked.clear()
         self.sent.clear()
@@ -75,6 +78,14 @@ class Node:
 
     def _one(self, call: dict[str, Any]) -> dict[str, Any]:
         match call["method"], call["params"]:
+            case "eth_chainId", _:
+                return {"result": hex(_SEPOLIA)}
+            case "eth_blockNumber", _:
+                return {"result": "0x64"}
+            case "eth_call", [{"to": to, "data": data}, _] if data[2:] == _SAFE_NONCE and to.lower() in self.safes:
+                return {"result": f"0x{7:064x}"}
+            case "eth_call", [{"data": data}, _] if data[2:] == _SAFE_NONCE:
+                return {"error": {"code": 3, "message": "execution reverted"}}
             case "eth_gasPrice", _:
                 return {"result": hex(self.gas_price)}
             case "eth_getCode", [address, _]:

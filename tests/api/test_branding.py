@@ -16,7 +16,7 @@ from tests.fakes.payouts import store_payouts
 COLOURS = {
     "pageBackgroundColor": "#ffffff",
     "cardBackgroundColor": "#f8fafc",
-    "primaryActionColor": "#00d395",
+    "primaryActionColor": "#00875f",
     "primaryTextColor": "#1e293b",
     "secondaryTextColor": "#475569",
 }
@@ -129,6 +129,7 @@ def test_a_logo_that_there_is_not_is_404(api: Api, name: str) -> None:
     [
         ({"primaryTextColor": "#eeeeee"}, "primaryTextColor #eeeeee on pageBackgroundColor #ffffff has a contrast of 1.16:1"),
         ({"primaryTextColor": None}, "Give all five colours or none of them: primaryTextColor missing"),
+        ({"primaryActionColor": "#fdfdfd"}, "primaryActionColor #fdfdfd on pageBackgroundColor #ffffff has a contrast of"),
         ({"primaryActionColor": "red"}, "primaryActionColor must be a colour"),
         ({"termsUrl": "javascript:alert(1)"}, "termsUrl must be a safe https URL"),
         ({"privacyUrl": "https://a@b.example"}, "privacyUrl must be a safe https URL"),

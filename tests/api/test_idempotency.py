@@ -55,6 +55,13 @@ def test_a_repeated_request_has_one_effect_and_the_same_answer(new_shop: Shop) -
     assert stored()["payments"] == links
 
 
+def test_a_key_is_for_one_address_alone(new_shop: Shop) -> None:
+    path = "/v2/secure-payments/{}/intent"
+    for token in (new_shop.link(), new_shop.link()):
+        refused = new_shop.api.request("DELETE", path.format(token), None, {**new_shop.by_key, **KEY})
+        assert (refused.status, "idempotent-replayed" in refused.headers) == (404, False)
+
+
 def test_without_a_key_every_request_is_its_own(new_shop: Shop) -> None:
     first, second = new_shop.create(), new_shop.create()
     assert first.json["token"] != second.json["token"]

@@ -11,20 +11,23 @@ from chalicelib.aws.tables import cursor_key, intent_key
 from chalicelib.core.chainlog import Cursor
 from chalicelib.core.links import IntentStatus, SafeIntent
 from chalicelib.services import assembled
+from tests.api.browser import BY_PAGE
 from tests.api.client import Reply, Shop, item
 from tests.api.node import Node
 from tests.api.stored_links import TX_HASH, complete, expire
 
 SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 HASH, OTHER_HASH = "0x" + "ab" * 32, "0x" + "cd" * 32
+CONTRACT = "0x" + "22" * 20
 BODY = {"safeTxHash": HASH, "chain": "SEPOLIA", "token": "USDC"}
 DEADLINE = 4_000_000_000
 
 
 @pytest.fixture(autouse=True)
 def scanned(shop: Shop, node: Node) -> None:
-    """Detection has begun on sepolia, and the Safe is a contract there."""
-    node.contracts.add(SAFE.lower())
+    """Detection has begun on sepolia, and of two contracts there one is a Safe."""
+    node.contracts |= {SAFE.lower(), CONTRACT}
+    node.safes.add(SAFE.lower())
     if assembled().store.get(Cursor, cursor_key("sepolia")) is None:
         assembled().store.write(Cursor("sepolia", 100, (), 2000))
 
@@ -218,6 +221,7 @@ def test_a_link_of_somebody_else_is_as_unknown_as_none(shop: Shop) -> None:
             {"payerAddress": "0x" + "11" * 20},
             "payerAddress is no contract on SEPOLIA: give the address of the Safe",
         ),
+        ({"payerAddress": CONTRACT}, "payerAddress is no Safe on SEPOLIA: give the address of the Safe"),
     ],
     ids=str,
 )
@@ -244,6 +248,22 @@ def test_a_node_that_does_not_answer_is_503_and_nothing_is_written(shop: Shop, n
     token = shop.link()
     node.status = 500
     assert announce(shop, token, payerAddress=SAFE).status == 503
+
+
+def test_the_payment_page_says_what_to_do_once_it_has_announced_three_times_in_vain(shop: Shop) -> None:
+    token = shop.link()
+
+    def announce_by_page(safe_tx_hash: str) -> Reply:
+        body = {**BODY, "safeTxHash": safe_tx_hash, "payerAddress": SAFE}
+        return shop.api.request("POST", f"/v2/secure-payments/{token}/intent", body, BY_PAGE)
+
+    for number in range(3):
+        assert announce_by_page(f"0x{number:064x}").status == 200
+        withdraw(shop, token)
+    reply = announce_by_page(HASH)
+    assert (reply.status, "execute yours, its payment is detected all the same" in reply.message) == (400, True)
+    assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
+    assert announce(shop, token).status == 200
 
 
 def test_what_one_link_waits_for_holds_no_other_one(shop: Shop) -> None:

@@ -384,6 +384,7 @@ def test_announcing_a_multisig_transaction_answers_as_described(
     unread = shop.send("POST", path.format(token=token), body)
     assembled().store.write(Cursor("sepolia", 100, (), 2000))
     node.contracts.add(WALLET.lower())
+    node.safes.add(WALLET.lower())
     replies = [unread] + [
         shop.send("POST", path.format(token=link), sent)
         for link, sent in ((token, full), (token, {**body, "safeTxHash": "0x" + "cd" * 32}), (completed, body), (expired, body), ("x", body), (token, {}))

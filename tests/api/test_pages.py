@@ -11,9 +11,11 @@ from urllib.parse import quote
 import pytest
 import segno
 
+from chalicelib.api.pages import drawn
+from chalicelib.calldata.payment_uris import LONGEST
 from chalicelib.pages import assets, locales
 from chalicelib.services import assembled
-from infra.page_hash import hashes
+from infra.page_hash import compare, hashes
 from tests.api.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
 from tests.api.client import Api, Shop, item
 from tests.api.conftest import Clock, Configured
@@ -22,6 +24,7 @@ from tests.api.stored_links import complete, expire, pay_part
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 
+TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 SCRIPT = "<script>alert(1)</script>"
 
 
@@ -37,11 +40,12 @@ def test_the_page_is_html_that_no_one_else_may_fill_frame_or_read(api: Api) -> N
     assert reply.status == 200
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     policy = dict(part.strip().split(" ", 1) for part in reply.headers["content-security-policy"].split(";"))
+    (style,) = re.findall("<style>(.*)</style>", reply.body.decode(), re.DOTALL)
+    assert policy.pop("style-src") == f"'sha384-{b64encode(hashlib.sha384(style.encode()).digest()).decode()}'"
     scripts = policy.pop("script-src").split()
     assert scripts[0] == "'self'" and {*scripts[1:]} == {f"'{each.integrity}'" for name, each in assets().items() if name.endswith(".js")}
     assert policy == {
         "default-src": "'none'",
-        "style-src": "'self'",
         "img-src": "'self' data:",
         "connect-src": "'self' http://api.test https://api.trongrid.io",
         "base-uri": "'none'",
@@ -64,16 +68,16 @@ def test_what_is_served_by_https_is_asked_for_by_nothing_else(api: Api, configur
         assert get(api, "/").headers["strict-transport-security"] == "max-age=63072000"
 
 
-def test_it_has_no_script_style_or_handler_of_its_own(api: Api) -> None:
+def test_it_has_no_script_or_handler_of_its_own(api: Api) -> None:
     html = get(api, "/?token=x").body.decode()
-    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", html)
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|javascript:", html)
     assert "{{" not in html
 
 
-def test_scripts_and_styles_are_held_to_their_hashes(api: Api) -> None:
+def test_scripts_are_held_to_their_hashes(api: Api) -> None:
     html = get(api, "/?token=x").body.decode()
     held = re.findall(r'(?:src|href)="/?(pages/[^"?]+)(\?v=\w+)?"[^>]* integrity="(sha384-[^"]+)"', html)
-    assert {"pages/page.css", "pages/page.js"} <= {path for path, _, _ in held}
+    assert {path for path, _, _ in held} == {f"pages/{name}" for name in assets() if "locales" not in name}
     for path, version, integrity in held:
         body = get(api, f"/{path}{version}").body
         assert integrity == "sha384-" + b64encode(hashlib.sha384(body).digest()).decode()
@@ -99,10 +103,10 @@ def test_only_the_facts_differ_from_link_to_link(api: Api, shop: Shop) -> None:
     assert hashlib.sha256(same.encode()).hexdigest() == hashes()["/"]
 
 
-def test_the_page_hash_names_every_file_as_it_is_served(api: Api) -> None:
-    for path, digest in hashes().items():
-        if path != "/":
-            assert hashlib.sha256(get(api, path).body).hexdigest() == digest
+def test_what_is_served_is_what_this_code_has_by_its_own_comparison(api: Api, shop: Shop) -> None:
+    for token in (shop.link(reference=f"{SCRIPT}<!--/facts--></noscript>"), "x", ""):
+        found, asks = compare(f"http://127.0.0.1:{api.port}/?token={token}")
+        assert (found, asks) == ([], f"it asks 'http://api.test' as client id '{PAGE_CLIENT_ID}'")
 
 
 def test_other_hosts_of_the_service_know_no_page(api: Api) -> None:
@@ -117,7 +121,7 @@ def test_one_host_for_everything_has_it(api: Api, configured: Configured) -> Non
         assert get(api, "/?token=x", {"Host": "pay.test"}).status == 200
 
 
-@pytest.mark.parametrize("path", ["/?token=x", "/pages/page.css", "/pages/locales/en.json"])
+@pytest.mark.parametrize("path", ["/?token=x", "/pages/page.js", "/pages/locales/en.json"])
 def test_its_head_can_be_asked_for_and_nothing_be_done_to_it(api: Api, path: str) -> None:
     head, whole = get(api, path, method="HEAD"), get(api, path)
     assert (head.status, head.body, head.headers["content-type"]) == (200, b"", whole.headers["content-type"])
@@ -198,7 +202,7 @@ def test_it_speaks_english_otherwise(api: Api, asked: str) -> None:
 
 
 def test_every_file_is_served_in_its_type(api: Api) -> None:
-    types = {".css": "text/css", ".js": "text/javascript", ".json": "application/json"}
+    types = {".js": "text/javascript", ".json": "application/json"}
     for name, asset in assets().items():
         reply = get(api, f"/pages/{name}")
         assert (reply.status, reply.body.decode()) == (200, asset.text)
@@ -215,10 +219,22 @@ def test_a_file_is_kept_for_good_under_its_version_alone(api: Api) -> None:
 
 def test_who_has_a_file_is_not_sent_it_again(api: Api) -> None:
     tag = get(api, "/pages/page.js").headers["etag"]
-    for known in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+    for known in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
         reply = get(api, "/pages/page.js", {"If-None-Match": known})
         assert (reply.status, reply.body, reply.headers["etag"]) == (304, b"", tag)
     assert get(api, "/pages/page.js", {"If-None-Match": '"x"'}).status == 200
+
+
+def test_compressed_and_plain_are_told_apart_and_share_a_weak_tag(api: Api) -> None:
+    plain, packed = (get(api, "/pages/page.js", {"Accept-Encoding": each}) for each in ("identity", "gzip"))
+    assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
+    for reply in (plain, packed):
+        assert (reply.headers["etag"][:3], reply.headers["vary"]) == ('W/"', "Accept-Encoding")
+
+
+def test_a_file_that_there_is_not_is_named_as_it_was_asked_for(api: Api) -> None:
+    for path in ("/pages/x.js", "/pages/locales/xx.json", "/pages/%3Cb%3E.js"):
+        assert get(api, f"{path}?v=1").json["message"] == f"Cannot GET {path}"
 
 
 @pytest.mark.parametrize("name", ["index.html", "__init__.py", "x.js", "..%2fapp.py", "%2e%2e%2fsettings.py", "locales%2fen.json%00", "logos"])
@@ -270,6 +286,19 @@ def test_a_batch_has_no_code_of_its_payment(api: Api, shop: Shop) -> None:
     assert (reply.status, "wallet in the browser" in reply.json["message"]) == (404, True)
 
 
+def test_a_multicall_on_tron_that_is_too_long_for_a_code_has_none(api: Api, shop: Shop) -> None:
+    fields = {"currency": "USDT-tron", "payee": TRON_PAYEE, "creator_wallet": TRON_PAYEE}
+    tokens = [made.link.token for made in store_payouts(assembled(), shop.account_id, 60, **fields)]
+    parent = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": tokens}).json["token"]
+    assert code(api, parent, "0").startswith("<svg")
+    reply = get(api, f"/pages/qr.svg?token={parent}&step=1")
+    assert (reply.status, "cannot be written as a QR code" in reply.json["message"]) == (404, True)
+
+
+def test_the_longest_uri_fits_a_code() -> None:
+    assert drawn("t" * LONGEST).startswith("<svg")
+
+
 def test_a_link_that_cannot_be_paid_has_no_codes(api: Api, shop: Shop) -> None:
     done, late = shop.link(), shop.link()
     complete(done)
@@ -284,20 +313,72 @@ def test_a_step_that_is_none_is_refused(api: Api, shop: Shop, step: str) -> None
     assert get(api, f"/pages/qr.svg?token={shop.link()}&step={quote(step, safe='%')}").status == 400
 
 
+# --- other sites ---
+
+
+@pytest.mark.parametrize("dest", ["document", "iframe"])
+def test_another_site_may_open_the_page_and_no_part_of_it(api: Api, shop: Shop, dest: str) -> None:
+    token, sent = shop.link(), {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": dest}
+    assert "12.5 fUSDC" in words(page_of(api, token, **sent))
+    assert get(api, f"/pages/qr.svg?token={token}&step=page", sent).status == 403
+    for site in ("same-origin", "none"):
+        sent = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": "image"}
+        assert get(api, f"/pages/qr.svg?token={token}&step=page", sent).status == 200
+
+
 # --- limits: they shut this address out, so they come last ---
 
 
-def test_who_guesses_tokens_at_the_page_is_stopped_everywhere(api: Api, new_shop: Shop, clock: Clock) -> None:
+@pytest.mark.parametrize("path", ["/?token={}", "/pages/qr.svg?token={}&step=page"])
+def test_who_guesses_tokens_is_stopped_where_they_do(api: Api, new_shop: Shop, clock: Clock, path: str) -> None:
     token = new_shop.link()
     for number in range(31):
-        assert get(api, f"/?token=guess{number}").status == 200
+        reply = get(api, path.format(f"guess{number}"))
         clock.advance(1)
-    assert get(api, f"/pages/qr.svg?token={token}&step=page").status == 429
-    assert api.get(f"/v2/secure-payments/{token}", BY_PAGE).status == 429
-    assert "12.5 fUSDC" not in page_of(api, token)
+    is_page = path.startswith("/?")
+    assert (reply.status, get(api, path.format(token)).status) == ((200, 200) if is_page else (429, 429))
+    assert ("12.5 fUSDC" in words(page_of(api, token))) != is_page
+    assert get(api, f"/pages/qr.svg?token={token}&step=page").status == (200 if is_page else 429)
     assert get(api, "/pages/page.js").status == 200
+    assert api.get(f"/v2/secure-payments/{token}", BY_PAGE).status == 200
     clock.advance(300)
     assert "12.5 fUSDC" in page_of(api, token)
+    assert get(api, f"/pages/qr.svg?token={token}&step=page").status == 200
+
+
+def test_who_guesses_tokens_by_the_pages_calls_is_stopped_there(api: Api, new_shop: Shop, clock: Clock) -> None:
+    url = f"/v2/secure-payments/{new_shop.link()}"
+    for number in range(31):
+        api.get(f"/v2/secure-payments/guess{number}", BY_PAGE)
+        clock.advance(1)
+    assert api.get(url, BY_PAGE).status == 429
+    clock.advance(300)
+    assert api.get(url, BY_PAGE).status == 200
+
+
+def test_one_who_is_limited_is_not_told_that_the_link_does_not_exist(api: Api, new_shop: Shop, clock: Clock) -> None:
+    for number in range(31):
+        get(api, f"/?token=guess{number}")
+        clock.advance(1)
+    text = words(page_of(api, new_shop.link()))
+    assert "The payment service does not answer" in text and "try again in a moment" in text
+    assert "does not exist" not in text
+    clock.advance(300)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("path", ["/?token={}", "/pages/qr.svg?token={}&step=page", "/pages/logos/{}"])
+def test_what_another_site_has_a_browser_ask_for_is_refused_and_not_counted(
+    api: Api, new_shop: Shop, clock: Clock, path: str, site: str
+) -> None:
+    dests = ("image", "script", "style", "object", "embed", "empty", "frame")
+    for number in range(40):
+        sent = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": dests[number % len(dests)]}
+        reply = get(api, path.format(f"guess{number}"), sent)
+        assert (reply.status, reply.json["message"]) == (403, "This is a part of the payment page, for that page alone")
+    token = new_shop.link()
+    assert "12.5 fUSDC" in words(page_of(api, token))
+    assert get(api, f"/pages/qr.svg?token={token}&step=page").status == 200
 
 
 def test_what_a_page_is_made_of_is_not_counted(api: Api, clock: Clock) -> None:

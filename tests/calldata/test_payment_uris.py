@@ -1,6 +1,7 @@
 """Transactions as URIs: what a wallet reads from them is what would be signed."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from eth_abi import encode
@@ -8,7 +9,8 @@ from eth_utils import keccak
 
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.explain import explain
-from chalicelib.calldata.payment_uris import uri_of
+from chalicelib.calldata.explanation import Argument
+from chalicelib.calldata.payment_uris import LONGEST, uri_of
 from chalicelib.calldata.transaction import Transaction
 from tests.calldata.calls import COLLECTOR, EVERY_KIND, PAYEE, PROXY, USDC, native_payment, payment
 
@@ -53,3 +55,15 @@ def test_what_has_lists_or_is_unknown_has_none() -> None:
 def test_on_tron_it_holds_contract_data_and_fee_limit() -> None:
     name, transaction = EVERY_KIND["batch on tron"]
     assert uri(name, transaction, 5) == f"tron:{transaction.to}?data={transaction.data}&feeLimit=5"
+
+
+def test_what_no_code_could_hold_has_none() -> None:
+    name, transaction = EVERY_KIND["batch on tron"]
+    around = len(f"tron:{transaction.to}?data=0x&feeLimit=0")
+    longest = replace(transaction, data="0x" + "ab" * ((LONGEST - around) // 2))
+    (explanation,) = explain(name, [transaction])
+    assert len(uri_of(name, longest, explanation, 0) or "") > LONGEST - 2
+    assert uri_of(name, replace(longest, data=longest.data + "abab"), explanation, 0) is None
+    (explanation,) = explain("base", [payment()])
+    long = replace(explanation, arguments=(*explanation.arguments, Argument("_", "bytes", "0x" + "ab" * LONGEST, None)))
+    assert uri_of("base", payment(), long, 0) is None

@@ -14,7 +14,7 @@ from tests.core.png import png, text
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 CLIENT = ClientId("hash", "cli_1", "record", "account", "shop", (), CredentialStatus.ACTIVE, NOW)
-COLOURS = Colours("#FFFFFF", "#f8fafc", "#00d395", "#1e293b", "#475569")
+COLOURS = Colours("#FFFFFF", "#f8fafc", "#00875f", "#1e293b", "#475569")
 
 
 def test_a_branding_is_kept_as_it_was_asked_for() -> None:
@@ -47,6 +47,13 @@ def test_contrast_is_as_wcag_has_it(one: str, other: str, ratio: float) -> None:
         ({"page_background": "#1e293b"}, "primaryTextColor #1e293b on pageBackgroundColor #1e293b has a contrast of 1.00:1"),
         ({"secondary_text": "#777777"}, "secondaryTextColor #777777 on pageBackgroundColor #ffffff has a contrast of 4.47:1"),
         ({"card_background": "#334155"}, "primaryTextColor #1e293b on cardBackgroundColor #334155"),
+        ({"primary_action": "#fdfdfd"}, "primaryActionColor #fdfdfd on pageBackgroundColor #ffffff has a contrast of 1.01:1"),
+        ({"primary_action": "#00d395"}, "primaryActionColor #00d395 on pageBackgroundColor #ffffff has a contrast of 1.95:1"),
+        (
+            {"primary_action": "#949494", "card_background": "#f4f4f4"},
+            "primaryActionColor #949494 on cardBackgroundColor #f4f4f4 has a contrast of 2.75:1, too little for a button "
+            "and for the keyboard's focus to be seen: it needs 3:1, so choose a darker or a lighter one",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_pair_and_its_ratio(changes: dict[str, str], told: str) -> None:

@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 from chalicelib.core.errors import BadRequest
 from chalicelib.core.intents import (
     LATEST,
+    MOST_IN_VAIN,
     SOONEST,
     UNKNOWN_AFTER,
     UNREAD_GRACE,
     Execution,
     IntentDraft,
     Look,
+    Origin,
+    check_announced_by_page,
     check_draft,
+    create_intent,
     decide,
     narrowed,
     postpone,
@@ -133,6 +137,34 @@ def test_one_that_the_service_does_not_know_lapses_by_both_clocks_after_ten_minu
     assert decide(INTENT, replace(unknown, execution=FAILURE), late).status is IntentStatus.FAILED
     soon = replace(INTENT, ends_at=START + timedelta(minutes=1))
     assert decide(soon, replace(unknown, block_time=end), end).status is IntentStatus.LAPSED
+
+
+def test_one_that_the_page_announced_lapses_so_also_where_no_service_answers_unless_one_has_told_its_nonce() -> None:
+    end, late = START + UNKNOWN_AFTER, START + UNKNOWN_AFTER + timedelta(seconds=1)
+    unheard = replace(INTENT, by_page=True, nonce=None)
+    assert decide(unheard, look(block_time=late), late).status is IntentStatus.LAPSED
+    assert decide(unheard, look(block_time=end), late).status is IntentStatus.PENDING
+    assert decide(unheard, look(block_time=late), end).status is IntentStatus.PENDING
+    assert decide(unheard, look(execution=SUCCESS, completed=True, block_time=late), late).status is IntentStatus.SETTLED
+    assert decide(replace(INTENT, by_page=True), look(block_time=late), late).status is IntentStatus.PENDING
+    assert decide(replace(INTENT, nonce=None), look(block_time=late), late).status is IntentStatus.PENDING
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(sorted(FINAL))), max_size=8))
+def test_what_the_page_announced_in_vain_is_counted_whatever_else_was_announced(ends: list) -> None:
+    payment, entropy = in_currencies("sepolia", "fUSDC-sepolia"), lambda count: bytes(count)
+    in_vain = 0
+    for by_page, status in ends:
+        if in_vain >= MOST_IN_VAIN:
+            with pytest.raises(BadRequest, match="its payment is detected all the same"):
+                check_announced_by_page(payment)
+        else:
+            check_announced_by_page(payment)
+        intent = create_intent(payment, ANNOUNCED, Origin(None, None, 0, timedelta(days=1), by_page), START, entropy)
+        assert intent.in_vain == in_vain
+        payment = replace(payment, intent=replace(intent, status=status))
+        in_vain += by_page and status is not IntentStatus.SETTLED
 
 
 def test_an_execution_that_is_seen_after_the_end_still_counts() -> None:

@@ -14,6 +14,7 @@ from tests.fakes.intents import (
     HASH,
     MINUTE,
     OTHER_HASH,
+    PAGE,
     SAFE,
     TOLD,
     announced,
@@ -214,6 +215,30 @@ def test_otherwise_a_transaction_is_waited_for_until_its_end(world: World, servi
     world.safes.is_down, world.safes.is_there = service == "is down", service != "is none"
     payment = world.create_link()
     record(world, payment)
+    for _ in range(3):
+        let_pass(world, 60)
+        assert track(world).status is IntentStatus.PENDING
+
+
+@pytest.mark.parametrize("service", ["is down", "is none"])
+def test_what_the_page_announces_holds_the_link_so_long_also_where_no_service_answers(
+    world: World, service: str
+) -> None:
+    world.safes.is_down, world.safes.is_there = service == "is down", service != "is none"
+    payment = world.create_link()
+    record(world, payment, reader=PAGE)
+    let_pass(world, 8)
+    assert track(world).status is IntentStatus.PENDING
+    let_pass(world, 3)
+    assert track(world).status is IntentStatus.LAPSED
+    assert is_free(world, payment)
+
+
+def test_what_the_page_announces_is_waited_for_until_its_end_once_the_service_knows_it(world: World) -> None:
+    payment = world.create_link()
+    intent = record(world, payment, reader=PAGE)
+    assert (intent.by_page, intent.nonce) == (True, None)
+    assert track(world).nonce == TOLD.terms.nonce
     for _ in range(3):
         let_pass(world, 60)
         assert track(world).status is IntentStatus.PENDING

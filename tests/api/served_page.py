@@ -1,0 +1,60 @@
+"""The payment page on a host of its own, as it is or altered: what `make page-hash URL=...` reads."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from chalicelib.pages import assets, template
+
+METAS = '<meta name="api-url" content="https://api.example"><meta name="client-id" content="cli_page">'
+FACTS = f"{METAS}<noscript><p>You pay 1 USDC</p></noscript>"
+HTML = "text/html; charset=utf-8"
+
+
+@dataclass
+class Served:
+    """What each path is answered with: its text, its type, and headers beside that."""
+
+    facts: str = FACTS
+    altered: dict[str, tuple[str, str]] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    status: int = 200
+
+    def answer(self, path: str) -> tuple[str, str] | None:
+        if path in self.altered:
+            return self.altered[path]
+        if path == "/":
+            return self.facts.join(template()), HTML
+        asset = assets().get(path.removeprefix("/pages/"))
+        return (asset.text, asset.content_type) if asset else None
+
+
+@contextmanager
+def serving(served: Served) -> Iterator[str]:
+    """The address of a link on that host."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer = served.answer(self.path.partition("?")[0])
+            text, content_type = answer or ("", "text/plain")
+            self.send_response(served.status if answer else 404)
+            self.send_header("content-type", content_type)
+            for name, value in served.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/?token=01M7VR2YNJE8VY59CWNJJJKZPH"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
