@@ -11,8 +11,9 @@ from pathlib import Path
 FACTS = ("<!--facts-->", "<!--/facts-->")
 """What stands between them differs from link to link; all else of the page is the same for everybody."""
 _FOLDER = Path(__file__).parent
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".json": "application/json"}
+_TYPES = {".js": "text/javascript", ".json": "application/json"}
 _PLACEHOLDER = re.compile(r"\{\{(sha384|v):([\w./-]+)\}\}")
+_STYLE = "{{style}}"
 
 
 @dataclass(frozen=True)
@@ -27,20 +28,20 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file but the page itself, by its path below `pages/`."""
+    """Every file but the page itself and its style, which is in it, by its path below `pages/`."""
     files = [path for path in sorted(_FOLDER.rglob("*")) if path.suffix in _TYPES]
     return {path.relative_to(_FOLDER).as_posix(): _asset(path) for path in files}
 
 
 @cache
 def template() -> tuple[str, str]:
-    """The page before and after the facts, with versions and hashes filled in."""
+    """The page before and after the facts, with its style, versions and hashes filled in."""
 
     def filled(match: re.Match[str]) -> str:
         asset = assets()[match[2]]
         return asset.integrity if match[1] == "sha384" else asset.version
 
-    text = _PLACEHOLDER.sub(filled, (_FOLDER / "index.html").read_text(encoding="utf-8"))
+    text = _PLACEHOLDER.sub(filled, (_FOLDER / "index.html").read_text(encoding="utf-8")).replace(_STYLE, _style())
     before, _, rest = text.partition(FACTS[0])
     return before + FACTS[0], FACTS[1] + rest.partition(FACTS[1])[2]
 
@@ -63,8 +64,21 @@ def script_hashes() -> list[str]:
     return [asset.integrity for name, asset in assets().items() if name.endswith(".js")]
 
 
+def style_hash() -> str:
+    """What the policy of the page names: the hash of its style."""
+    return _integrity(_style())
+
+
+def _style() -> str:
+    """In the page itself: a request less before it can be read."""
+    return (_FOLDER / "page.css").read_text(encoding="utf-8")
+
+
 def _asset(path: Path) -> Asset:
     text = path.read_text(encoding="utf-8")
-    digest = b64encode(hashlib.sha384(text.encode()).digest()).decode()
     kind = f"{_TYPES[path.suffix]}; charset=utf-8"
-    return Asset(text, kind, hashlib.sha256(text.encode()).hexdigest()[:16], f"sha384-{digest}")
+    return Asset(text, kind, hashlib.sha256(text.encode()).hexdigest()[:16], _integrity(text))
+
+
+def _integrity(text: str) -> str:
+    return f"sha384-{b64encode(hashlib.sha384(text.encode()).digest()).decode()}"

@@ -3,7 +3,8 @@
 // check(transactions, expected) answers { ok: true, batchFee, steps } or { ok: false, reason, index }; -1 is the whole list.
 // expected: { network, kind, wallet, eoaWallet, payments: [{ payee, token, amount, fee, feeAddress, reference }] }
 //   in BigInt base units; null: the native coin, no address.
-// step: { kind: "fund" | "reset" | "approve" | "pay", index, token, amount, payments, transaction }
+// step: { kind: "fund" | "reset" | "approve" | "pay", index, call, spender, token, amount, payments, transaction }
+//   call names contract and function, of a token the function alone; spender is who may take what is approved;
 //   token and amount are missing where several currencies are paid;
 //   payments are positions in expected.payments; transaction is what was read: send that.
 // reason: "contract" | "function" | "payee" | "token" | "amount" | "fee" | "reference" | "value" | "shape"
@@ -70,6 +71,15 @@ const FUNCTIONS = {
   "92cddb91": ["batch", "batch", [array([UINT, DETAILS]), PATHS, ADDRESS], readBatchOfGroups],
   c6e6d98b: ["batch", "tron", [ADDRESS, array(ADDRESS), UINTS, array(BYTES), UINTS, ADDRESS], readTronBatch],
 };
+const NAMES = {
+  "095ea7b3": "approve",
+  "23b872dd": "transferFrom",
+  c219a14d: "ERC20FeeProxy.transferFromWithReferenceAndFee",
+  b868980b: "EthereumFeeProxy.transferWithReferenceAndFee",
+  "9af8a581": "BatchConversionPayments.batchERC20Payments",
+  "92cddb91": "BatchConversionPayments.batchPayments",
+  c6e6d98b: "ERC20BatchPayments.batchERC20PaymentsWithReference",
+};
 
 class Refused extends Error {
   constructor(reason, index) {
@@ -122,6 +132,7 @@ function planOf(expected) {
     digits,
     dues,
     spender: contracts[single ? "erc20" : "batch"],
+    spelledSpender: deployed[single ? "erc20" : "batch"],
     spelled: new Map(dues.map((due, at) => [due.token, payments[at].token])),
     owner: eoaWallet === null ? null : digits(eoaWallet),
     wallet: eoaWallet === null ? null : digits(wallet),
@@ -160,7 +171,7 @@ function readCall(plan, { to, data, value, feeLimit }, index) {
   demand(units === 0n || call.payments?.some((each) => each.token === null), "value");
   const transaction = { to, data: "0x" + hex, value: "0x" + units.toString(16) };
   if (feeLimit !== undefined) transaction.feeLimit = feeLimit;
-  return { ...call, index, value: units, transaction: Object.freeze(transaction) };
+  return { ...call, index, name: NAMES[name], value: units, transaction: Object.freeze(transaction) };
 }
 
 // The service writes 0, hexadecimal text, or a BigNumber of ethers.
@@ -291,11 +302,12 @@ function debitOf(calls, token, batchFee) {
 
 function stepsOf(plan, calls, batchFee) {
   return calls.map((call) => {
-    const { kind, index, transaction, payments, paid = [] } = call;
+    const { kind, index, name, transaction, payments, paid = [] } = call;
+    const given = ["approve", "reset"].includes(kind) ? { spender: plan.spelledSpender } : {};
     const [token, ...others] = payments ? new Set(payments.map((payment) => payment.token)) : [call.token];
     const amount = payments ? debitOf([call], token, batchFee) : call.amount;
     const one = others.length ? {} : { token: plan.spelled.get(token), amount };
-    return { kind, index, ...one, payments: paid, transaction };
+    return { kind, index, call: name, ...given, ...one, payments: paid, transaction };
   });
 }
 

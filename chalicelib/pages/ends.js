@@ -1,11 +1,19 @@
 // What became of a link that nobody can pay now: paid, expired, waiting for the owners of a Safe, and the like.
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
+const DEFAULT_LABEL = "Go Back and Close"; // what the service says for a link without a label of its own
 const TONES = { completed: "good", safe: "busy" };
 
+// Of the networks: no other is linked, whoever names one.
+const EXPLORERS = [
+  "https://etherscan.io/tx/", "https://arbiscan.io/tx/", "https://optimistic.etherscan.io/tx/",
+  "https://basescan.org/tx/", "https://polygonscan.com/tx/", "https://bscscan.com/tx/",
+  "https://tronscan.org/#/transaction/", "https://sepolia.etherscan.io/tx/",
+];
+
 /** A hash, linked to the explorer where there is one. */
-export function transaction({ t, el, code, anchor, webAddress }, hash, chain) {
-  const href = typeof chain?.explorerUrl === "string" ? webAddress(chain.explorerUrl + hash) : null;
+export function transaction({ t, el, code, anchor }, hash, chain) {
+  const href = EXPLORERS.includes(chain?.explorerUrl) ? chain.explorerUrl + hash : null;
   const label = [t("transaction"), " ", code(`${hash.slice(0, 10)}\u2026${hash.slice(-8)}`)];
   const shown = href ? anchor(href, label, { target: "_blank" }) : el("span", {}, ...label);
   return el("p", { class: "transaction" }, shown);
@@ -40,7 +48,7 @@ export async function ended(app, outcome) {
       ...valid.map((hash) => shown(app, known, hash, link?.chain ?? body.chain)),
       sent && !["completed", "safe"].includes(known) && app.el("p", { class: "note" }, app.t("late.text")),
       known === "safe" && deadline(app, told),
-      ["completed", "expired", "closed"].includes(known) && back(app, link ?? body),
+      ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
   if (known === "safe") await again(app);
@@ -67,11 +75,15 @@ function deadline({ t, paragraph, language }, told) {
   return time && paragraph(t("safe.deadline", { time: time.format(new Date(seconds * 1_000)) }));
 }
 
-/** The way back to the shop: a link that a person follows, or does not. */
-function back({ t, anchor, webAddress, clean }, { redirectUrl, redirectLabel }) {
+/** The way back to the shop: a link that a person follows, or does not, and where it goes, whatever its label says. */
+function back({ t, anchor, webAddress, clean, code }, { redirectUrl, redirectLabel }) {
   const href = webAddress(redirectUrl);
-  const label = typeof redirectLabel === "string" ? clean(redirectLabel) : t("back");
-  return href && anchor(href, label, { class: "action", target: "_top", id: "back" });
+  if (!href) return [];
+  const isOwn = typeof redirectLabel === "string" && redirectLabel !== DEFAULT_LABEL;
+  const target = window.parent === window ? "_top" : "_blank"; // who frames the page keeps their own
+  const options = { class: "action", target, id: "back", "aria-describedby": "back-host" };
+  const host = Object.assign(code(new URL(href).host), { id: "back-host" });
+  return [anchor(href, isOwn ? clean(redirectLabel) : t("back"), options), host];
 }
 
 async function again(app) {

@@ -1,9 +1,11 @@
 // What networks and tokens are, whoever says otherwise: an answer that calls them anything else is not signed for.
 
-// By network: chain id, title, its coin and the id of that, then one token to a word: symbol of its id, decimals, address.
+// By network: chain id, title, its coin and the id of that; confirmations, explorer, public nodes; then one token to a
+// word: symbol of its id, decimals, address.
 export const NETWORKS = {
   mainnet: [
     1, "Ethereum", ["Ether", "ETH", 18], "ETH-mainnet",
+    [12, "https://etherscan.io/tx/", "https://ethereum-rpc.publicnode.com"],
     "AAVE 18 0x7Fc66500c84A76Ad7e9c93437bFc5Ac33E2DDaE9",
     "BAT 18 0x0D8775F648430679A709E98d2b0Cb6250d2887EF",
     "BUSD 18 0x4Fabb145d64652a948d72533023f6E7A623C7C53",
@@ -35,6 +37,7 @@ export const NETWORKS = {
   ],
   "arbitrum-one": [
     42161, "Arbitrum One", ["Ether", "ETH", 18], "AETH-arbitrum-one",
+    [40, "https://arbiscan.io/tx/", "https://arb1.arbitrum.io/rpc"],
     "DAI 18 0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1",
     "USDC 6 0xaf88d065e77c8cC2239327C5EDb3A432268e5831",
     "USDS 18 0x6491c05A82219b8D1479057361ff1654749b876b",
@@ -42,6 +45,7 @@ export const NETWORKS = {
   ],
   optimism: [
     10, "OP Mainnet", ["Ether", "ETH", 18], "ETH-optimism-optimism",
+    [10, "https://optimistic.etherscan.io/tx/", "https://mainnet.optimism.io"],
     "DAI 18 0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1",
     "USDCn 6 0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85",
     "USDS 18 0x4F13a96EC5C4Cf34e442b46Bbd98a0791F20edC3",
@@ -49,12 +53,14 @@ export const NETWORKS = {
   ],
   base: [
     8453, "Base", ["Ether", "ETH", 18], "ETH-base-base",
+    [10, "https://basescan.org/tx/", "https://mainnet.base.org"],
     "DAI 18 0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb",
     "USDC 6 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
     "USDT 6 0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2",
   ],
   matic: [
     137, "Polygon", ["POL", "POL", 18], "MATIC-matic",
+    [32, "https://polygonscan.com/tx/", "https://polygon-rpc.com"],
     "DAI 18 0x8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063",
     "mOCEAN 18 0x282d8efCe846A88B159800bd4130ad77443Fa1A1",
     "USDCn 6 0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
@@ -63,6 +69,7 @@ export const NETWORKS = {
   ],
   bsc: [
     56, "BNB Smart Chain", ["BNB", "BNB", 18], "BNB-bsc",
+    [15, "https://bscscan.com/tx/", "https://bsc-dataseed.bnbchain.org"],
     "BUSD 18 0xe9e7CEA3DedcA5984780Bafc599bD69ADd087D56",
     "DAI 18 0x1AF3F329e8BE154074D8769D1FFa4eE058B1DBc3",
     "USDC 18 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
@@ -70,11 +77,13 @@ export const NETWORKS = {
   ],
   tron: [
     728126428, "Tron", ["Tronix", "TRX", 6], null,
+    [1, "https://tronscan.org/#/transaction/"],
     "USDC 6 TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8",
     "USDT 6 TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
   ],
   sepolia: [
     11155111, "Sepolia", ["Sepolia Ether", "ETH", 18], "ETH-sepolia-sepolia",
+    [2, "https://sepolia.etherscan.io/tx/", "https://ethereum-sepolia-rpc.publicnode.com"],
     "FAU 18 0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C",
     "fUSDC 6 0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
     "fUSDT 6 0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78",
@@ -86,7 +95,7 @@ const same = (address) => (address.startsWith("0x") ? address.toLowerCase() : ad
 /** Whether a link calls its network, coin and tokens what they are, with the decimals that they have. */
 export function isKnown({ network, chain, payments }) {
   if (!Object.hasOwn(NETWORKS, network)) return false;
-  const [chainId, title, coin, native, ...tokens] = NETWORKS[network];
+  const [chainId, title, coin, native, , ...tokens] = NETWORKS[network];
   const { name, symbol, decimals } = chain.nativeCurrency;
   const listed = new Map(tokens.map((text) => text.split(" ")).map(([key, count, at]) => [same(at), [key, count]]));
   const isRight = ({ token, id, ...payment }) => {
@@ -96,4 +105,16 @@ export function isKnown({ network, chain, payments }) {
   };
   const isChain = chain.chainId === chainId && chain.name === title && String([name, symbol, decimals]) === String(coin);
   return isChain && payments.every(isRight);
+}
+
+/**
+ * The network of a link for wallets and payers, as it is and not as an answer has it. `confirmations` is the service's
+ * own, which waits as long; `depth` is not less than what the network takes: what is as deep as that stays.
+ */
+export function chainOf({ network, chain }) {
+  if (!Object.hasOwn(NETWORKS, network)) return { ...chain, explorerUrl: null, publicRpcUrls: [], depth: Infinity };
+  const [chainId, name, [coin, symbol, decimals], , [depth, explorerUrl, ...publicRpcUrls]] = NETWORKS[network];
+  const { label, confirmations } = chain;
+  const facts = { chainId, name, label, explorerUrl, publicRpcUrls, nativeCurrency: { name: coin, symbol, decimals } };
+  return { ...facts, confirmations, depth: Math.max(confirmations, depth) };
 }

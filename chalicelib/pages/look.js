@@ -5,7 +5,7 @@ export async function language(app, speak) {
   const box = document.getElementById("language");
   await speak(box.value).catch(() => app.say(app.t("away.title"), true));
   app.stored.set("language", box.value);
-  if (document.getElementById("manual").open) await (await app.asset("manual.js")).show(app);
+  await app.fillManual();
 }
 
 /** Dark when it is light, and light when it is dark. */

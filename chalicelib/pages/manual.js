@@ -16,7 +16,7 @@ export async function show(app) {
     if (!verdict.ok) return fill(paragraph(t(`unsafe.${verdict.reason}`), "note bad"));
     const steps = verdict.steps.map((step, index) => el("li", {}, oneStep(app, step, index)));
     const lead = paragraph(t("manual.steps", { count: steps.length }));
-    fill(paragraph(t("manual.text")), thisPage(app), lead, el("ol", {}, steps));
+    fill(paragraph(t("manual.text")), thisPage(app), lead, el("ol", {}, steps), paragraph(t("manual.after"), "note"));
   } catch {
     fill(paragraph(t("away.title"), "note bad"));
   }

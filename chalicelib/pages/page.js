@@ -1,28 +1,25 @@
 // The payment page until a wallet has answered: reads the link, shows it and what became of it. wallets.js offers the
 // wallets, and payment.js takes over with the session of one. Texts reach the document as text nodes alone, never as markup.
 
+import { Trouble, clean, fixed, need, outcomeOf, totals, units, webAddress } from "./link.js";
+
 const API_TIMEOUT = 15_000; // milliseconds
-// Controls that turn the direction of text or are invisible: in a reference they could show another text than it holds.
-const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
 const byId = (id) => document.getElementById(id);
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
-const asset = (name) => import(document.querySelector(`link[data-asset="${name}"]`).href);
 
-/** Why the page cannot go on: `away` the service does not answer, `odd` its answer is not one, `storage`, `unsafe`. */
-class Trouble extends Error {
-  constructor(kind, wait = 0) {
-    super(kind);
-    Object.assign(this, { kind, wait });
-  }
-}
-
-function need(holds) {
-  if (!holds) throw new Trouble("odd");
+/** Another module of the page, which runs if it has the hash that the page gives it. */
+async function asset(name) {
+  const link = document.querySelector(`link[data-asset="${name}"]`);
+  if (link.rel !== "modulepreload") link.rel = "modulepreload";
+  return import(link.href).catch(() => {
+    throw new Trouble("away");
+  });
 }
 
 /** What the browser keeps, as far as it lets us; `set` gives whether it did. */
 const stored = {
+  keys: () => Object.keys(attempt("valueOf") ?? {}), // of the storage itself
   get: (key) => attempt("getItem", key),
   set: (key, value) => {
     attempt(value === null ? "removeItem" : "setItem", key, value);
@@ -45,6 +42,9 @@ let messages = {
   "away.text": "This does not change what was sent already. Please try again in a moment.",
 };
 
+/** In numbers and dates: digits as wallets and calldata have them, whatever an engine makes of the language. */
+const tongue = () => `${language}-u-nu-latn`;
+
 /** A message, in the plural form of `count` if it has some; what is put into it keeps its own direction. */
 function t(key, values = {}) {
   const form = "count" in values && new Intl.PluralRules(language).select(values.count);
@@ -52,32 +52,23 @@ function t(key, values = {}) {
   return pattern.replace(/\{(\w+)\}/g, (hole, name) => (name in values ? isolated(shown(values[name])) : hole));
 }
 
-const shown = (value) => (typeof value === "number" ? new Intl.NumberFormat(language).format(value) : String(value));
+const shown = (value) => (typeof value === "number" ? new Intl.NumberFormat(tongue()).format(value) : String(value));
 const isolated = (value) => (document.dir === "rtl" || RIGHT_TO_LEFT.test(value) ? `\u2068${value}\u2069` : value);
-
-const clean = (value) => String(value).replace(INVISIBLE, "\ufffd");
 
 /** `12.5 USDC` as the language writes it, exact to the last digit. */
 function money(units, decimals, symbol) {
-  const format = new Intl.NumberFormat(language, { maximumFractionDigits: 20 });
-  return `${format.format(`${units}E-${decimals}`)} ${symbol}`;
+  const format = new Intl.NumberFormat(tongue(), { maximumFractionDigits: 20 });
+  return isolated(`${format.format(`${units}E-${decimals}`)} ${symbol}`);
 }
 
-const dollars = (text) => new Intl.NumberFormat(language, { style: "currency", currency: "USD" }).format(text);
-
-/** Base units of a plain decimal; anything else is no amount. */
-function units(text, decimals) {
-  const parts = /^(\d{1,80})(?:\.(\d{1,80}))?$/.exec(typeof text === "string" ? text : "");
-  need(parts && (parts[2] ?? "").length <= decimals);
-  return BigInt(parts[1] + (parts[2] ?? "").padEnd(decimals, "0"));
-}
+const dollars = (text) => new Intl.NumberFormat(tongue(), { style: "currency", currency: "USD" }).format(text);
 
 function duration(seconds) {
   const sizes = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
   const first = Math.max(0, sizes.findIndex(([, size]) => seconds >= size));
   return sizes.slice(first < 0 ? 3 : first, first + 2).map(([unit, size], place) => {
     const count = Math.floor((place ? seconds % sizes[first][1] : seconds) / size);
-    return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(count);
+    return new Intl.NumberFormat(tongue(), { style: "unit", unit, unitDisplay: "long" }).format(count);
   }).join(" ");
 }
 
@@ -100,12 +91,6 @@ const code = (text) => el("bdi", { class: "code", dir: "ltr" }, clean(text));
 const button = (id, text, click, name = "action") =>
   el("button", { id, type: "button", class: name, on: { click } }, text);
 
-/** An address of the web as it may be linked, null for every other scheme. */
-function webAddress(text) {
-  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : null;
-  return url && ["https:", "http:"].includes(url.protocol) ? url.href : null;
-}
-
 const anchor = (href, text, options = {}) => el("a", { href, rel: "noopener noreferrer", ...options }, text);
 
 function say(text, urgent = false) {
@@ -125,15 +110,18 @@ function show(name, build) {
 }
 
 function render(isNew) {
-  const { title, text, tone = "plain", body = [] } = view.build();
+  const { title, text, tone = "plain", body = [], manual = false } = view.build();
   const held = document.activeElement?.id;
+  const details = () => [...byId("panel-body").querySelectorAll("details")];
+  const opened = isNew ? [] : details().map(({ open }) => open);
   byId("main").dataset.state = view.name;
   byId("main").setAttribute("aria-busy", String(tone === "busy"));
   Object.assign(byId("panel"), { hidden: false, className: `panel ${tone}` });
   byId("panel-title").textContent = title;
   byId("panel-title").ariaLevel = byId("summary").hidden ? "1" : "2";
   byId("panel-body").replaceChildren(...[text && paragraph(text), ...body].flat().filter(Boolean));
-  byId("manual").hidden = view.name !== "choose" || stored.get(`pay:${token}`) !== null;
+  details().forEach((each, place) => (each.open ||= opened[place] ?? false));
+  byId("manual").hidden = !manual;
   if (isNew) {
     say(text ? `${title}. ${text}` : title, tone === "bad");
     if (touched) byId("panel-title").focus();
@@ -159,101 +147,6 @@ async function ask(path = "", body = undefined) {
   return { status, body: read };
 }
 
-const texts = (value, most = 4_000) => (need(typeof value === "string" && value.length <= most), value);
-const whole = (value, most) => (need(Number.isSafeInteger(value) && value >= 0 && value <= most), value);
-const optional = (value) => (value === null || value === undefined ? null : texts(value));
-const list = (value) => (need(Array.isArray(value) && value.length <= 1_000), value);
-
-function readChain(raw) {
-  need(raw?.nativeCurrency && Array.isArray(raw.publicRpcUrls));
-  whole(raw.nativeCurrency.decimals, 20);
-  [raw.name, raw.label, raw.nativeCurrency.name, raw.nativeCurrency.symbol].forEach((each) => texts(each, 100));
-  return { ...raw, chainId: whole(raw.chainId, 2 ** 52), confirmations: whole(raw.confirmations, 10_000) };
-}
-
-/** floor(amount * percentage / 100), as the service has it. */
-function feeOf(amount, percentage) {
-  return percentage === null ? 0n : (amount * units(percentage, 18)) / (100n * 10n ** 18n);
-}
-
-/** One payment; amounts in base units. `left` is what is owed yet, `fee` what is paid on top of that. */
-function readPayment(raw, network, chain) {
-  const decimals = whole(raw.decimals, 20);
-  const amount = units(raw.amount, decimals);
-  const left = units(raw.remainingAmount, decimals);
-  need(typeof raw.isNativeCurrency === "boolean" && left <= amount && /^0x[0-9a-f]{16}$/.test(raw.paymentReference));
-  const name = texts(raw.paymentCurrency, 100);
-  const currency = name.replace(`-${network}`, "");
-  const called = currency === "USDCn" ? "USDC" : currency; // the n tells it from a bridged one in ids alone
-  const symbol = clean(raw.isNativeCurrency ? chain.nativeCurrency.symbol : called);
-  const percentage = optional(raw.feePercentage);
-  const fee = feeOf(left, percentage);
-  const feeAddress = fee > 0n ? texts(raw.feeAddress, 64) : null;
-  const address = raw.isNativeCurrency ? null : texts(raw.tokenAddress, 64);
-  const known = { payee: texts(raw.payee, 64), reference: raw.paymentReference, percentage, feeAddress };
-  return { ...known, id: name, token: address, currency, symbol, decimals, amount, left, fee };
-}
-
-const COLUMNS = {
-  amount: "amounts", remainingAmount: "remainingAmounts", paymentCurrency: "paymentCurrencies",
-  isNativeCurrency: "isNativeCurrency", decimals: "decimals", paymentReference: "paymentReferences",
-  destination: "destinations",
-};
-
-/** The payments of a link, whichever kind it is, in one form. */
-function rows(raw) {
-  const fee = { feePercentage: raw.feePercentage, feeAddress: raw.feeAddress };
-  if (raw.paymentType === "single") return [{ ...raw, tokenAddress: raw.destination?.tokenAddress }];
-  if (raw.paymentType === "multicall") return list(raw.children);
-  need(raw.paymentType === "batch");
-  const one = (place) => Object.entries(COLUMNS).map(([name, column]) => [name, raw[column]?.[place]]);
-  const items = list(raw.payees).map((payee, place) => ({ ...fee, ...Object.fromEntries(one(place)), payee }));
-  return items.map((item) => ({ ...item, tokenAddress: item.destination?.tokenAddress }));
-}
-
-/** A link that was answered, with every value of the type that it has to be of. */
-function readLink(raw) {
-  const chain = readChain(raw.chain);
-  const children = raw.paymentType === "multicall" ? list(raw.children) : [];
-  const network = texts(raw.network ?? children.find((child) => child.network)?.network, 60);
-  const known = rows(raw).filter((row) => row.amount !== null); // a child that nobody knows has none
-  const expiresAt = Date.parse(texts(raw.expiresAt, 40));
-  need(Number.isFinite(expiresAt) && known.length > 0);
-  return {
-    kind: raw.paymentType,
-    status: texts(raw.status, 40),
-    canPay: raw.paymentType !== "multicall" || raw.canExecute === true,
-    payments: known.map((row) => readPayment(row, network, chain)),
-    blocked: children.filter((child) => child.blockReason),
-    free: children.filter((child) => child.executable === true),
-    dollars: /^\d{1,15}(\.\d+)?$/.exec(raw.feePlan?.payerTotalAmountUsd)?.[0] ?? null,
-    ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding ?? null },
-    ...{ redirectUrl: webAddress(raw.redirectUrl), redirectLabel: optional(raw.redirectLabel) },
-  };
-}
-
-/** What became of the link: `open` with the link, or an end with what the service says of it. */
-function outcomeOf({ status, body }) {
-  if (status === 404) return { kind: "missing" };
-  if (status === 200) {
-    const read = readLink(body);
-    return { kind: ["completed", "expired"].includes(read.status) ? read.status : "open", link: read, body };
-  }
-  const kinds = { 409: "completed", 423: "safe", 403: texts(body.status ?? "closed", 40) };
-  need(status in kinds);
-  return { kind: kinds[status], body };
-}
-
-/** What the payments take of each token, fees included. */
-function totals(payments) {
-  const sums = new Map();
-  for (const { token: address, symbol, decimals, amount, left, fee } of payments) {
-    const sum = sums.get(address) ?? { token: address, symbol, decimals, amount: 0n, left: 0n, fee: 0n };
-    sums.set(address, { ...sum, amount: sum.amount + amount, left: sum.left + left, fee: sum.fee + fee });
-  }
-  return [...sums.values()];
-}
-
 function listed(sums, of) {
   const amounts = sums.map((each) => money(of(each), each.decimals, each.symbol));
   return new Intl.ListFormat(language, { type: "conjunction" }).format(amounts);
@@ -268,7 +161,8 @@ function summary(shown) {
   const row = (name, ...values) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...values));
   byId("summary").hidden = false;
   const open = isWhole ? "pay.total" : "pay.rest";
-  byId("eyebrow").textContent = t(app.end ? (app.end === "completed" ? "pay.done" : "amount") : open);
+  const ended = app.end === "completed" ? "pay.done" : "amount";
+  byId("eyebrow").textContent = t(app.end || !shown.canPay ? ended : open);
   byId("title").textContent = total;
   document.title = t("page.title", { amount: total });
   byId("facts").replaceChildren(
@@ -312,8 +206,17 @@ async function settle(outcome) {
     void (await asset("ends.js")).ended(app, outcome);
     return true;
   }
+  if (app.link && fixed(app.link) !== fixed(outcome.link)) return changed();
   app.link = outcome.link;
   return false;
+}
+
+/** Who reads one link and then another is not asked to sign the second. */
+function changed() {
+  app.stopWatch();
+  app.end = "changed";
+  show("unsafe", () => ({ title: t("unsafe.title"), text: t("unsafe.changed"), tone: "bad" }));
+  return true;
 }
 
 const load = async () => outcomeOf(await ask());
@@ -329,14 +232,20 @@ async function look() {
   const owed = () => app.link?.payments.map((each) => each.left).join();
   const before = owed();
   if (await settle(await load())) return true;
-  if (before !== owed()) summary(app.link);
+  if (before !== owed()) {
+    summary(app.link);
+    await fillManual();
+  }
   return false;
 }
 
-const app = { token, stored, Trouble, need, language: () => language };
+const fillManual = async () => byId("manual").open && (await asset("manual.js")).show(app);
+
+const app = { token, stored, Trouble, need, language: tongue };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
-Object.assign(app, { ask, load, settle, look, outcomeOf, totals, listed, failed, asset, summary, renew: () => render(false) });
+Object.assign(app, { ask, load, settle, look, outcomeOf, totals, listed, failed, asset, summary, fillManual });
+app.renew = () => render(false);
 
 async function open(answer = load()) {
   try {
@@ -345,8 +254,8 @@ async function open(answer = load()) {
     if (branding) (await asset("wallets.js")).brand(app, branding);
     if (await settle(outcome)) return;
     summary(app.link);
-    if (!app.link.canPay) return void (await asset("ends.js")).blocked(app);
     if (!app.choose) (await asset("wallets.js")).offerWallets(app);
+    if (!app.link.canPay && !app.noted()) return void (await asset("ends.js")).blocked(app);
     app.choose();
     app.resume();
     setTimeout(async () => (await asset("poll.js")).watch(app), 10_000);
@@ -377,20 +286,31 @@ function preferred() {
   return asked.map((each) => each?.slice(0, 2).toLowerCase()).find((each) => known.includes(each)) ?? "en";
 }
 
-async function start() {
+const read = () => (/^[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" }));
+
+/** Without words nothing is offered: whoever cannot read what is to be signed must not sign it. */
+async function begin(answer) {
+  answer.catch(() => {}); // told by open(), once there are words for it
+  loading();
+  try {
+    await speak(preferred()).catch(() => speak("en"));
+  } catch {
+    return failed(new Trouble("away"), () => begin(read()));
+  }
+  byId("tools").hidden = false;
+  await open(answer);
+}
+
+function start() {
+  byId("stalled")?.remove();
   for (const event of ["pointerdown", "keydown"]) addEventListener(event, () => (touched = true), { once: true });
   for (const [id, event] of Object.entries({ language: "change", theme: "click" })) {
     byId(id).addEventListener(event, async () => (await asset("look.js"))[id](app, speak));
   }
-  byId("manual").addEventListener("toggle", async () => byId("manual").open && (await asset("manual.js")).show(app));
+  byId("manual").addEventListener("toggle", () => void fillManual());
   document.documentElement.dataset.theme = stored.get("theme") ?? "";
-  const answer = /^[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" });
-  answer.catch(() => {}); // told by open(), once there are words for it
-  await speak(preferred()).catch(() => speak("en")).catch(() => {});
-  byId("tools").hidden = false;
-  loading();
   setInterval(tick, 1_000);
-  await open(answer);
+  void begin(read());
 }
 
-void start();
+start();

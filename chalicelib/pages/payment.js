@@ -2,14 +2,16 @@
 // What a wallet is asked for is written down before. As long as that note is there, nothing else is asked for.
 
 import { transaction } from "./ends.js";
+import { notes } from "./link.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
 import { Views } from "./views.js";
 
 const FAST = { first: 1_500, most: 12_000 }; // milliseconds between two looks at a transaction
-const VALID = 120_000; // milliseconds after which a transaction of Tron, which is valid for one minute, cannot come
+const VALID = 120_000; // milliseconds after which a transaction of Tron cannot come: sessions.js signs none that lasts longer
 const PER_CONFIRMATION = 15_000;
 const UNTIL_SEEN = 120_000; // milliseconds from the last confirmation until the service knows: its schedule, its scan
+const LOST_AFTER = 1_800_000; // milliseconds after which a transaction that is in no block may never come
 const AGAIN_AFTER = 300_000; // milliseconds after which the payer may say that nothing was sent
 const GONE_AFTER = 3; // looks in a row in which its nonce was taken and it was nowhere
 const SLOW = 30_000; // milliseconds after which a wallet that was asked may be hidden or stuck
@@ -23,28 +25,34 @@ export async function begin(app, wallet, session) {
   await app.payment.start();
 }
 
-const FORM = { wallet: "string", chainId: "number", step: "string", place: "number", startedAt: "number" };
-
-/** What was noted, or null when it is nothing that this page writes. */
-function noteOf(text) {
-  const note = JSON.parse(text);
-  const isOurs = Object.entries(FORM).every(([name, type]) => typeof note?.[name] === type);
-  const isHash = note?.txHash === undefined || /^(0x)?[0-9a-f]{64}$/i.test(note.txHash);
-  return isOurs && isHash ? note : null;
-}
-
 function hashOf(answer) {
   const hash = typeof answer === "string" ? answer : answer?.safeTxHash;
   if (!/^(0x)?[0-9a-f]{64}$/i.test(hash)) throw Object.assign(new Error("no hash"), { code: "lied" });
   return hash;
 }
 
+/** Calls `work` with a lock or null; as if it had one where the browser knows none, or refuses them with its storage. */
+async function locked(key, options, work) {
+  let isAsked = false;
+  const given = (lock) => ((isAsked = true), work(lock));
+  try {
+    return await navigator.locks.request(key, options, given);
+  } catch (trouble) {
+    if (isAsked) throw trouble;
+    return work(true);
+  }
+}
+
 class Payment extends Views {
   constructor(app, wallet, session) {
     super(app, wallet, session);
-    Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
+    const own = `pay:${app.token}`;
+    Object.assign(this, { key: own, turn: 0, cancel: () => {}, next: null });
     this.off = session.onChange((what) => what !== "chain" && this.changed());
-    this.heard = (event) => event.key === this.key && !this.isBusy && void this.start();
+    this.heard = ({ key }) => {
+      const isOurs = key === own || (key?.startsWith("pay:") && this.read());
+      if (isOurs && !this.isBusy) void this.start();
+    };
     addEventListener("storage", this.heard);
   }
 
@@ -57,44 +65,39 @@ class Payment extends Views {
 
   // ---- the note of what was asked
 
-  kept() {
-    try {
-      return noteOf(this.app.stored.get(this.key));
-    } catch {
-      return null;
-    }
-  }
-
   /** What nothing else may be asked for beside; not one of which the payer said that nothing was sent. */
   read() {
-    const note = this.kept();
-    return note?.isReleased ? null : note;
+    return this.app.noted();
   }
 
   write(note) {
-    const isKept = this.app.stored.set(this.key, note && JSON.stringify(note));
+    const isKept = this.app.stored.set(`pay:${note.token}`, JSON.stringify(note));
     // A Safe's frame may have no storage; there the service itself holds the link while the owners sign.
-    if (!isKept && note && !this.isSafe) throw new this.app.Trouble("storage");
+    if (!isKept && !this.isSafe) throw new this.app.Trouble("storage");
+  }
+
+  /** Notes what the wallet is about to be asked for; false when it was asked in another tab just before. */
+  async claim(note) {
+    return locked("pay", {}, () => !this.read() && (this.write(note), true));
   }
 
   /** A step is over. One before it that the payer gave up may still be open in the wallet: that stays noted. */
-  over(note) {
-    this.write(note.earlier ?? null);
+  over(note, earlier = note.earlier) {
+    if (earlier?.token !== note.token) this.app.stored.set(`pay:${note.token}`, null);
+    if (earlier) this.write(earlier);
   }
 
   /** A step was not made. What the payer gave up before it is what the wallet may be at: that has to end first. */
   undo(note) {
-    this.write(note.earlier ? { ...note.earlier, isReleased: false } : null);
+    this.over(note, note.earlier && { ...note.earlier, isReleased: false });
   }
 
   /** Runs `task` unless another tab is at it; whatever goes wrong in it is shown. */
   async exclusively(task) {
     if (this.isBusy) return;
     this.isBusy = this.app.paying = true;
-    const { locks } = navigator;
     try {
-      const given = (lock) => (lock ? task().then(() => true) : false);
-      const isDone = await (locks ? locks.request(this.key, { ifAvailable: true }, given) : given(true));
+      const isDone = await locked(this.key, { ifAvailable: true }, (lock) => lock && task().then(() => true));
       if (!isDone) this.elsewhere();
     } catch (trouble) {
       this.stumbled(trouble);
@@ -108,7 +111,9 @@ class Payment extends Views {
 
   /** Starts afresh, or where an earlier visit or another tab has left off. */
   async start() {
-    if (this.read()) await this.exclusively(() => this.resumed());
+    const note = this.read();
+    this.key = `pay:${note?.token ?? this.app.token}`;
+    if (note) await this.exclusively(() => this.resumed());
     else await this.prepare();
   }
 
@@ -190,10 +195,10 @@ class Payment extends Views {
     if (session.address !== this.address) throw Object.assign(new Error("account"), { code: "account" });
     const who = { wallet: this.address, chainId: chain.chainId };
     const nonce = await session.nonce("pending");
-    const references = (step.payments ?? []).map((at) => this.owed.payments[at].reference);
+    const references = [...(step.payments ?? this.owed.payments.keys())].map((at) => this.owed.payments[at].reference);
     const facts = { step: step.kind, place, isLast, references, nonce, startedAt: Date.now() };
-    const note = { ...who, ...facts, earlier: this.kept() ?? undefined };
-    this.write(note);
+    const note = { ...who, ...facts, token: this.app.token, earlier: notes(this.app)[0] };
+    if (!(await this.claim(note))) return void (this.next = "start");
     const slow = setTimeout(() => this.progress("slow", place), SLOW);
     try {
       const all = this.verdict.steps.map((each) => each.transaction);
@@ -238,12 +243,13 @@ class Payment extends Views {
 
   /** Follows a step to its end: `done` when the next one may be asked for. */
   async follow(note) {
-    if (!note.txHash) return this.asked(note);
+    if (!note.txHash || note.isLost) return this.asked(note);
     if (note.step === "safe") return this.announce(note);
     this.gone = 0;
     this.progress("waiting", note.place, note);
     const end = await this.until(() => this.lookAt(note));
     if (end === "gone") return note.step === "pay" ? this.doubt(note) : this.again(note);
+    if (end === "lost") return this.asked({ ...note, isDoubted: true, isLost: true });
     if (end === "done") this.over(note);
     if (end === "failed") {
       this.undo(note);
@@ -269,8 +275,10 @@ class Payment extends Views {
   /** Whether the link is paid. That it has expired since counts only when the payment is deep and still not seen. */
   async isOverNow(isDeep = false) {
     const { app } = this;
-    const outcome = await app.load().catch(() => null);
-    if (outcome === null) return false;
+    const outcome = await app.load().catch((trouble) => {
+      if (trouble.wait) throw trouble;
+    });
+    if (!outcome) return false;
     app.paidHere = true;
     const isEnd = ["open", "completed", "safe"].includes(outcome.kind);
     this.late = isDeep && !isEnd ? (this.late ?? 0) + 1 : 0;
@@ -281,14 +289,15 @@ class Payment extends Views {
     const isHere = (await this.session.chainId().catch(() => null)) === note.chainId;
     const receipt = isHere ? await this.session.receipt(note.txHash, this.chain).catch(() => undefined) : undefined;
     const isPayment = note.step === "pay";
-    const isDeep = receipt?.confirmations >= this.chain.confirmations;
+    const isDeep = receipt?.confirmations >= this.chain.depth;
     if (receipt?.status === "failed" && isDeep) return "failed"; // before that, another block may undo the failure
     if (receipt?.status === "success") return this.counted(note, receipt);
     this.progress(isHere ? "waiting" : "away-chain", note.place, note);
     if (isPayment && (await this.isOverNow())) return "settled";
     const isTaken = receipt === null && (await this.isNonceTaken(note));
     this.gone = isTaken ? this.gone + 1 : 0;
-    return this.gone >= GONE_AFTER ? "gone" : null;
+    const isLost = receipt === null && Date.now() - (note.sentAt ?? note.startedAt) > LOST_AFTER;
+    return this.gone >= GONE_AFTER ? "gone" : isLost && "lost";
   }
 
   async counted(note, { confirmations }) {
@@ -298,7 +307,8 @@ class Payment extends Views {
     this.progress(isDeep ? "settling" : "confirming", note.place, note, Math.min(confirmations, chain.confirmations));
     if (!isDeep) return null;
     if (await this.isOverNow(true)) return "settled";
-    return !note.isLast && this.isPaid(note) ? "done" : null;
+    const isAll = note.isLast && note.token === this.app.token; // then the link itself will say so
+    return !isAll && this.isPaid(note) ? "done" : null;
   }
 
   /** Whether the service knows that what a step paid is paid: only then can it not be asked for once more. */
@@ -336,9 +346,9 @@ class Payment extends Views {
   /** Whether a transaction that was lost has turned up, or can again. Without its hash nobody can tell. */
   async isBack(note) {
     const isHere = (await this.session.chainId().catch(() => null)) === note.chainId;
-    if (!note.txHash || !isHere) return false;
+    if (!note.txHash || note.step === "safe" || !isHere) return false;
     const receipt = await this.session.receipt(note.txHash, this.chain).catch(() => null);
-    return receipt !== null || !(await this.isNonceTaken(note));
+    return receipt !== null || !(note.isLost || (await this.isNonceTaken(note)));
   }
 
   /** What became of it nobody knows. An approval may be asked for again; a payment only when the payer has looked. */
@@ -359,7 +369,7 @@ class Payment extends Views {
       if (!isOffered && isDue()) show((isOffered = true));
       return isHere && word.isWanted && word.isSure ? "again" : null;
     });
-    if (end === "back") return this.follow({ ...note, doubtAt: undefined, isDoubted: false });
+    if (end === "back") return this.follow({ ...note, doubtAt: undefined, isDoubted: false, isLost: false });
     if (end === "gone") return this.doubt(note);
     return end === "again" ? this.release(note) : end;
   }
@@ -375,12 +385,13 @@ class Payment extends Views {
     const token = app.link.payments[0].currency;
     const intent = { safeTxHash: note.txHash, chain: chain.label, token, payerAddress: note.wallet };
     this.progress("settling", note.place, note);
-    return this.until(async () => {
+    const end = await this.until(async () => {
       const answer = await app.ask("/intent", intent);
-      if (answer.status === 400) return void this.problem("unpayable"), "left";
+      if (answer.status === 400) return "refused";
       if (answer.status !== 200) return (await app.settle(app.outcomeOf(answer))) ? "settled" : null;
       this.over(note);
       return (await app.look()) ? "settled" : null;
     });
+    return end === "refused" ? this.asked({ ...note, isDoubted: true }) : end; // its owners may execute it all the same
   }
 }

@@ -5,14 +5,17 @@ export function poll(task, { first, most }) {
   let pause = first;
   let timer = 0;
   let isOver = false;
+  let isAsking = false;
   const wait = () => {
     clearTimeout(timer);
     if (!isOver) timer = setTimeout(turn, pause * (0.85 + Math.random() * 0.3));
   };
   const turn = async () => {
-    if (document.hidden) return; // coming back starts it again
-    const done = await task().catch(({ wait = 0 }) => void (pause = Math.max(pause, wait)));
+    if (document.hidden || isAsking) return; // coming back, or the answer, starts it again
+    isAsking = true;
     pause = Math.min(pause * 1.5, Math.max(most, first));
+    const done = await task().catch(({ wait = 0 }) => void (pause = Math.max(pause, wait)));
+    isAsking = false;
     if (done) stop();
     else wait();
   };

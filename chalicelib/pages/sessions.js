@@ -3,10 +3,12 @@
 import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./wallets.js";
 
 const [SETTLE_MS, SETTLE_TRIES, BROADCAST_TRIES] = [300, 6, 3];
+const VALID_MS = 120_000; // a transaction of Tron, which payment.js then holds for lost
 const DETAIL_LENGTH = 200;
 const STATUS = { "0x0": "failed", "0x1": "success" };
 const EVM_HASH = /^0x[0-9a-f]{64}$/i;
 const TRON_HASH = /^[0-9a-f]{64}$/i;
+const TRON_CALL = ["owner_address", "contract_address", "data", "call_value"];
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 function quantity(text) {
@@ -77,9 +79,9 @@ export function evmSession(ask, provider, address) {
 }
 
 async function addChain(ask, target, chain) {
-  const { label, name, publicRpcUrls, nativeCurrency, explorerUrl } = chain;
+  const { name, publicRpcUrls, nativeCurrency, explorerUrl } = chain;
   const { name: coin, symbol, decimals } = nativeCurrency;
-  const facts = { chainName: label ?? name, rpcUrls: publicRpcUrls, nativeCurrency: { name: coin, symbol, decimals } };
+  const facts = { chainName: name, rpcUrls: publicRpcUrls, nativeCurrency: { name: coin, symbol, decimals } };
   const explorer = URL.canParse(explorerUrl) ? { blockExplorerUrls: [new URL(explorerUrl).origin] } : {};
   try {
     await ask("wallet_addEthereumChain", [{ ...target, ...facts, ...explorer }], CONNECT_MS);
@@ -157,29 +159,41 @@ async function tronChainId({ ask, web, isOld }) {
 }
 
 async function tronSend(wallet, address, { to, data, value, feeLimit }, chain) {
+  const until = Date.now() + VALID_MS; // from when the wallet was asked, however long a person reads
   const web = wallet.web();
   if (web.defaultAddress?.base58 !== address) throw new WalletError("account");
   await demandChain(() => tronChainId(wallet), chain);
   const options = { input: data.slice(2), callValue: Number(unitsOf(value)), ...(feeLimit ? { feeLimit } : {}) };
   const builder = web.transactionBuilder;
   const built = await within(READ_MS, () => builder.triggerSmartContract(to, "", options, [], address));
-  demandCall(built?.transaction, address, to, options);
+  await demandCall(built?.transaction, address, to, options, until);
   const signed = await within(SEND_MS, () => web.trx.sign(built.transaction), true);
-  demandCall(signed, address, to, options);
+  await demandCall(signed, address, to, options, until);
   believe(Array.isArray(signed.signature), "not signed");
-  const hash = hashOf(signed.txID, TRON_HASH);
-  const sent = await broadcast(web, signed, hash);
-  if (sent?.result === true || sent?.code === "DUP_TRANSACTION_ERROR") return hash;
-  throw new WalletError("failed", shortText(sent?.code, DETAIL_LENGTH));
+  return broadcast(web, signed, hashOf(signed.txID, TRON_HASH));
 }
 
-// The node builds the transaction and the wallet may change it: it has to be the one call that was asked for.
-function demandCall(transaction, owner, to, { input, callValue, feeLimit }) {
-  const contracts = transaction?.raw_data?.contract;
-  const call = contracts?.length === 1 && contracts[0].type === "TriggerSmartContract" && contracts[0].parameter?.value;
-  const isSame = call?.data === input && (call.call_value ?? 0) === callValue;
+// The node builds the transaction and the wallet may change it: it has to be the one call that was asked for, under
+// its own id, and has to end in time.
+async function demandCall(transaction, owner, to, { input, callValue, feeLimit }, until) {
+  const { raw_data: raw, raw_data_hex: bytes, txID } = transaction ?? {};
+  const isOne = raw?.contract?.length === 1 && raw.contract[0].type === "TriggerSmartContract";
+  const call = (isOne && raw.contract[0].parameter?.value) || {};
+  const isSame = call.data === input && (call.call_value ?? 0) === callValue;
   believe(isSame && isTron(call.owner_address, owner) && isTron(call.contract_address, to), "another transaction");
-  believe(!feeLimit || transaction.raw_data.fee_limit <= feeLimit, "a higher fee limit");
+  believe(Object.keys(call).every((name) => TRON_CALL.includes(name)), "more than was asked for");
+  believe(!feeLimit || raw.fee_limit <= feeLimit, "a higher fee limit");
+  believe(raw.expiration <= until, "valid for too long");
+  believe(await isIdOf(bytes, hashOf(txID, TRON_HASH)), "another id");
+}
+
+// An id is the SHA-256 of the bytes, which browsers compute on https alone.
+async function isIdOf(bytes, id) {
+  if (!globalThis.crypto?.subtle) return true;
+  if (!isLike(bytes, /^(?:[0-9a-f]{2})+$/i)) return false;
+  const numbers = Uint8Array.from(bytes.match(/../g), (digits) => parseInt(digits, 16));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", numbers));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("") === id;
 }
 
 function isTron(digits, base58) {
@@ -187,14 +201,19 @@ function isTron(digits, base58) {
   return digits === base58 || digits === number.toString(16).slice(0, 42);
 }
 
-// The same bytes again do no harm: the network takes them once, and not later than a minute after they were built.
+// The same bytes again do no harm: the network takes them once, and not later than they are valid. What is refused
+// after a try that was not answered may have got through with that one.
 async function broadcast(web, signed, hash) {
   for (let tries = 1; ; tries++) {
+    let sent;
     try {
-      return await within(READ_MS, () => web.trx.sendRawTransaction(signed));
+      sent = await within(READ_MS, () => web.trx.sendRawTransaction(signed));
     } catch (error) {
       if (tries === BROADCAST_TRIES) throw new WalletError("timeout", error.detail, hash);
+      continue;
     }
+    if (sent?.result === true || sent?.code === "DUP_TRANSACTION_ERROR") return hash;
+    throw new WalletError("failed", shortText(sent?.code, DETAIL_LENGTH), tries > 1 ? hash : null);
   }
 }
 

@@ -1,12 +1,16 @@
 // What is shown once a wallet has answered: what it is about to sign, in words, and how far the payment is.
 
 import { copyField, transaction } from "./ends.js";
+import { chainOf } from "./identity.js";
 import { poll } from "./poll.js";
 
 const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
+const HOPELESS = ["unsupported", "lied"]; // of this wallet
+const SUMMARY_LENGTH = 1_000;
 
-const short = (address) => `${address.slice(0, 8)}\u2026${address.slice(-6)}`; // the whole is in the facts above
+// The whole is in the facts above; word joiners keep it on one line.
+const short = (address) => `${address.slice(0, 8)}\u2060\u2026\u2060${address.slice(-6)}`;
 
 export class Views {
   constructor(app, wallet, session) {
@@ -14,15 +18,18 @@ export class Views {
   }
 
   get chain() {
-    return this.app.link.chain;
+    return chainOf(this.app.link);
   }
 
   /** Who pays, and the way to another wallet. */
   who() {
-    const { t, el, code, clean, button } = this.app;
-    const other = button("other-wallet", t("wallet.other"), () => this.away(), "quiet");
+    const { el, code, clean } = this.app;
     const account = el("div", {}, el("span", { class: "name" }, clean(this.wallet.name)), code(this.address));
-    return el("div", { class: "who" }, account, other);
+    return el("div", { class: "who" }, account, this.other());
+  }
+
+  other() {
+    return this.app.button("other-wallet", this.app.t("wallet.other"), () => this.away(), "quiet");
   }
 
   away() {
@@ -35,23 +42,26 @@ export class Views {
 
   review() {
     const { app } = this;
-    const { t, el, button } = app;
-    const { metadata } = this.quote;
+    const { t, el, button, paragraph } = app;
+    const isShort = this.quote.metadata.hasEnoughBalance !== true;
     app.show("review", () => {
       const sums = this.withBatchFee(app.totals(app.link.payments));
       const amount = app.listed(sums, (each) => each.left + each.fee + each.extra);
       const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
-      const isShort = metadata.hasEnoughBalance !== true;
       const act = this.isSafe ? "act.safe" : steps.length > 1 ? "act.steps" : "act.pay";
       const pay = button("pay", t(act, { amount }), () => this.exclusively(() => this.sign()));
       const again = button("again", t("balance.again"), () => this.prepare());
       return {
         title: t("review.title"),
-        text: t("review.text", { count: steps.length }),
-        body: [this.who(), this.balances(), this.stepsOf(steps), el("div", { class: "acts" }, isShort ? again : pay)],
+        text: !isShort && t("review.text", { count: steps.length }),
+        body: [
+          isShort && paragraph(t("balance.short"), "note bad"),
+          ...[this.who(), this.balances(), this.stepsOf(steps)],
+          el("div", { class: "acts" }, isShort ? again : pay),
+        ],
       };
     });
-    if (metadata.hasEnoughBalance !== true) app.say(t("balance.short"), true);
+    if (isShort) app.say(t("balance.short"), true);
   }
 
   /** What the wallet has against what is needed, in the service's words for numbers; an estimate where it is gas. */
@@ -134,14 +144,14 @@ export class Views {
     }));
   }
 
-  sentence({ kind, token, amount, index, payments = [] }) {
+  sentence({ kind, token, amount, payments = [] }) {
     const { app } = this;
     const { t, money, link } = app;
     const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // as it was when it was checked
     const { decimals, symbol } = owed.find((each) => each.token === token) ?? owed[0];
-    if (kind === "reset") return t("step.reset", { token: symbol });
-    if (kind === "approve") return t("step.approve", { amount: money(amount, decimals, symbol) });
-    if (!["pay", "safe"].includes(kind)) return app.clean(this.quote.explanation[index]?.summary ?? kind);
+    if (["reset", "approve", "fund"].includes(kind)) {
+      return t(`step.${kind}`, { amount: money(amount, decimals, symbol), token: symbol });
+    }
     const paid = kind === "safe" ? owed : payments.map((position) => owed[position]);
     const total = app.listed(app.totals(paid), (each) => each.left + each.fee);
     if (kind === "safe") return t("step.safe", { amount: total });
@@ -152,18 +162,35 @@ export class Views {
     return t(fee > 0n ? "step.pay.fee" : "step.pay", values);
   }
 
-  /** What the service decoded from the bytes, as it stands. */
-  details({ index, kind, token }) {
-    const { t, el, code, clean } = this.app;
-    const told = kind === "safe" ? this.quote.explanation : [this.quote.explanation[index]];
-    const texts = told.filter((each) => typeof each?.summary === "string");
-    if (texts.length === 0) return null;
-    const lines = (each) => [
-      el("p", { lang: "en", dir: "ltr" }, clean(each.summary)),
-      el("p", {}, code(`${each.contract ?? ""}.${each.function ?? "?"}`), " ", code(each.to ?? "")),
+  /** What exactly is signed, as it was read from the bytes. Last what the service says of it, for what it is worth. */
+  details(step) {
+    const { t, el } = this.app;
+    const signed = step.kind === "safe" ? (this.verdict?.steps ?? []) : [step];
+    const lists = signed.map((each) => el("dl", {}, this.facts(each)));
+    return lists.length > 0 && el("details", { class: "exact" }, el("summary", {}, t("step.exact")), lists);
+  }
+
+  facts({ kind, index, call, spender, token, amount, payments, transaction: { to, value } }) {
+    const { t, el, code, money, clean } = this.app;
+    const words = (text) => clean(text.slice(0, SUMMARY_LENGTH));
+    const row = (name, ...told) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, ...told));
+    const { decimals, symbol } = this.due.find((each) => each.token === token) ?? this.due[0];
+    const paid = ({ payee, fee, feeAddress, reference, ...one }) => [
+      row("payee", code(payee)),
+      row("amount", money(one.left, one.decimals, one.symbol)),
+      one.token && row("token", code(one.token)),
+      fee > 0n && row("fee", money(fee, one.decimals, one.symbol), " ", code(feeAddress)),
+      row("reference", code(reference)),
     ];
-    const contract = token && el("p", {}, t("token"), " ", code(token));
-    return el("details", { class: "exact" }, el("summary", {}, t("step.exact")), texts.flatMap(lines), contract);
+    const summary = this.quote.explanation[index]?.summary;
+    return [
+      row("manual.contract", code(to), " ", code(call.includes(".") ? call : `${symbol}.${call}`)),
+      spender && row("step.spender", code(spender)),
+      kind !== "pay" && row("amount", money(amount, decimals, symbol)),
+      payments.flatMap((at) => paid(this.due[at])),
+      BigInt(value) > 0n && row("manual.value", code(String(BigInt(value)))),
+      typeof summary === "string" && row("step.told", el("q", { lang: "en", dir: "ltr" }, words(summary))),
+    ].flat();
   }
 
   // ---- while it is being paid
@@ -197,15 +224,19 @@ export class Views {
   question(note, word, from) {
     const { app, chain } = this;
     const name = note.txHash ? "unclear" : "asked";
-    const time = new Intl.DateTimeFormat(app.language(), { timeStyle: "short" }).format(from);
+    const time = () => new Intl.DateTimeFormat(app.language(), { timeStyle: "short" }).format(from);
+    const sent = () => {
+      if (note.step === "safe") return copyField(app, app.t("safe.hash"), note.txHash, "safe-hash");
+      return transaction(app, note.txHash, chain);
+    };
     app.show(name, () => ({
       title: app.t(`${name}.title`),
       text: app.t(`${name}.text`),
       body: [
-        note.txHash && transaction(app, note.txHash, chain),
+        note.txHash && sent(),
         app.paragraph(app.t("asked.account")),
         app.code(note.wallet),
-        from ? app.paragraph(app.t("asked.when", { time }), "note") : this.promise(word),
+        from ? app.paragraph(app.t("asked.when", { time: time() }), "note") : this.promise(word),
       ],
     }));
   }
@@ -257,7 +288,8 @@ export class Views {
     if (trouble.code === "account") return void (this.isStale = true); // begun anew with the other one
     if (trouble instanceof this.app.Trouble) return this.app.failed(trouble, () => this.start());
     if (NETWORK_TROUBLES.includes(trouble.code)) return this.network(trouble.code);
-    return this.problem(`wallet-${WALLET_TROUBLES.includes(trouble.code) ? trouble.code : "failed"}`);
+    const other = () => ({ body: HOPELESS.includes(trouble.code) ? [this.other()] : [] });
+    return this.problem(`wallet-${WALLET_TROUBLES.includes(trouble.code) ? trouble.code : "failed"}`, other);
   }
 
   /** The wallet does not go to the network of the link: what it has to be told, to be entered by hand. */

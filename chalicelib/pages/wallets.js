@@ -11,6 +11,8 @@
 // WalletError.code: those of CODES, "account" (another one is connected), "wrong-chain", "add-chain-refused",
 //   "timeout", "lied", "failed". After these three from send it may be on its way; hash is set where it is known.
 
+import { notes } from "./link.js";
+
 const SAFE_MS = 5_000;
 export const [READ_MS, CONNECT_MS, SEND_MS] = [15_000, 120_000, 600_000]; // in the last two a person reads
 const LATE_MS = [500, 3_000]; // some wallets turn up after the page, and announce nothing
@@ -88,8 +90,11 @@ export function within(milliseconds, work, isInWords = false) {
   return Promise.race([late, Promise.resolve().then(work)]).catch(failed).finally(() => clearTimeout(timer));
 }
 
-// Fetched when the first wallet has answered.
-const sessions = () => import("./sessions.js");
+// Fetched when the first wallet has answered, with all that pays; held to the hashes in the page.
+function sessions() {
+  for (const each of document.querySelectorAll('link[rel="later"]')) each.rel = "modulepreload";
+  return import("./sessions.js");
+}
 
 const asking = (wallet, isInWords = false) => (method, params = [], limit = READ_MS) =>
   within(limit, () => wallet.request({ method, params }), isInWords);
@@ -134,7 +139,8 @@ function evmWallet(info, provider) {
 function tronWallet(info, provider) {
   const isBare = provider === window.tronWeb || typeof provider.request !== "function";
   const isOld = isBare || provider === window.tronLink || typeof provider.on !== "function";
-  const wallet = { ask: asking(provider, true), provider, isOld, web: () => provider.tronWeb || window.tronWeb || provider };
+  const web = () => provider.tronWeb || (isOld && !isBare && window.tronWeb) || provider; // never that of another one
+  const wallet = { ask: asking(provider, true), provider, isOld, web };
   const session = async (address) => {
     if (!address) throw new WalletError("rejected");
     believe(isLike(address, TRON_ADDRESS), "not an address");
@@ -196,16 +202,19 @@ export function offerWallets(app) {
   const wallets = discover(() => isChoosing() && (app.renew(), app.resume()));
   let turn = 0;
   let resumed = null;
+  app.noted = () => notes(app).find((note) => !note.isReleased) ?? null;
 
   // One that was asked to pay before is needed again to see what became of it.
   app.choose = (trouble = "") =>
     app.show("choose", () => {
       const found = wallets.list().filter(fits);
       const hint = found.length ? "choose.text" : app.link.network === "tron" ? "choose.none.tron" : "choose.none";
-      const key = stored.get(`pay:${app.token}`) === null ? ["choose.title", hint] : ["found.title", "found.text"];
+      const isNoted = app.noted() !== null;
+      const key = isNoted ? ["found.title", "found.text"] : ["choose.title", hint];
       const note = trouble && el("p", { class: "note bad" }, t(trouble));
       const offers = found.map((each) => el("li", {}, offer(each)));
-      return { title: t(key[0]), text: t(key[1]), body: [note, el("ul", { class: "wallets" }, offers)] };
+      const body = [note, el("ul", { class: "wallets" }, offers)];
+      return { title: t(key[0]), text: t(key[1]), body, manual: !isNoted };
     });
 
   function offer(wallet) {
@@ -218,8 +227,6 @@ export function offerWallets(app) {
     const words = () => ({ title: t("connecting.title", { wallet: clean(wallet.name) }), text: t("connecting.text") });
     const other = () => [button("other-wallet", t("wallet.other"), () => (turn += 1) && app.choose(), "quiet")];
     if (!quietly) app.show("connecting", () => ({ ...words(), tone: "busy", body: other() }));
-    // What pays is fetched while the wallet thinks, and held to the hashes in the page.
-    for (const each of document.querySelectorAll('link[rel="later"][integrity]')) each.rel = "modulepreload";
     try {
       const session = await (quietly ? wallet.resume() : wallet.connect());
       if (!session || mine !== turn) return;

@@ -1,4 +1,5 @@
 // Fake wallets, as they look from a page: EIP-1193 and EIP-6963, Tron's, and Safe's app around the page.
+const { createHash } = require("crypto");
 
 const ME = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57";
 const OTHER = "0xf17f52151EbEF6C7334FAD080c5704D77216b732";
@@ -7,7 +8,8 @@ const OWNER = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7";
 const PROXY = "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd";
 const PROXY_DIGITS = "411b6ca35d39842cf8fbe49000653a1505412da659";
 const OWNER_DIGITS = "4174472e7d35395a6b5add427eecb7f4b62ad2b071";
-const TX_ID = "cd".repeat(32);
+const TRON_BYTES = "0a02";
+const TX_ID = createHash("sha256").update(TRON_BYTES, "hex").digest("hex");
 
 const icon = "data:image/png;base64,AAAA";
 const never = () => new Promise(() => {});
@@ -45,15 +47,12 @@ const info = (name, rdns, uuid = `${rdns}-uuid`) => ({ uuid, name, icon, rdns })
 
 function tronWeb(changes = {}) {
   const sent = [];
-  const built = (data) => ({
-    txID: TX_ID,
-    raw_data: {
-      fee_limit: 1000,
-      contract: [
-        { type: "TriggerSmartContract", parameter: { value: { owner_address: OWNER_DIGITS, contract_address: PROXY_DIGITS, data } } },
-      ],
-    },
-  });
+  const built = (data) => {
+    const value = { owner_address: OWNER_DIGITS, contract_address: PROXY_DIGITS, data, ...changes.value };
+    const contract = [{ type: "TriggerSmartContract", parameter: { value } }];
+    const expiration = Date.now() + (changes.valid ?? 60_000);
+    return { txID: changes.id ?? TX_ID, raw_data_hex: TRON_BYTES, raw_data: { fee_limit: 1000, expiration, contract } };
+  };
   return {
     sent,
     built,

@@ -1,12 +1,12 @@
-// Asks the page's identity.js. Input: links; output: whether each is known, and the table.
+// Asks the page's identity.js. Input: links; output: whether each is known, what its network is, and the table.
 const fs = require("fs");
 const path = require("path");
 
 async function main() {
   const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/identity.js")).toString("base64");
-  const { NETWORKS, isKnown } = await import(`data:text/javascript;base64,${source}`);
-  const answers = JSON.parse(fs.readFileSync(0)).map((link) => isKnown(link));
-  process.stdout.write(JSON.stringify({ answers, networks: NETWORKS }));
+  const { NETWORKS, chainOf, isKnown } = await import(`data:text/javascript;base64,${source}`);
+  const links = JSON.parse(fs.readFileSync(0));
+  process.stdout.write(JSON.stringify({ answers: links.map(isKnown), chains: links.map(chainOf), networks: NETWORKS }));
 }
 
 void main();

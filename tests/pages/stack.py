@@ -93,7 +93,9 @@ def running_stack() -> Iterator[Stack]:
             forget_caches()
             create_cloud({"sepolia": chain.url, "tron": tron.url})
             thread.start()
-            yield Stack(chain, tron, Shop(Api(server.server_port)), pay, api, served.lock)
+            stack = Stack(chain, tron, Shop(Api(server.server_port)), pay, api, served.lock)
+            stack.settle()  # detection has begun, as it has wherever somebody pays
+            yield stack
             server.close()
             thread.join()
     finally:

@@ -121,15 +121,16 @@ def test_a_link_of_other_types_shows_nothing_of_it(stack: Stack, new_visitor: Ne
     visitor.open(stack.shop.link(), "trouble-odd").shows("does not understand")
 
 
-def test_a_link_that_changes_after_it_was_shown_is_shown_anew_before_anything_is_signed(
+def test_a_link_that_changes_after_it_was_shown_is_not_signed(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
     """Also when the calldata changes with it."""
-    visitor = new_visitor(purse).open(stack.shop.link(native())).connect(purse)
+    visitor = new_visitor(purse).open(stack.shop.link()).connect(purse)
     forge(visitor, "", lambda body: body | {"payee": THIEF})
+    forge(visitor, "/pay", another_payee)
     visitor.page.locator("#pay").click()
-    visitor.reach("unsafe")
-    assert purse.sent == []
+    visitor.reach("unsafe").shows("says something else now than when you opened it", PAYEE)
+    assert THIEF not in visitor.text and purse.sent == []
 
 
 def test_a_service_that_never_answers_is_given_up(stack: Stack, new_visitor: NewVisitor) -> None:
@@ -147,6 +148,18 @@ def test_text_that_is_no_json_is_no_answer(stack: Stack, new_visitor: NewVisitor
     visitor.open(stack.shop.link(), "trouble-odd")
 
 
+@pytest.mark.parametrize("part", ["locales/*", "wallets.js"])
+def test_what_the_page_itself_lacks_is_said_and_asked_for_again(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, part: str
+) -> None:
+    """Without words nothing is offered to be signed."""
+    visitor = new_visitor(purse)
+    visitor.page.route(f"**/pages/{part}", lambda route: route.abort())
+    visitor.open(stack.shop.link(native()), "trouble-away").shows("The payment service does not answer")
+    visitor.page.unroute(f"**/pages/{part}")
+    visitor.press("Try again").reach("choose").connect(purse)
+
+
 def test_too_many_questions_are_asked_again_later(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     visitor = new_visitor(purse).open(stack.shop.link())
     busy = {"status": 429, "json": {}, "headers": {"retry-after": "1", "access-control-allow-origin": "*"}}
@@ -162,8 +175,8 @@ def test_too_many_questions_are_asked_again_later(stack: Stack, purse: Purse, ne
 
 def test_markup_in_what_a_merchant_wrote_is_text(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     """Of redirects the service takes none."""
-    visitor = new_visitor(purse).open(stack.shop.link(native(), reference=MARKUP[:100] + "\u202e"))
-    visitor.shows(MARKUP[:100] + "\ufffd")
+    visitor = new_visitor(purse).open(stack.shop.link(native(), reference=MARKUP[:100] + "\u202e\u061c\u00ad"))
+    visitor.shows(MARKUP[:100] + 3 * "\ufffd")
     visitor.connect(purse)
     assert visitor.page.locator("main img, main script").count() == 0
 

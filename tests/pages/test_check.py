@@ -13,6 +13,7 @@ from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata.batch import native_hash
 from chalicelib.calldata.checkout import Checkout, Due
 from chalicelib.calldata.erc20 import approve
+from chalicelib.calldata.functions import FUNCTIONS
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.core.addresses import evm_address, tron_address_of
 from chalicelib.core.money import BaseUnits
@@ -145,6 +146,20 @@ def test_the_approval_and_the_payment_of_a_token_are_told_with_their_amounts() -
     debit = str(int(expected["amount"]) + int(expected["fee"]))
     assert (first["kind"], first["token"], first["amount"]) == ("approve", expected["token"], debit)
     assert (second["kind"], second["token"], second["amount"]) == ("pay", expected["token"], debit)
+
+
+def test_contract_and_function_are_named_as_the_service_names_them(asked: list[tuple[Json, Json]]) -> None:
+    for question, answer in asked:
+        for step, transaction in zip(answer["steps"], question["transactions"], strict=True):
+            function = FUNCTIONS[bytes.fromhex(transaction["data"][2:10])]
+            assert step["call"] == ".".join(filter(None, (function.contract, function.name)))
+
+
+def test_who_may_take_what_is_approved_is_told(asked: list[tuple[Json, Json]]) -> None:
+    for _, answer in asked:
+        *others, last = answer["steps"]
+        spenders = {step.get("spender") for step in others if step["kind"] in ("reset", "approve")}
+        assert spenders <= {last["transaction"]["to"]}
 
 
 # --- what else is refused ---
@@ -370,4 +385,4 @@ def test_the_table_of_contracts_is_that_of_the_service() -> None:
 
 
 def test_it_stays_small() -> None:
-    assert len(gzip.compress((PAGES / "check.js").read_bytes())) <= 6 * 1024
+    assert len(gzip.compress((PAGES / "check.js").read_bytes())) <= 6_500

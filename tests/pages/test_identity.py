@@ -1,24 +1,27 @@
 """What networks and tokens are called, the page knows by itself: answers that call them otherwise are not paid."""
 
 import gzip
+import re
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chalicelib.api.shapes import chain_answer
 from chalicelib.core.networks import ALL_NETWORKS
 from chalicelib.core.tokens import Token, find_tokens
 from tests.api.items import native
 from tests.oracles.node import run
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import Purse
+from tests.pages.purse import REJECTS, UNKNOWN_CHAIN, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import Change, forge
 
 DRIVER = str(Path(__file__).parent / "identity_driver.js")
 TABLE = Path(__file__).parents[2] / "chalicelib/pages/identity.js"
 
+THIEF = "https://evil.example/"
 Json = dict[str, Any]
 
 
@@ -36,7 +39,7 @@ def link(*tokens: Token) -> Json:
     ]
     return {
         "network": chain.name,
-        "chain": {"chainId": chain.chain_id, "name": chain.title, "nativeCurrency": vars(chain.coin)},
+        "chain": chain_answer(chain.name, {}).model_dump(),
         "payments": payments,
     }
 
@@ -49,8 +52,14 @@ def test_the_table_is_that_of_the_service() -> None:
         names = [(each.id.removesuffix(f"-{chain.name}"), each) for each in tokens if not each.is_native]
         told = [f"{name} {each.decimals} {each.address}" for name, each in names]
         facts = [chain.coin.name, chain.coin.symbol, chain.coin.decimals]
-        wanted[chain.name] = [chain.chain_id, chain.title, facts, coin, *told]
+        known = [chain.confirmations, chain.explorer_url, *chain.public_rpc_urls]
+        wanted[chain.name] = [chain.chain_id, chain.title, facts, coin, known, *told]
     assert run(DRIVER, [])["networks"] == wanted
+
+
+def test_the_explorers_that_are_linked_are_those_of_the_networks() -> None:
+    linked = re.findall(r'"(https://[^"]+/)"', TABLE.with_name("ends.js").read_text())
+    assert linked == [each.explorer_url for each in ALL_NETWORKS]
 
 
 def test_every_token_of_the_catalogue_is_known() -> None:
@@ -91,8 +100,27 @@ def test_whatever_is_called_otherwise_is_not_known() -> None:
     assert run(DRIVER, [usdc, coin, tron, *forged])["answers"] == [True] * 3 + [False] * len(forged)
 
 
+def test_networks_are_told_as_the_service_tells_them() -> None:
+    links = [link(*find_tokens(chain.name)) for chain in ALL_NETWORKS]
+    told = [each["chain"] | {"depth": each["chain"]["confirmations"]} for each in links]
+    assert run(DRIVER, links)["chains"] == told
+
+
+def test_a_network_is_told_as_it_is_whatever_an_answer_says_and_is_not_deep_before_its_time() -> None:
+    honest = link(*find_tokens("base", "USDC"))
+    forged, patient, nowhere = deepcopy(honest), deepcopy(honest), deepcopy(honest)
+    evil = {"chainId": 1, "name": "Ethereum", "explorerUrl": THIEF, "publicRpcUrls": [THIEF]}
+    forged["chain"] |= evil | {"confirmations": 0, "nativeCurrency": {"name": "x", "symbol": "x", "decimals": 1}}
+    patient["chain"]["confirmations"] = 30
+    nowhere["network"] = "constructor"
+    known, waits, unknown = run(DRIVER, [forged, patient, nowhere])["chains"]
+    assert known == honest["chain"] | {"confirmations": 0, "depth": 10}
+    assert waits == honest["chain"] | {"confirmations": 30, "depth": 30}
+    assert (unknown["explorerUrl"], unknown["publicRpcUrls"]) == (None, [])
+
+
 def test_it_stays_small() -> None:
-    assert len(gzip.compress(TABLE.read_bytes())) <= 3 * 1024
+    assert len(gzip.compress(TABLE.read_bytes())) <= 3_500
 
 
 def fewer_decimals(body: Json) -> None:
@@ -121,6 +149,32 @@ def test_an_answer_that_calls_it_otherwise_is_never_paid(
     visitor.open(stack.shop.link(native()) if change is another_coin else stack.shop.link())
     visitor.connect(purse, "unsafe").shows("is not what it is called here")
     assert not visitor.can_pay() and purse.sent == []
+
+
+@pytest.mark.xdist_group("browser")
+def test_a_wallet_is_taught_the_network_as_it_is_whatever_an_answer_says(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    taught = []
+
+    def added(asked: Json) -> Json:
+        taught.append(asked)
+        return REJECTS
+
+    def another_node(body: Json) -> None:
+        if "chain" in body:
+            body["chain"] |= {"publicRpcUrls": [THIEF], "explorerUrl": THIEF, "label": "Ethereum"}
+
+    purse.chain_id = 1
+    purse.says = {"wallet_switchEthereumChain": UNKNOWN_CHAIN, "wallet_addEthereumChain": added}
+    visitor = new_visitor(purse)
+    forge(visitor, "", another_node)
+    visitor.open(stack.shop.link(native())).connect(purse).pay("network")
+    known = next(each for each in ALL_NETWORKS if each.name == "sepolia")
+    [told] = taught
+    assert (told["chainName"], told["rpcUrls"]) == (known.title, [*known.public_rpc_urls])
+    assert told["blockExplorerUrls"] == ["https://sepolia.etherscan.io"]
+    assert visitor.page.locator("#network-rpc").input_value() == known.public_rpc_urls[0]
 
 
 @pytest.mark.xdist_group("browser")

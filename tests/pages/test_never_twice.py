@@ -51,7 +51,7 @@ def test_the_second_transaction_is_asked_for_when_the_service_knows_of_the_first
     visitor.reach("settling")
     assert len(purse.sent) == 2
     stack.settle()
-    visitor.reach("confirming")
+    visitor.reach("confirming").reload("confirming")  # not what can be paid one by one, where the second is on its way
     stack.settle()
     visitor.reach("completed")
     assert len(purse.sent) == 3
@@ -80,6 +80,35 @@ def test_a_second_transaction_that_is_declined_leaves_what_is_not_paid(
     stack.settle()
     visitor.reach("wallet-rejected").press("Try again").reach("blocked").shows("Is already paid")
     assert len(purse.sent) == 2
+
+
+# --- the same debt behind another link ---
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "end"), [("whole", "one", "completed"), ("one", "whole", "blocked"), ("one", "merged", "review")]
+)
+def test_what_is_on_its_way_behind_one_link_is_not_offered_behind_another(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, first: str, then: str, end: str
+) -> None:
+    children = [payout(stack, purse), payout(stack, purse)]
+    links = {"one": children[0]}
+    if "merged" not in (first, then):
+        links["whole"] = stack.made("/multicall-payouts", {"childTokens": children})
+    visitor = new_visitor(purse).open(links[first]).connect(purse)
+    if then == "merged":
+        visitor.pay("confirming")
+        links["merged"] = stack.made("/batch-payouts", {"tokens": children})
+        visitor.open(links["merged"], "confirming")
+    else:
+        other = visitor.another_tab().open(links[then], "review")
+        visitor.pay("confirming")
+        other.reach("elsewhere")
+        visitor.page.close()
+        visitor = other.reach("confirming")
+    assert not visitor.can_pay() and purse.asked.count(SENT) == 2
+    stack.settle()
+    visitor.reach(end)
 
 
 # --- asked for, without an answer ---
@@ -132,6 +161,21 @@ def test_a_payment_that_was_replaced_ends_with_a_question_to_the_payer(
     age(visitor, token, "doubtAt")
     visitor.reload("unclear").shows("It is not certain", "Transaction")
     assert not visitor.can_pay() and visitor.button("Start again").is_disabled()
+
+
+@pytest.mark.parametrize(("item", "end"), [(native(), "unclear"), (None, "review")])
+def test_a_transaction_that_never_comes_is_not_waited_for_for_ever(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, item: Any, end: str
+) -> None:
+    """An approval is asked for again, a payment when the payer has looked."""
+    token = stack.shop.link(*filter(None, [item]))
+    purse.says[SENT] = {"result": "0x" + "ab" * 32}
+    visitor = new_visitor(purse).open(token).connect(purse).pay("waiting")
+    age(visitor, token, "startedAt", "sentAt")
+    visitor.reload(end)
+    if end == "unclear":
+        assert not visitor.can_pay()
+        start_again(visitor)
 
 
 @pytest.mark.parametrize("refusal", [REJECTS, BUSY])

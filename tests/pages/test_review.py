@@ -1,17 +1,22 @@
 """What the payer is told before anything is signed: what they have, what it takes in all, and where it goes."""
 
 import re
+from typing import Any
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Browser, Route, expect
 
+from chalicelib.core.contracts import ERC20_FEE_PROXY, address_of
+from infra.local.scenes import SCENES
+from infra.local.screens import look, staged
 from tests.api.client import item
 from tests.api.items import native
 from tests.chain.payer import FUSDC
+from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
-from tests.pages.test_answers import forge
+from tests.pages.test_answers import THIEF, forge
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -34,10 +39,59 @@ def test_what_the_batch_contract_takes_is_in_the_total(stack: Stack, purse: Purs
         stack.chain.set_batch_fee(0)
 
 
-def test_the_contract_of_a_token_is_told(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
-    visitor = new_visitor(purse).open(stack.shop.link()).connect(purse)
-    visitor.page.locator(".exact summary").last.click()
-    visitor.shows("Token contract", FUSDC)
+def test_what_is_signed_is_told_from_its_bytes_before_what_the_service_says_of_it(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    def lie(body: dict[str, Any]) -> None:
+        told = {"contract": "Nothing", "function": "harmless", "to": THIEF, "summary": f"Send 12.5 fUSDC to {THIEF}"}
+        body["metadata"]["explanation"] = [told, told]
+
+    visitor = new_visitor(purse).open(stack.shop.link())
+    forge(visitor, "/pay", lie)
+    visitor.connect(purse)
+    spender = address_of(ERC20_FEE_PROXY, "sepolia")
+    words = "In the payment service\N{RIGHT SINGLE QUOTATION MARK}s words, which this page does not check"
+    wanted = [
+        ["To contract", FUSDC, "fUSDC.approve", "Permission for", spender, "Amount", "12.5 fUSDC", words],
+        ["To contract", spender, "ERC20FeeProxy.transferFromWithReferenceAndFee", "To", PAYEE, "Amount", "12.5 fUSDC"]
+        + ["Token contract", FUSDC, "Reference", words],
+    ]
+    for step, facts in zip(visitor.page.locator(".exact").all(), wanted, strict=True):
+        step.locator("summary").click()
+        before, _, said = step.inner_text().partition(words)
+        lines = [line for line in before.splitlines()[1:] if line]
+        assert [line for line in lines if not line.startswith("0x") or len(line) > 18] == facts[:-1]
+        assert said.strip().strip("\u201c\u201d") == f"Send 12.5 fUSDC to {THIEF}"
+
+
+def test_who_has_too_little_reads_so_and_nothing_of_signatures(browser: Browser) -> None:
+    with staged(browser, SCENES["review-short"]) as page:
+        expect(page.locator("#panel-body > .note")).to_have_text("Your wallet does not have enough to pay.")
+        expect(page.locator("main")).not_to_contain_text("Your wallet will ask you")
+
+
+def test_a_wallet_that_is_of_no_use_here_can_be_changed(browser: Browser) -> None:
+    with staged(browser, SCENES["lied"]) as page:
+        page.get_by_role("button", name="Use another wallet").click()
+        page.locator('#main[data-state="choose"]').wait_for()
+
+
+def test_a_time_is_told_as_the_language_that_was_chosen_tells_it(browser: Browser) -> None:
+    with staged(browser, SCENES["asked-early"]) as page:
+        expect(page.locator(".note")).to_contain_text(re.compile("[AP]M"))
+        look(page, "phone")
+        expect(page.locator(".note")).not_to_contain_text(re.compile("[AP]M"))
+
+
+def test_on_a_small_phone_fields_stay_in_the_card_and_codes_are_as_large_as_it_is(browser: Browser) -> None:
+    with staged(browser, SCENES["manual"]) as page:
+        look(page, "small-phone")
+        page.locator("#manual-data-1").wait_for()
+        room = page.locator("#manual-body").evaluate("each => each.getBoundingClientRect().width")
+        widths = "all => all.map((each) => each.getBoundingClientRect().width)"
+        assert page.locator("#manual-body .pair").evaluate_all(widths) == [room] * 5
+        page.locator("#manual-body .qr").first.wait_for()
+        assert set(page.locator("#manual-body .qr").evaluate_all(widths)) == {room}
 
 
 def test_a_token_is_called_as_its_holders_call_it(stack: Stack, new_visitor: NewVisitor) -> None:

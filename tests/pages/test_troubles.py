@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from infra.local.chain import Chain
 from tests.api.items import native
@@ -12,7 +13,7 @@ from tests.chain.ledger import Ledger
 from tests.chain.payer import FUSDC
 from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import BUSY, HANGS, OK, REJECTS, UNKNOWN_CHAIN, Purse
+from tests.pages.purse import BUSY, HANGS, OK, REJECTS, UNKNOWN_CHAIN, Purse, SafePurse
 from tests.pages.stack import Stack
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -187,6 +188,29 @@ def test_a_wallet_that_announces_nothing_is_found(stack: Stack, purse: Purse, ne
     visitor.press("Ethereum").reach("review").pay("confirming")
 
 
+FORGETS = """
+  Object.defineProperty(window, "localStorage", { get() { throw new DOMException("", "SecurityError"); } });
+  navigator.locks.request = () => Promise.reject(new DOMException("", "SecurityError"));
+"""
+"""What browsers do that are told to keep nothing for a site, or for a frame of another one."""
+
+
+def test_where_nothing_can_be_kept_nothing_is_asked_for(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor(purse)
+    visitor.page.add_init_script(FORGETS)
+    visitor.open(stack.shop.link(native())).connect(purse).pay("trouble-storage")
+    assert purse.sent == []
+
+
+def test_a_safe_whose_frame_keeps_nothing_proposes_all_the_same(stack: Stack, new_visitor: NewVisitor) -> None:
+    """The service holds the link while its owners sign."""
+    safe = SafePurse(stack.chain)
+    visitor = new_visitor(safe)
+    visitor.page.add_init_script(FORGETS)
+    visitor.open_in_safe(stack.shop.link(), "review").pay("safe")
+    assert len(safe.proposed) == 1
+
+
 # --- closed and opened again ---
 
 
@@ -280,6 +304,19 @@ def test_a_part_that_is_paid_leaves_the_rest_to_pay(stack: Stack, purse: Purse, 
     visitor = new_visitor(purse).open(token)
     visitor.shows("Left to pay", "10 fUSDC", "2.5 fUSDC")
     visitor.connect(purse).pay("confirming")
+
+
+def test_what_is_entered_by_hand_is_what_is_left(stack: Stack, new_visitor: NewVisitor) -> None:
+    token = stack.shop.link()
+    visitor = new_visitor().open(token)
+    visitor.page.locator("#manual summary").click()
+    data = visitor.page.locator("#manual-data-1")
+    data.wait_for()
+    with stack.lock:
+        pay_part(token, 2_500_000)
+    left = stack.shop.get(f"/v2/secure-payments/{token}/pay").json["transactions"][1]["data"]
+    expect(data).to_have_value(left)
+    visitor.shows("Left to pay", "Do not send it again.")
 
 
 # --- the service and the chain ---

@@ -1,6 +1,7 @@
 """The page's wallets.js and sessions.js among fake wallets: several, refusing, hanging, lying, changing under its hands."""
 
 import gzip
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.oracles.node import run
 PAGES = Path(__file__).parents[2] / "chalicelib/pages"
 DRIVER = str(Path(__file__).parent / "wallets_driver.js")
 ME, OTHER = "0x627306090abab3a6e1400e9345bc60c78a8bef57", "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
-HASH, TX_ID = "0x" + "ab" * 32, "cd" * 32
+HASH, TX_ID = "0x" + "ab" * 32, hashlib.sha256(bytes.fromhex("0a02")).hexdigest()
 OWNER, PROXY = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7", "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"
 CALL = {"to": OTHER, "data": "0xc219a14d", "value": "0x0"}
 SWITCH = ["wallet_switchEthereumChain", [{"chainId": "0x2105"}]]
@@ -156,7 +157,7 @@ def test_a_wallet_that_does_not_switch_is_not_believed(found: Found, scenario: s
 def test_a_chain_that_the_wallet_does_not_know_is_added(found: Found) -> None:
     chain = {
         "chainId": "0x2105",
-        "chainName": "BASE",
+        "chainName": "Base",
         "rpcUrls": ["https://mainnet.base.org"],
         "nativeCurrency": {"name": "Ether", "symbol": "ETH", "decimals": 18},
         "blockExplorerUrls": ["https://basescan.org"],
@@ -205,9 +206,15 @@ def test_on_tron_a_transaction_is_built_signed_and_sent(found: Found) -> None:
         ("tron: another transaction is built", {"code": "lied"}),
         ("tron: another transaction is signed", {"code": "lied"}),
         ("tron: a higher fee limit is signed", {"code": "lied"}),
+        ("tron: tokens are to go with it", {"code": "lied"}),
+        ("tron: it is valid for a day", {"code": "lied"}),
+        ("tron: it never expires", {"code": "lied"}),
+        ("tron: it is signed for a day", {"code": "lied"}),
+        ("tron: another id", {"code": "lied"}),
         ("tron: signing refused", {"code": "rejected"}),
         ("tron: signing hangs", {"code": "timeout"}),
         ("tron: the node refuses", {"code": "failed"}),
+        ("tron: the node refuses what it did not answer before", {"code": "failed", "hash": TX_ID}),
         ("tron: the node is away", {"code": "timeout", "hash": TX_ID}),
     ],
 )

@@ -15,10 +15,11 @@ from tests.pages.stack import Stack
 
 SECONDS = 10
 """How long a state may take to come, however slow the machine."""
-# The page's pauses between two looks are made a twentieth; how long it waits for somebody (5 s, 15 s and more) is not.
+# The page's pauses between two looks, which are no whole numbers, are made a twentieth, and so is how long it waits before
+# the first; how long it waits for somebody (5 s, 15 s and more) is not.
 _HASTE = """(() => {
   const real = window.setTimeout;
-  const short = (ms) => (ms > 1_000 && ms < 14_000 && ms !== 5_000 ? ms / 20 : ms);
+  const short = (ms) => (!Number.isInteger(ms) || ms === 10_000 ? ms / 20 : ms);
   window.setTimeout = (task, ms, ...given) => real(task, short(ms), ...given);
   addEventListener("securitypolicyviolation", (e) =>
     console.error("violated " + e.effectiveDirective + " by " + (e.blockedURI || e.sample)));

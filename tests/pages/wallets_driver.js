@@ -10,14 +10,14 @@ const { announcing, framed, provider, tronWeb } = require("./fake_wallets.js");
 const PAGES = path.join(__dirname, "../../chalicelib/pages");
 const BASE = {
   chainId: 8453,
-  name: "base",
+  name: "Base",
   label: "BASE",
   confirmations: 10,
   explorerUrl: "https://basescan.org/tx/",
   publicRpcUrls: ["https://mainnet.base.org"],
   nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
 };
-const TRON = { ...BASE, chainId: 728126428, name: "tron", confirmations: 1 };
+const TRON = { ...BASE, chainId: 728126428, name: "Tron", confirmations: 1 };
 const CALL = { to: OTHER, data: "0xc219a14d", value: "0x0" };
 
 async function only(discover, family) {
@@ -227,11 +227,21 @@ const SCENARIOS = {
     sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: tronWeb().built("ffff").raw_data, signature: ["00"] }) } }),
   "tron: a higher fee limit is signed": (discover) =>
     sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: { ...each.raw_data, fee_limit: 1001 }, signature: ["00"] }) } }),
+  "tron: tokens are to go with it": (discover) => sendingOnTron(discover, { value: { call_token_value: 1, token_id: 1002000 } }),
+  "tron: it is valid for a day": (discover) => sendingOnTron(discover, { valid: 86_400_000 }),
+  "tron: it never expires": (discover) => sendingOnTron(discover, { valid: NaN }),
+  "tron: another id": (discover) => sendingOnTron(discover, { id: "cd".repeat(32) }),
+  "tron: it is signed for a day": (discover) =>
+    sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: tronWeb({ valid: 86_400_000 }).built("c219a14d").raw_data, signature: ["00"] }) } }),
   "tron: signing refused": (discover) =>
     sendingOnTron(discover, { trx: { sign: () => Promise.reject("Confirmation declined by user") } }),
   "tron: signing hangs": (discover) => sendingOnTron(discover, { trx: { sign: never } }),
   "tron: the node refuses": (discover) =>
     sendingOnTron(discover, { trx: { sendRawTransaction: async () => ({ code: "TRANSACTION_EXPIRATION_ERROR" }) } }),
+  "tron: the node refuses what it did not answer before": (discover) => {
+    const answers = [failing(undefined, "timeout"), () => ({ code: "TRANSACTION_EXPIRATION_ERROR" })];
+    return sendingOnTron(discover, { trx: { sendRawTransaction: async () => answers.shift()() } });
+  },
   "tron: the node has it already": (discover) =>
     sendingOnTron(discover, { trx: { sendRawTransaction: async () => ({ code: "DUP_TRANSACTION_ERROR" }) } }),
   "tron: the node is away": (discover) => sendingOnTron(discover, { trx: { sendRawTransaction: never } }),
@@ -327,8 +337,9 @@ const SCENARIOS = {
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "wallets-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["wallets.js", "sessions.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of ["link.js", "wallets.js", "sessions.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
+  global.document = { querySelectorAll: () => [] };
   const { discover } = await import(path.join(folder, "wallets.js"));
   await import(path.join(folder, "sessions.js")); // now, as it is fetched while a wallet is waited for otherwise
   const later = globalThis.setTimeout;
