@@ -17,6 +17,8 @@ _TRON_NODE = "https://api.trongrid.io"
 """Asked by the tronWeb that Tron's wallets put into pages, and so under the page's policy; by the page itself never."""
 _LISTED = 20
 """Payees that are named one by one."""
+_DECIMAL_COMMA = frozenset({"de", "es", "fr", "it", "pt", "ru"})
+"""Languages in which 12.625 would be twelve thousand and more."""
 _ENDED = {"completed": "paid", "in_progress": "safe", "expired": "expired", "invalidated": "invalidated"}
 """What the messages of a state begin with; `closed` for others."""
 
@@ -82,7 +84,7 @@ def page_headers(settings: Settings) -> dict[str, str]:
 def _told(facts: PageFacts | Absence, language: str) -> str:
     words = locale(language)
     direction = "rtl" if language == "ar" else "ltr"
-    text = _headed(facts, words) if isinstance(facts, Absence) else _described(facts, words)
+    text = _headed(facts, words) if isinstance(facts, Absence) else _described(facts, words, language)
     return f'<div class="unscripted" lang="{language}" dir="{direction}">{text}</div>'
 
 
@@ -90,29 +92,29 @@ def _headed(name: str, words: Mapping[str, str]) -> str:
     return f'<h1>{escape(words[f"{name}.title"])}</h1><p>{escape(words[f"{name}.text"])}</p>'
 
 
-def _described(facts: PageFacts, words: Mapping[str, str]) -> str:
+def _described(facts: PageFacts, words: Mapping[str, str], language: str) -> str:
     if facts.state != "pending":
         parts = [_headed(_ENDED.get(facts.state, "closed"), words)]
     else:
-        total = ", ".join(_sums(facts, of_fee=False))
+        total = ", ".join(_sums(facts, language, of_fee=False))
         parts = [f'<p>{escape(words["pay.total"])}</p><h1>{escape(total)}</h1>']
-    rows = (f"<dt>{escape(words[name])}</dt><dd>{text}</dd>" for name, text in _rows(facts))
+    rows = (f"<dt>{escape(words[name])}</dt><dd>{text}</dd>" for name, text in _rows(facts, language))
     parts += ["<dl>", *rows, "</dl>"]
     if facts.state == "pending":
         parts += [f'<p>{escape(words["noscript.text"])}</p>', *_codes(facts, words)]
     return "".join(parts)
 
 
-def _rows(facts: PageFacts) -> list[tuple[str, str]]:
+def _rows(facts: PageFacts, language: str) -> list[tuple[str, str]]:
     """The facts by the key of their name; the values are HTML."""
-    fees = _sums(facts, of_fee=True)
+    fees = _sums(facts, language, of_fee=True)
     chain = network(facts.network)
     rows = [
-        ("payee", _payees(facts)),
+        ("payee", _payees(facts, language)),
         ("fee", escape(", ".join(fees))),
         ("network", escape(chain.title if chain else "")),
         ("reference", f"<bdi>{escape(_visible(facts.reference))}</bdi>" if facts.reference else ""),
-        ("expires", f'<time datetime="{iso(facts.expires_at)}">{facts.expires_at:%Y-%m-%d %H:%M} UTC</time>'),
+        ("expires", f'<time datetime="{iso(facts.expires_at)}" dir="ltr">{facts.expires_at:%Y-%m-%d %H:%M} UTC</time>'),
     ]
     return [(name, text) for name, text in rows if text]
 
@@ -122,25 +124,28 @@ def _visible(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
-def _payees(facts: PageFacts) -> str:
+def _payees(facts: PageFacts, language: str) -> str:
     named = facts.dues[:_LISTED]
     if len({due.payee for due in facts.dues}) == 1:
         return f"<bdi>{escape(facts.dues[0].payee)}</bdi>"
-    items = [f"<li><bdi>{escape(due.payee)}</bdi> {escape(_text(due.amount, due.token))}</li>" for due in named]
+    amounts = [escape(_text(due.amount, due.token, language)) for due in named]
+    items = [f"<li><bdi>{escape(due.payee)}</bdi> {text}</li>" for due, text in zip(named, amounts, strict=True)]
     left = len(facts.dues) - len(named)
     return "".join(("<ul>", *items, f"<li>+ {left}</li>" if left else "", "</ul>")) if items else ""
 
 
-def _sums(facts: PageFacts, of_fee: bool) -> list[str]:
+def _sums(facts: PageFacts, language: str, of_fee: bool) -> list[str]:
     """By token, fees alone or all that is debited."""
     sums: dict[Token, int] = {}
     for due in facts.dues:
         sums[due.token] = sums.get(due.token, 0) + (due.fee if of_fee else due.debit)
-    return [_text(units, token) for token, units in sums.items() if units]
+    return [_text(units, token, language) for token, units in sums.items() if units]
 
 
-def _text(units: int, token: Token) -> str:
-    return f"{format_amount(units, token.decimals)} {_symbol(token)}"
+def _text(units: int, token: Token, language: str) -> str:
+    number = format_amount(units, token.decimals)
+    text = f"{number.replace('.', ',') if language in _DECIMAL_COMMA else number} {_symbol(token)}"
+    return f"\u2066{text}\u2069" if language == "ar" else text  # isolated: it runs from left to right there too
 
 
 def _symbol(token: Token) -> str:

@@ -1,8 +1,18 @@
-// A wallet as a page meets it: announced by EIP-6963, TIP-6963 or as window.ethereum alone. What it answers comes from
-// outside the page: askWallet(name, method, params) gives { result }, { error } or { hang: true }.
-// Called with { name, rdns, how: "announced" | "injected" | "tron", key, base58 } before any script of the page.
+// A wallet as a page meets it: announced by EIP-6963, TIP-6963, as window.ethereum alone, or as Safe's app around it.
+// What it answers comes from outside the page: askWallet(name, method, params) gives { result }, { error } or { hang: true }.
+// Called with { name, rdns, how: "announced" | "injected" | "tron" | "framed", key } before any script of the page.
 
 ({ name, rdns, how, key }) => {
+  if (how === "framed") {
+    // No frame is there: what the page takes for its parent is a port that answers as Safe's app does.
+    const { port1: parent } = new MessageChannel();
+    parent.postMessage = async ({ id, method, params }) => {
+      const { result } = await window.askWallet(name, method, [params]);
+      const data = { id, success: true, data: result };
+      window.dispatchEvent(new MessageEvent("message", { source: parent, origin: "https://app.safe.global", data }));
+    };
+    return void (window.parent = parent);
+  }
   const heard = {};
   const provider = {
     async request({ method, params = [] }) {

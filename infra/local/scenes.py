@@ -1,15 +1,24 @@
 """Every state of the payment page, as what a browser would meet: answers of the service, a wallet, a note of before."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
+
+from chalicelib.calldata.checkout import Due, pay_one, with_approvals
+from chalicelib.calldata.explain import explain
+from chalicelib.calldata.payment_uris import uri_of
+from chalicelib.core.money import BaseUnits
+from chalicelib.core.tokens import find_tokens
+from chalicelib.flows.pages import PageFacts
 
 TOKEN = "01M7W6TC8F5481TMW6M18FVN1N"  # noqa: S105 - of a link
 WALLET = "0x627306090abab3a6e1400e9345bc60c78a8bef57"
 HASH = "0x" + "5f3a" * 16
 _PAYEE, _FEE_ADDRESS = "0xf17f52151EbEF6C7334FAD080c5704D77216b732", "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
-_FUSDC, _PROXY = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
+_TRON_PAYEE, _TRON_FEE_ADDRESS = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"
+_FUSDC, _USDT_ON_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 _AMOUNT, _FEE, _REFERENCE = 12_500_000, 125_000, "0xb1887f2b21dde10f"
-_SEPOLIA = hex(11155111)
+_SEPOLIA, _TRON = hex(11155111), hex(728126428)
 
 _CHAIN = {
     "chainId": 11155111,
@@ -82,30 +91,52 @@ _MULTICALL = {
 }
 
 
-def _explained(contract: str, function: str, to: str, summary: str) -> dict[str, str]:
-    return {"contract": contract, "function": function, "to": to, "summary": summary}
+_ON_TRON = {
+    **_LINK,
+    "network": "tron",
+    "chain": {
+        **_CHAIN,
+        "chainId": 728126428,
+        "name": "Tron",
+        "label": "TRON",
+        "confirmations": 20,
+        "explorerUrl": "https://tronscan.org/#/transaction/",
+        "publicRpcUrls": [],
+        "nativeCurrency": {"name": "Tronix", "symbol": "TRX", "decimals": 6},
+    },
+    "feeAddress": _TRON_FEE_ADDRESS,
+    "payee": _TRON_PAYEE,
+    "paymentCurrency": "USDT-tron",
+    "destination": {"tokenAddress": _USDT_ON_TRON},
+}
 
 
-def _quote(amount: int = _AMOUNT, **metadata: Any) -> dict[str, Any]:
-    from eth_abi import encode
+def _due(link: dict[str, Any], amount: int = _AMOUNT) -> Due:
+    currency, reference = link["paymentCurrency"], bytes.fromhex(link["paymentReference"][2:])
+    token = next(each for each in find_tokens(link["network"]) if each.id == currency)
+    return Due(token, link["payee"], BaseUnits(amount), BaseUnits(_FEE), link["feeAddress"], reference)
 
-    types = ["address", "address", "uint256", "bytes", "uint256", "address"]
-    values = [_FUSDC, _PAYEE, amount, bytes.fromhex(_REFERENCE[2:]), _FEE, _FEE_ADDRESS]
-    approval = "0x095ea7b3" + encode(["address", "uint256"], [_PROXY, amount + _FEE]).hex()
-    payment = "0xc219a14d" + encode(types, values).hex()
+
+def code_text(step: str) -> str:
+    """What the QR code of a step of the link of most scenes says."""
+    if step == "page":
+        return f"https://pay.example/?token={TOKEN}"
+    transaction = with_approvals(pay_one(_due(_LINK)), {}).transactions[int(step)]
+    [told] = explain("sepolia", [transaction])
+    return uri_of("sepolia", transaction, told, 0) or ""
+
+
+def _quote(amount: int = _AMOUNT, link: dict[str, Any] = _LINK, **metadata: Any) -> dict[str, Any]:
+    """What the service answers of a link, or would if it was of that amount."""
+    transactions = with_approvals(pay_one(_due(link, amount)), {}).transactions
     told = [
-        _explained("fUSDC", "approve", _FUSDC, "Allow ERC20FeeProxy to take up to 12.625 fUSDC"),
-        _explained(
-            "ERC20FeeProxy",
-            "transferFromWithReferenceAndFee",
-            _PROXY,
-            f"Pay 12.5 fUSDC to {_PAYEE} with 0.125 fUSDC fee to {_FEE_ADDRESS}, reference {_REFERENCE}",
-        ),
+        {"contract": each.contract, "function": each.function, "to": each.to, "summary": each.summary}
+        for each in explain(link["network"], transactions)
     ]
     enough = {"hasEnoughBalance": True, "hasEnoughGas": True, "balance": "1842.2", "requiredAmount": "12.625"}
     return {
-        "transactions": [{"to": _FUSDC, "data": approval, "value": 0}, {"to": _PROXY, "data": payment, "value": 0}],
-        "metadata": {**enough, "estimatedNetworkFee": "0.00024396703874", "explanation": told, **metadata},
+        "transactions": [{"to": each.to, "data": each.data, "value": each.value} for each in transactions],
+        "metadata": {**enough, "estimatedNetworkFee": "0.000243", "explanation": told, **metadata},
     }
 
 
@@ -131,9 +162,9 @@ def _receipt(status: str, block: int) -> dict[str, Any]:
 
 
 def _noted(step: str = "pay", **changes: Any) -> dict[str, Any]:
-    """What an earlier visit wrote down."""
+    """What an earlier visit wrote down: just now, unless told else."""
     note = {"wallet": WALLET, "chainId": 11155111, "step": step, "place": 1, "isLast": True, "nonce": 1}
-    noted = {**note, "startedAt": 0, "txHash": HASH, **changes}
+    noted = {**note, "references": [_REFERENCE], "txHash": HASH, **changes}
     return {name: value for name, value in noted.items() if value is not None}
 
 
@@ -147,12 +178,21 @@ class Scene:
     """What the service says of the link once the page has looked for a receipt."""
     pay: tuple[int, Any] | None = field(default_factory=lambda: (200, _quote()))
     wallets: tuple[str, ...] = ("Example Wallet",)
+    how: str = "announced"
+    """Which kind of wallets they are: see browser_wallet.js."""
     says: dict[str, Any] = field(default_factory=dict)
     note: dict[str, Any] | None = None
+    noted_under: str = TOKEN
     is_connected: bool = True
     press: tuple[str, ...] = ()
     waits: bool = False
     """Whether the clock is put forward after that, until the state is there."""
+    before: str = ""
+    """A script that runs before those of the page."""
+    lacks: str = ""
+    """The file of the page that does not come."""
+    facts: PageFacts | None = None
+    """What the server writes into the page, for a browser that runs no scripts."""
 
     def answer(self, method: str) -> dict[str, Any]:
         found: dict[str, Any] = {**_NODE, **self.says}.get(method, _error(4200))
@@ -160,23 +200,44 @@ class Scene:
 
 
 def _told(code: int, **body: Any) -> tuple[int, dict[str, Any]]:
-    return code, {"statusCode": code, "message": "told", "redirectUrl": _LINK["redirectUrl"], "chain": _CHAIN, **body}
+    """An end as the service tells it of a link without a label of its own."""
+    redirect = {"redirectUrl": _LINK["redirectUrl"], "redirectLabel": "Go Back and Close"}
+    return code, {"statusCode": code, "message": "told", **redirect, "chain": _CHAIN, **body}
 
 
 _PAY = ("#pay",)
 _PAID = _told(409, requestStatuses=[{"txHash": HASH}])
+_EXPIRED = (200, {**_LINK, "status": "expired"})
+_CHANGED = (200, {**_LINK, "payee": WALLET})
 _PROPOSED = {"safeTxHash": HASH, "safePaymentDeadline": 4_070_908_800}
 _REFUSES = {"eth_requestAccounts": _error(4001)}
 _IN_A_BLOCK = {"eth_getTransactionReceipt": _receipt("0x1", 100)}
 _DEEP = {"eth_getTransactionReceipt": _receipt("0x1", 90)}
 _TAKEN = {"eth_getTransactionCount": {"result": "0x2"}}
 _AWAY = {"wallet_switchEthereumChain": {"result": None}, "eth_chainId": {"result": "0x1"}}
+_UNKNOWN = {**_AWAY, "wallet_switchEthereumChain": _error(4902), "wallet_addEthereumChain": _error(4001)}
+_NO_STORAGE = "Storage.prototype.setItem = () => { throw new Error(); };"
+_IN_ANOTHER_TAB = f'navigator.locks?.request("pay:{TOKEN}", () => new Promise(() => {{}})).catch(() => {{}});'
+_OF_SAFE = {"getSafeInfo": {"result": {"safeAddress": WALLET, "chainId": 11155111}}}
+_FACTS = PageFacts(
+    token=TOKEN,
+    state="pending",
+    network="sepolia",
+    reference=_LINK["reference"],
+    expires_at=datetime(2099, 1, 1, tzinfo=UTC),
+    dues=(_due(_LINK),),
+    steps=("approve", "pay"),
+)
 SCENES: dict[str, Scene] = {
+    "unscripted": Scene("loading", facts=_FACTS),
+    "stalled": Scene("loading", lacks="page.js"),
     "loading": Scene("loading", link=None),
     "away": Scene("trouble-away", link=(503, {})),
     "odd": Scene("trouble-odd", link=(200, [])),
+    "storage": Scene("trouble-storage", before=_NO_STORAGE, press=_PAY),
     "missing": Scene("missing", link=_told(404)),
-    "expired": Scene("expired", link=(200, {**_LINK, "status": "expired"})),
+    "expired": Scene("expired", link=_EXPIRED),
+    "expired-late": Scene("expired", link=_EXPIRED, note=_noted()),
     "invalidated": Scene("invalidated", link=_told(403, status="invalidated")),
     "closed": Scene("closed", link=_told(403, status="stopped")),
     "already-paid": Scene("completed", link=_PAID),
@@ -190,21 +251,36 @@ SCENES: dict[str, Scene] = {
     "partial": Scene("choose", link=(200, {**_LINK, "remainingAmount": "10"}), is_connected=False),
     "branded": Scene("review", link=(200, {**_LINK, "branding": _BRANDING})),
     "found": Scene("choose", note=_noted(), is_connected=False),
+    "found-elsewhere": Scene("choose", note=_noted(), noted_under=TOKEN[::-1], is_connected=False),
     "manual": Scene("choose", is_connected=False, press=("#manual summary",)),
     "connecting": Scene("connecting", says={"eth_requestAccounts": HANGS}, is_connected=False, press=(".wallet",)),
     "reading": Scene("reading", pay=None),
     "review": Scene("review"),
     "review-exact": Scene("review", press=("li:last-child .exact summary",)),
+    "review-safe": Scene("review", says=_OF_SAFE, wallets=("Safe",), how="framed"),
     "review-short": Scene("review", pay=(200, _quote(hasEnoughBalance=False, hasEnoughGas=False, balance="3.5"))),
+    "review-tron": Scene(
+        "review",
+        link=(200, _ON_TRON),
+        pay=(200, _quote(link=_ON_TRON)),
+        says={"eth_chainId": {"result": _TRON}},
+        how="tron",
+    ),
     "foreign": Scene("foreign", pay=_told(403, creatorWalletAddress=_PAYEE)),
     "unpayable": Scene("unpayable", pay=(400, {"message": "The recipient is on a sanctions list"})),
     "unsafe": Scene("unsafe", pay=(200, _quote(amount=_AMOUNT + 1))),
+    "unsafe-changed": Scene("unsafe", then=_CHANGED, note=_noted(), waits=True),
+    "elsewhere": Scene("elsewhere", before=_IN_ANOTHER_TAB, press=_PAY),
     "switching": Scene("switching", says={**_AWAY, "wallet_switchEthereumChain": HANGS}, press=_PAY),
     "network": Scene("network", says=_AWAY, press=_PAY),
+    "network-refused": Scene("network", says=_UNKNOWN, press=_PAY),
     "signing": Scene("signing", says={"eth_sendTransaction": HANGS}, press=_PAY),
     "slow": Scene("slow", says={"eth_sendTransaction": HANGS}, press=_PAY, waits=True),
     "declined": Scene("wallet-rejected", says={"eth_sendTransaction": _error(4001)}, press=_PAY),
     "busy": Scene("wallet-busy", says={"eth_sendTransaction": _error(-32002)}, press=_PAY),
+    "silent": Scene("wallet-timeout", says={"eth_getTransactionCount": HANGS}, press=_PAY, waits=True),
+    "unable": Scene("wallet-unsupported", says={"eth_sendTransaction": _error(4200)}, press=_PAY),
+    "broken": Scene("wallet-failed", says={"eth_getTransactionCount": _error(-32000)}, press=_PAY),
     "lied": Scene("wallet-lied", says={"eth_chainId": {"result": "one"}}, press=_PAY),
     "waiting": Scene("waiting", press=_PAY),
     "confirming": Scene("confirming", says=_IN_A_BLOCK, note=_noted(), waits=True),
@@ -212,7 +288,7 @@ SCENES: dict[str, Scene] = {
     "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=_noted(), waits=True),
     "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=_noted(), waits=True),
     "doubt": Scene("doubt", says=_TAKEN, note=_noted(txHash=None)),
-    "asked": Scene("asked", note=_noted(txHash=None)),
+    "asked": Scene("asked", note=_noted(txHash=None, startedAt=0)),
     "asked-early": Scene("asked", note=_noted(txHash=None, startedAt=4_070_908_800_000)),
     "unclear": Scene("unclear", says=_TAKEN, note=_noted(doubtAt=1), waits=True),
     "completed": Scene("completed", then=_PAID, says=_DEEP, note=_noted(), waits=True),

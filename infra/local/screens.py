@@ -14,14 +14,22 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from chalicelib.pages import assets, template
+from chalicelib.api.page_html import Absence, language_of
+from chalicelib.api.page_html import page as page_html
+from chalicelib.api.pages import drawn
+from chalicelib.pages import assets, locale
+from chalicelib.settings import Settings
 from infra.local.browser import launch, wallet_script
 from infra.local.process import LOCAL
-from infra.local.scenes import SCENES, TOKEN, Scene
+from infra.local.scenes import SCENES, TOKEN, Scene, code_text
 
 ORIGIN = "https://pay.example"
-_API = "https://api.example"
-_METAS = f'<meta name="api-url" content="{_API}"><meta name="client-id" content="cli_example">'
+_API, _ELSEWHERE = "https://api.example", "https://other.example"
+_SETTINGS = Settings(
+    stage="local", resource_prefix="", api_url=_API, auth_url=_ELSEWHERE, pay_url=ORIGIN, explorer_url=_ELSEWHERE
+)
+_TRON_KEY = "11" * 32
+_ADDRESS = f"{ORIGIN}/?token={TOKEN}"
 _FOLDER = LOCAL / "screens"
 _TURN, _BETWEEN = 3_000, 50  # milliseconds of the page's clock, and of ours
 _PATIENCE = 30  # seconds
@@ -38,7 +46,7 @@ LOOKS: dict[str, tuple[int, str, str]] = {
 @contextmanager
 def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
     """A page that has come to the scene."""
-    context = browser.new_context(reduced_motion="reduce", locale="en")
+    context = browser.new_context(reduced_motion="reduce", locale=None if scene.facts else "en")
     asked: list[str] = []
 
     def answer(source: object, name: str, method: str, params: object) -> dict[str, Any]:
@@ -46,19 +54,25 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
         return scene.answer(method)
 
     context.expose_binding("askWallet", answer)
+    key = _TRON_KEY if scene.how == "tron" else None
     for number, name in enumerate(scene.wallets):
-        context.add_init_script(wallet_script(name=name, rdns=f"example.wallet{number}", how="announced", key=None))
-    kept = {"wallet": "evm:example.wallet0"} if scene.is_connected else {}
+        context.add_init_script(wallet_script(name=name, rdns=f"example.wallet{number}", how=scene.how, key=key))
+    family = "tron" if scene.how == "tron" else "evm"
+    kept = {"wallet": f"{family}:example.wallet0"} if scene.is_connected else {}
     if scene.note:
-        note = {**scene.note, "startedAt": int(time.time() * 1000)}
-        kept[f"pay:{TOKEN}"] = json.dumps(note)
-    context.add_init_script(f"if (origin === \"{ORIGIN}\") Object.assign(localStorage, {json.dumps(kept)})")
+        note = {"startedAt": int(time.time() * 1000), **scene.note}
+        kept[f"pay:{scene.noted_under}"] = json.dumps(note)
+    before = f"Object.assign(localStorage, {json.dumps(kept)}); {scene.before}"
+    context.add_init_script(f'if (origin === "{ORIGIN}") {{ {before} }}')
     page = context.new_page()
     if scene.waits:
         page.clock.install()
     unanswered: list[Route] = []
     page.route("**/*", lambda route: _answer(route, scene, asked) or unanswered.append(route))
-    page.goto(f"{ORIGIN}/?token={TOKEN}")
+    if scene.facts:
+        _open_unscripted(page, "en")
+    else:
+        page.goto(_ADDRESS)
     for selector in scene.press:
         page.locator(selector).first.click()
     arrived = page.locator(f'#main[data-state="{scene.state}"]')
@@ -67,6 +81,8 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
         page.clock.run_for(_TURN)
         page.wait_for_timeout(_BETWEEN)  # its answers take real time, which its clock must not run ahead of
     arrived.wait_for()
+    if scene.lacks:  # which it tells after a while
+        page.evaluate("document.getAnimations().forEach((each) => each.finish())")
     yield page
     for route in unanswered:
         route.abort()
@@ -74,13 +90,29 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
 
 
 def look(page: Page, name: str) -> None:
-    """Shows the page in one of the looks."""
+    """Shows the page in one of the looks, with every image that it has then."""
     width, scheme, language = LOOKS[name]
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-    if page.locator("html").get_attribute("lang") != language:
+    if page.locator(".unscripted").count():
+        _open_unscripted(page, language)
+    elif page.locator(f'#tools:not([hidden]) option:not(:checked)[lang="{language}"]').count():
         page.locator("#language").select_option(language)
-    page.locator(f'html[lang="{language}"]').wait_for()
+        page.locator(f'html[lang="{language}"]').wait_for()
+    if page.locator("#manual[open]:not([hidden])").count():
+        page.get_by_text(locale(language)["manual.text"]).wait_for()
+    page.evaluate("Promise.allSettled([...document.images].filter(({ src }) => src).map((image) => image.decode()))")
+
+
+def _open_unscripted(page: Page, language: str) -> None:
+    """As a browser without scripts. Once it is there scripts run again, those that look at the page."""
+    page.set_extra_http_headers({"accept-language": language})
+    browser = page.context.new_cdp_session(page)
+    browser.send("Emulation.setScriptExecutionDisabled", {"value": True})
+    page.goto(_ADDRESS)
+    browser.send("Emulation.setScriptExecutionDisabled", {"value": False})
+    page.locator(f'.unscripted[lang="{language}"]').wait_for()
+    browser.detach()
 
 
 def main() -> int:
@@ -117,15 +149,13 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
         return told is not None
     asset = assets().get(url.path.removeprefix("/pages/"))
     if url.path == "/":
-        before, after = template()
-        route.fulfill(body=before + _METAS + after, content_type="text/html; charset=utf-8")
-    elif asset is not None:
+        accepted = route.request.headers.get("accept-language", "")
+        text = page_html(_SETTINGS, scene.facts or Absence.UNKNOWN, language_of(accepted))
+        route.fulfill(body=text, content_type="text/html; charset=utf-8")
+    elif asset is not None and not url.path.endswith(scene.lacks or "/"):
         route.fulfill(body=asset.text, content_type=asset.content_type)
     elif url.path == "/pages/qr.svg":
-        from chalicelib.api.pages import drawn
-
-        text = f"{ORIGIN}/?token={TOKEN}" + "0123456789abcdef" * (10 * (parse_qs(url.query)["step"] != ["page"]))
-        route.fulfill(body=drawn(text), content_type="image/svg+xml")
+        route.fulfill(body=drawn(code_text(parse_qs(url.query)["step"][0])), content_type="image/svg+xml")
     else:
         route.fulfill(status=404)
     return True

@@ -27,6 +27,7 @@ def hash_of(told: Proposal) -> str:
 
 
 TOLD = proposed()
+PAGE = Reader("", None, reads_any_link=True)
 HASH, OTHER_HASH = hash_of(TOLD), "0x" + "cd" * 32
 
 
@@ -45,10 +46,14 @@ def announced(safe_tx_hash: str = HASH, **changes: object) -> IntentDraft:
 
 
 def record(
-    world: World, payment: SecurePayment, draft: IntentDraft | None = None, services: Services | None = None
+    world: World,
+    payment: SecurePayment,
+    draft: IntentDraft | None = None,
+    services: Services | None = None,
+    reader: Reader | None = None,
 ) -> SafeIntent:
-    token = payment.link.token
-    return intents.record(services or world.services, token, Reader(world.account_id, None), draft or announced())[1]
+    token, reader = payment.link.token, reader or Reader(world.account_id, None)
+    return intents.record(services or world.services, token, reader, draft or announced())[1]
 
 
 def track(world: World, services: Services | None = None) -> SafeIntent:

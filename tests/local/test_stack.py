@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -117,6 +118,42 @@ def tron_message(account: Any, text: str) -> bytes:
     return bytes(account.unsafe_sign_hash(keccak(signed)).signature)
 
 
+def told(process: subprocess.Popen[str], last: str) -> str:
+    """What it prints, up to the line that has `last` in it."""
+    lines: list[str] = []
+    deadline = threading.Timer(120, process.kill)
+    deadline.start()
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.append(line)
+        if last in line:
+            break
+    deadline.cancel()
+    assert lines and last in lines[-1], "".join(lines)
+    return "".join(lines)
+
+
+def pay_in_a_browser(link: str, payer: Payer) -> None:
+    """As a person does who has a browser with a wallet of that key, and nothing else."""
+
+    def answer(source: object, name: str, method: str, params: list[Any]) -> dict[str, Any]:
+        if method in ("eth_requestAccounts", "eth_accounts"):
+            return {"result": [payer.address]}
+        if method == "eth_sendTransaction":
+            return {"result": payer.pay(params[0])["transactionHash"]}
+        return {"result": payer.rpc(method, *params)}
+
+    with running_browser() as browser:
+        page = browser.new_page()
+        page.expose_binding("askWallet", answer)
+        page.add_init_script(wallet_script(name="Wallet", rdns="test.wallet", how="announced", key=None))
+        page.goto(link)
+        page.get_by_role("button", name="Wallet").click()
+        page.locator("#pay").click()
+        page.locator('#main[data-state="completed"]').wait_for(timeout=60_000)
+        assert "Payment complete" in page.inner_text("main")
+
+
 class TestARunningStack:
     @pytest.fixture(scope="class")
     @classmethod
@@ -208,32 +245,6 @@ class TestARunningStack:
         assert [Account.from_key(owner["private_key"]).address for owner in safe["owners"]] == told["owners"]
         assert int(rpc(node, "eth_getBalance", safe["address"], "latest"), 16) >= 10**18
 
-    def test_offers_a_link_that_is_paid_in_a_browser(self, project: Path, found: dict[str, Any]) -> None:
-        """As `make demo` ends: with what is printed and a browser with a wallet, nothing else."""
-        command = [sys.executable, "infra/local/outsiders/offer.py", ".local/stack.json"]
-        told = subprocess.run(command, cwd=project, env=environment(), capture_output=True, text=True, check=True).stdout
-        link, network, key = (re.split(r"  +", line.strip(), maxsplit=1)[1] for line in told.splitlines()[1:])
-        chain_id, url = re.fullmatch(r"Sepolia, chain id (\d+): set its RPC URL to (\S+)", network).groups()  # type: ignore[union-attr]
-        assert int(chain_id) == int(rpc(url, "eth_chainId"), 16)
-        payer = Payer(url, key.split()[0])
-
-        def answer(source: object, name: str, method: str, params: list[Any]) -> dict[str, Any]:
-            if method in ("eth_requestAccounts", "eth_accounts"):
-                return {"result": [payer.address]}
-            if method == "eth_sendTransaction":
-                return {"result": payer.pay(params[0])["transactionHash"]}
-            return {"result": payer.rpc(method, *params)}
-
-        with running_browser() as browser:
-            page = browser.new_page()
-            page.expose_binding("askWallet", answer)
-            page.add_init_script(wallet_script(name="Wallet", rdns="test.wallet", how="announced", key=None))
-            page.goto(link)
-            page.get_by_role("button", name="Wallet").click()
-            page.locator("#pay").click()
-            page.locator('#main[data-state="completed"]').wait_for(timeout=60_000)
-            assert "Payment complete" in page.inner_text("main")
-
     def test_refuses_a_second_one_in_its_folder(self, project: Path, found: dict[str, Any]) -> None:
         second = start(project, "infra.local", PORT=str(free_port()))
         output, _ = second.communicate(timeout=30)
@@ -249,12 +260,21 @@ class TestARunningStack:
         assert (other.returncode, output) == (2, sentence)
 
 
-def test_the_demo_holds_on_the_state_of_an_earlier_run(project: Path, port: int) -> None:
-    demo = start(project, "infra.local.demo", PORT=str(port), ONCE="1", KIND="single,safe,tron")
-    output, _ = demo.communicate(timeout=180)
-    assert demo.returncode == 0, output
-    assert "Every step held" in output
-    assert output.count("signature OK") == 3 * (2 + 1 + 3)
+def test_the_demo_holds_on_the_state_of_an_earlier_run_and_ends_with_a_link_that_is_paid_in_a_browser(
+    project: Path, port: int
+) -> None:
+    """With what is printed and a browser with a wallet, nothing else."""
+    demo = start(project, "infra.local.demo", PORT=str(port), KIND="safe,tron")
+    try:
+        output = told(demo, "private key")
+        assert "Every step held" in output
+        assert output.count("signature OK") == 3 * (1 + 3)
+        link, network, key = (re.split(r"  +", line.strip(), maxsplit=1)[1] for line in output.splitlines()[-3:])
+        chain_id, url = re.fullmatch(r"Sepolia, chain id (\d+): set its RPC URL to (\S+)", network).groups()  # type: ignore[union-attr]
+        assert int(chain_id) == int(rpc(url, "eth_chainId"), 16)
+        pay_in_a_browser(link, Payer(url, key.split()[0]))
+    finally:
+        end(demo, signal.SIGTERM)
     assert processes_of(project) == []
 
 
@@ -274,9 +294,12 @@ def test_a_stack_that_was_killed_leaves_nothing_running_and_starts_again_as_it_w
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=10)
     (project / ".local" / "stack.json").unlink()
-    again = start(project, "infra.local", PORT=str(port))
+    again = start(project, "infra.local.demo", PORT=str(port), ONCE="1", KIND="single")
     assert description(project, again) == before
-    end(again, signal.SIGTERM)
+    output, _ = again.communicate(timeout=120)
+    assert again.returncode == 0, output
+    assert "Every step held" in output
+    assert output.count("signature OK") == 3 * 2
     assert processes_of(project) == []
 
 

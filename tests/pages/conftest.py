@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from tests.browser import running_browser
 from tests.pages.purse import Purse, TronPurse
 from tests.pages.stack import Stack, running_stack
-from tests.pages.visitor import Audit, Visitor
+from tests.pages.visitor import Visitor
 
 NewVisitor = Callable[..., Visitor]
 
@@ -25,19 +25,14 @@ def stack(browser: Browser) -> Iterator[Stack]:
         yield running
 
 
-@pytest.fixture(scope="package")
-def audit() -> Audit:
-    return Audit()
-
-
 @pytest.fixture
-def new_visitor(browser: Browser, stack: Stack, audit: Audit) -> Iterator[NewVisitor]:
-    """Each has a browser profile of their own; whatever the browser complains of fails the test, and what axe finds."""
+def new_visitor(browser: Browser, stack: Stack) -> Iterator[NewVisitor]:
+    """Each has a browser profile of their own; whatever the browser complains of fails the test."""
     visitors: list[Visitor] = []
 
     def make(*purses: Purse, **profile: object) -> Visitor:
         context = browser.new_context(**{"reduced_motion": "reduce", "locale": "en", **profile})  # type: ignore[arg-type]
-        visitors.append(Visitor(context, stack, audit).has(*purses))
+        visitors.append(Visitor(context, stack).has(*purses))
         return visitors[-1]
 
     yield make
@@ -45,9 +40,7 @@ def new_visitor(browser: Browser, stack: Stack, audit: Audit) -> Iterator[NewVis
         for page in visitor.context.pages:
             page.unroute_all(behavior="ignoreErrors")  # what is still on its way is nobody's any more
         visitor.context.close()
-    complaints = [each for visitor in visitors for each in visitor.complaints]
-    found, audit.findings = audit.findings, []
-    assert complaints + found == []
+    assert [each for visitor in visitors for each in visitor.complaints] == []
 
 
 @pytest.fixture

@@ -143,6 +143,7 @@ TEMPLATES = {
     "unsafe.${this.verdict.reason}": UNSAFE,
     "reason.${blockReason}": [each.value for each in Reason],
     "manual.${kind}": ["reset", "approve", "pay"],  # nobody funds an account here: no eoaWallet is expected
+    "step.${kind}": words(r"if \(\[(.*)\]\.includes\(kind\)\)", "views.js"),
     "state.${state(index)}": ["done", "now", "todo"],
     "network.${code}": words(r"NETWORK_TROUBLES = \[(.*)\]", "views.js"),
     "network.${name}": ["name", "chain-id", "rpc", "coin"],

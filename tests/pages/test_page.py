@@ -1,5 +1,7 @@
 """The page for everybody: by keyboard, without scripts, on a small phone, right to left, and how much of it there is."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
 import pytest
@@ -7,9 +9,11 @@ from playwright.sync_api import Response, expect
 
 from tests.api.client import item
 from tests.api.items import native
+from tests.api.stored_links import expire
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
+from tests.pages.test_answers import forge
 from tests.pages.visitor import axe_findings
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -41,6 +45,28 @@ def test_a_payment_by_keyboard_alone(stack: Stack, purse: Purse, new_visitor: Ne
     stack.settle()
     visitor.reach("completed")
     expect(visitor.page.locator("#polite")).to_contain_text("Payment complete")
+
+
+def test_the_time_that_is_left_counts_down_and_at_its_end_the_link_is_read_again(
+    stack: Stack, new_visitor: NewVisitor
+) -> None:
+    """Beside it stands what the amount is worth, where that is known."""
+    token = stack.shop.link()
+    until = (datetime.now(UTC) + timedelta(seconds=100)).isoformat()
+    told = {"expiresAt": until, "feePlan": {"payerTotalAmountUsd": "12.345"}}
+    visitor = new_visitor()
+    visitor.page.clock.install()
+    visitor.page.route("**/pages/poll.js", lambda route: None)  # which would read it again now and then
+    forge(visitor, "", lambda body: body | told)
+    visitor.open(token).shows("About $12.35")
+    countdown = visitor.page.locator("#countdown")
+    expect(countdown).to_have_text(re.compile(r"^in 1 minute \d+ seconds?$"))
+    visitor.page.clock.fast_forward(50_000)
+    expect(countdown).to_have_text(re.compile(r"^in \d+ seconds$"))
+    with stack.lock:
+        expire(token)
+    visitor.page.clock.fast_forward(50_000)
+    visitor.reach("expired")
 
 
 def test_the_way_back_is_offered_after_the_payment_and_taken_by_nobody_else(

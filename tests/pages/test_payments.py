@@ -85,16 +85,20 @@ def test_a_payout_is_paid_by_its_creator_alone(stack: Stack, purse: Purse, new_v
     assert ledger.moved() == {FUSDC: [-10_000_000, 10_000_000]}
 
 
-def test_payouts_combined_are_paid_in_one(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+@pytest.mark.parametrize(("path", "name"), [("/multicall-payouts", "childTokens"), ("/batch-payouts", "tokens")])
+def test_payouts_combined_are_paid_in_one(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, path: str, name: str
+) -> None:
     children = [payout(stack, purse), payout(stack, purse, amount="2.5", recipient=OTHER)]
-    token = stack.made("/multicall-payouts", {"childTokens": children})
+    token = stack.made(path, {name: children})
     ledger = Ledger(stack.chain, [FUSDC], [purse.address, PAYEE, OTHER])
     visitor = new_visitor(purse).open(token).connect(purse)
+    visitor.shows("12.5 fUSDC", "2 payments")
     visitor.pay("confirming")
     stack.settle()
     visitor.reach("completed")
-    for child in children:
-        stack.assert_completed(child)
+    for each in children if name == "childTokens" else [token]:  # a batch has the requests of its payouts
+        stack.assert_completed(each)
     assert ledger.moved() == {FUSDC: [-12_500_000, 10_000_000, 2_500_000]}
 
 

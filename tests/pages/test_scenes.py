@@ -1,23 +1,62 @@
 """Every state of the page, as `make screens` takes pictures of it: open to everybody, in one language, on any phone."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser
 
-from chalicelib.pages import locale
+from chalicelib.pages import assets, locale
 from infra.local.scenes import SCENES
 from infra.local.screens import look, staged
 from tests.pages.visitor import axe_findings
 
-pytestmark = pytest.mark.xdist_group("browser")
 ENGLISH = {text for key, text in locale("en").items() if "{" not in text and text != locale("de").get(key)}
+OTHER_TITLES = {"paid": "already-paid", "part": "part-settled", "found": "found"}
+"""Of a state that has another title besides, the scene that shows this one."""
+NO_STATES = {"page", "manual"}
+"""What has a title, and is no state: the document and the section that is open beside one."""
+
+SPILLS = """(() => {
+  const main = document.querySelector("main");
+  const { left, right } = main.getBoundingClientRect();
+  const { paddingLeft, paddingRight } = getComputedStyle(main);
+  const [from, to] = [left + parseFloat(paddingLeft) - 1, right - parseFloat(paddingRight) + 1];
+  const shown = [...main.querySelectorAll("*:not(.unseen)")].map((each) => [each, each.getBoundingClientRect()]);
+  const out = shown.filter(([, box]) => box.width > 0 && (box.left < from || box.right > to));
+  const isWide = document.documentElement.scrollWidth > innerWidth;
+  return [...out.map(([each]) => each.outerHTML), ...(isWide ? ["the page"] : [])];
+})()"""
+"""What is wider than the card lets it be, or makes the page so wide that it has to be scrolled sideways."""
+
+ENDLESS = "document.getAnimations().filter(({ effect }) => effect.getTiming().iterations === Infinity).length"
 
 
+def named_states() -> set[str]:
+    """What the scripts name where they show a state, and what has a title in the messages."""
+    scripts = "".join(asset.text for name, asset in assets().items() if name.endswith(".js"))
+    shown = re.findall(r"\b(?:show|problem|progress)\(([^,)]*)", scripts)
+    literals = {literal for each in shown for literal in re.findall(r'"([\w-]+)"', each)}
+    assert len(literals) > 15
+    return literals | {key.removesuffix(".title") for key in locale("en") if key.endswith(".title")}
+
+
+def test_every_state_has_a_scene() -> None:
+    wanted = named_states() - NO_STATES - OTHER_TITLES.keys()
+    assert wanted == {scene.state.removeprefix("trouble-") for scene in SCENES.values()}
+    assert set(OTHER_TITLES.values()) <= SCENES.keys()
+
+
+@pytest.mark.xdist_group("browser")
 @pytest.mark.parametrize("name", SCENES)
-def test_a_state_is_open_to_everybody_in_the_language_that_was_chosen(browser: Browser, name: str) -> None:
-    with staged(browser, SCENES[name]) as page:
+def test_a_state_is_open_to_everybody_on_any_phone_in_the_language_that_was_chosen(browser: Browser, name: str) -> None:
+    scene = SCENES[name]
+    with staged(browser, scene) as page:
         assert axe_findings(page) == []
+        assert page.evaluate(ENDLESS) == 0
         look(page, "small-phone")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert page.evaluate(SPILLS) == []
+        page.set_viewport_size({"width": 640, "height": 800})
+        assert page.evaluate(f"document.documentElement.style.fontSize = '200%', {SPILLS}") == []
         look(page, "phone")
         texts = page.locator("header, main, footer").all_inner_texts()
         shown = {line.strip() for line in "\n".join(texts).splitlines()}

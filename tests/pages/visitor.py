@@ -3,13 +3,11 @@
 import json
 import re
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Frame, Locator, Page, expect
 
 from infra.local.browser import axe_script, wallet_script
-from infra.local.scenes import SCENES
 from tests.pages.purse import FRAMING_PAGE, Purse
 from tests.pages.stack import Stack
 
@@ -25,23 +23,7 @@ _HASTE = """(() => {
     console.error("violated " + e.effectiveDirective + " by " + (e.blockedURI || e.sample)));
 })();"""
 _STATUS = re.compile(r"Failed to load resource: (the server responded with a status of \d|net::ERR_FAILED)")
-_STAGED = {scene.state for scene in SCENES.values()}
-"""What tests/pages/test_scenes.py holds to the rules already."""
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-
-
-@dataclass
-class Audit:
-    """What axe found in the states that no scene shows, each looked at when it is first reached."""
-
-    states: set[str] = field(default_factory=set)
-    findings: list[str] = field(default_factory=list)
-
-    def look(self, page: Page, state: str) -> None:
-        if state in self.states:
-            return
-        self.states.add(state)
-        self.findings += [f"{state}, {found}" for found in axe_findings(page)]
 
 
 def axe_findings(page: Page) -> list[str]:
@@ -60,8 +42,8 @@ def axe_findings(page: Page) -> list[str]:
 class Visitor:
     """One browser profile. `complaints` are uncaught errors, violated policies and errors in the console."""
 
-    def __init__(self, context: BrowserContext, stack: Stack, audit: Audit) -> None:
-        self.context, self.stack, self.audit = context, stack, audit
+    def __init__(self, context: BrowserContext, stack: Stack) -> None:
+        self.context, self.stack = context, stack
         self.complaints: list[str] = []
         self.is_api_down = False
         self._purses = dict[str, Purse]()
@@ -112,8 +94,6 @@ class Visitor:
             self.frame.locator(f'#main[data-state="{state}"]').wait_for(timeout=SECONDS * 1_000)
         except Exception as error:
             raise AssertionError(f"not {state}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
-        if self.frame is self.page and state not in _STAGED:
-            self.audit.look(self.page, state)
         return self
 
     def connect(self, purse: Purse, state: str = "review") -> "Visitor":
