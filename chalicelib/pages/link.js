@@ -1,4 +1,4 @@
-// What is known of a link: what the service says, with every value of the type that it has to be of, and what was noted here.
+// What is known of a link: what the service says, every value of the type that it has to be of, and what was noted here.
 
 // Controls that turn the direction of text or are invisible: in a reference they could show another text than it holds.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
@@ -148,12 +148,75 @@ function noteOf(key, text) {
   }
 }
 
-/** What wallets were asked for of this link, and of others that pay one of the requests that are open here. */
-export function notes({ token, link, stored }) {
-  const own = `pay:${token}`;
-  const open = new Set(link.payments.filter((each) => each.left > 0n).map(({ reference }) => reference));
-  const pays = ({ step, references }) => step !== "approve" && references.some((each) => open.has(each));
-  const keys = stored.keys().filter((key) => key.startsWith("pay:") && key !== own);
-  const others = keys.map((key) => noteOf(key, stored.get(key))).filter((note) => note && pays(note));
-  return [noteOf(own, stored.get(own)), ...others].filter(Boolean);
+/** What wallets were asked for. As long as a note of it is there, nothing else is asked for that pays the same. */
+export class Notes {
+  constructor(app) {
+    this.app = app;
+  }
+
+  /** Of this link, and of others that pay one of the requests that are open here. */
+  all() {
+    const { token, link, stored } = this.app;
+    const own = `pay:${token}`;
+    const open = new Set(link.payments.filter((each) => each.left > 0n).map(({ reference }) => reference));
+    const pays = ({ step, references }) => step !== "approve" && references.some((each) => open.has(each));
+    const keys = stored.keys().filter((key) => key.startsWith("pay:") && key !== own);
+    const others = keys.map((key) => noteOf(key, stored.get(key))).filter((note) => note && pays(note));
+    return [noteOf(own, stored.get(own)), ...others].filter(Boolean);
+  }
+
+  /** That of this link, unless the payer has said that nothing was sent. */
+  own() {
+    return this.all().find((note) => note.token === this.app.token && !note.isReleased) ?? null;
+  }
+
+  /** The same of another link. */
+  twin() {
+    return this.all().find((note) => note.token !== this.app.token && !note.isReleased) ?? null;
+  }
+
+  write(note) {
+    const isKept = this.app.stored.set(`pay:${note.token}`, JSON.stringify(note));
+    // A Safe's frame may have no storage; there the service itself holds the link while the owners sign.
+    if (!isKept && note.step !== "safe") throw new Trouble("storage");
+  }
+
+  /** Notes what the wallet is about to be asked for; false when another tab was faster. */
+  claim(facts) {
+    const { token } = this.app;
+    return locked("pay", {}, () => {
+      if (this.own() || this.twin()) return false;
+      this.write({ ...facts, token, earlier: this.all().find((note) => note.token === token) });
+      return true;
+    });
+  }
+
+  /** A step is over. One before it that the payer gave up may still be open in the wallet: that stays noted. */
+  over({ token, earlier }) {
+    if (earlier) this.write({ ...earlier, token });
+    else this.app.stored.set(`pay:${token}`, null);
+  }
+
+  /** A step was not made. What the payer gave up before it is what the wallet may be at: that has to end first. */
+  undo(note) {
+    this.over(note);
+    for (const each of this.all()) if (each.isReleased) this.write({ ...each, isReleased: false });
+  }
+
+  /** The payer says that nothing was sent. Should the wallet refuse to be asked again, that is not believed. */
+  release(note) {
+    this.write({ ...note, isReleased: true });
+  }
+}
+
+/** Calls `work` with a lock or null; as if it had one where the browser knows none, or refuses them with its storage. */
+export async function locked(key, options, work) {
+  let isAsked = false;
+  const given = (lock) => ((isAsked = true), work(lock));
+  try {
+    return await navigator.locks.request(key, options, given);
+  } catch (trouble) {
+    if (isAsked) throw trouble;
+    return work(true);
+  }
 }

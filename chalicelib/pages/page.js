@@ -198,7 +198,7 @@ function tick() {
   look().catch(() => {});
 }
 
-/** Shows how the link ended, true; or keeps the open link and gives false. */
+/** Shows how the link ended, true; or keeps the open link, shows what is left of it, and gives false. */
 async function settle(outcome) {
   if (outcome.kind !== "open") {
     app.stopWatch();
@@ -207,7 +207,13 @@ async function settle(outcome) {
     return true;
   }
   if (app.link && fixed(app.link) !== fixed(outcome.link)) return changed();
+  const owed = (link) => link?.payments.map((each) => each.left).join();
+  const isNew = owed(app.link) !== owed(outcome.link);
   app.link = outcome.link;
+  if (isNew) {
+    summary(app.link);
+    await fillManual();
+  }
   return false;
 }
 
@@ -227,17 +233,8 @@ function failed(trouble, again) {
   show(`trouble-${kind}`, () => ({ title: t(`${kind}.title`), text: t(`${kind}.text`), tone: "bad", body: [act()] }));
 }
 
-/** Reads the link again; shows it when it has changed, and its end when it has ended. */
-async function look() {
-  const owed = () => app.link?.payments.map((each) => each.left).join();
-  const before = owed();
-  if (await settle(await load())) return true;
-  if (before !== owed()) {
-    summary(app.link);
-    await fillManual();
-  }
-  return false;
-}
+/** Reads the link again; see settle. */
+const look = async () => settle(await load());
 
 const fillManual = async () => byId("manual").open && (await asset("manual.js")).show(app);
 
@@ -253,9 +250,8 @@ async function open(answer = load()) {
     const branding = outcome.link?.branding ?? outcome.body?.branding;
     if (branding) (await asset("wallets.js")).brand(app, branding);
     if (await settle(outcome)) return;
-    summary(app.link);
     if (!app.choose) (await asset("wallets.js")).offerWallets(app);
-    if (!app.link.canPay && !app.noted()) return void (await asset("ends.js")).blocked(app);
+    if (!app.link.canPay && !app.notes.own()) return void (await asset("ends.js")).blocked(app);
     app.choose();
     app.resume();
     setTimeout(async () => (await asset("poll.js")).watch(app), 10_000);

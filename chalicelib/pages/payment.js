@@ -2,13 +2,13 @@
 // What a wallet is asked for is written down before. As long as that note is there, nothing else is asked for.
 
 import { transaction } from "./ends.js";
-import { notes } from "./link.js";
+import { locked } from "./link.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
 import { Views } from "./views.js";
 
 const FAST = { first: 1_500, most: 12_000 }; // milliseconds between two looks at a transaction
-const VALID = 120_000; // milliseconds after which a transaction of Tron cannot come: sessions.js signs none that lasts longer
+const VALID = 120_000; // milliseconds after which a transaction of Tron cannot come: no longer one is signed
 const PER_CONFIRMATION = 15_000;
 const UNTIL_SEEN = 120_000; // milliseconds from the last confirmation until the service knows: its schedule, its scan
 const LOST_AFTER = 1_800_000; // milliseconds after which a transaction that is in no block may never come
@@ -31,26 +31,13 @@ function hashOf(answer) {
   return hash;
 }
 
-/** Calls `work` with a lock or null; as if it had one where the browser knows none, or refuses them with its storage. */
-async function locked(key, options, work) {
-  let isAsked = false;
-  const given = (lock) => ((isAsked = true), work(lock));
-  try {
-    return await navigator.locks.request(key, options, given);
-  } catch (trouble) {
-    if (isAsked) throw trouble;
-    return work(true);
-  }
-}
-
 class Payment extends Views {
   constructor(app, wallet, session) {
     super(app, wallet, session);
-    const own = `pay:${app.token}`;
-    Object.assign(this, { key: own, turn: 0, cancel: () => {}, next: null });
+    Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
     this.off = session.onChange((what) => what !== "chain" && this.changed());
     this.heard = ({ key }) => {
-      const isOurs = key === own || (key?.startsWith("pay:") && this.read());
+      const isOurs = key === this.key || (key?.startsWith("pay:") && app.notes.twin());
       if (isOurs && !this.isBusy) void this.start();
     };
     addEventListener("storage", this.heard);
@@ -61,35 +48,6 @@ class Payment extends Views {
     this.off();
     this.cancel();
     removeEventListener("storage", this.heard);
-  }
-
-  // ---- the note of what was asked
-
-  /** What nothing else may be asked for beside; not one of which the payer said that nothing was sent. */
-  read() {
-    return this.app.noted();
-  }
-
-  write(note) {
-    const isKept = this.app.stored.set(`pay:${note.token}`, JSON.stringify(note));
-    // A Safe's frame may have no storage; there the service itself holds the link while the owners sign.
-    if (!isKept && !this.isSafe) throw new this.app.Trouble("storage");
-  }
-
-  /** Notes what the wallet is about to be asked for; false when it was asked in another tab just before. */
-  async claim(note) {
-    return locked("pay", {}, () => !this.read() && (this.write(note), true));
-  }
-
-  /** A step is over. One before it that the payer gave up may still be open in the wallet: that stays noted. */
-  over(note, earlier = note.earlier) {
-    if (earlier?.token !== note.token) this.app.stored.set(`pay:${note.token}`, null);
-    if (earlier) this.write(earlier);
-  }
-
-  /** A step was not made. What the payer gave up before it is what the wallet may be at: that has to end first. */
-  undo(note) {
-    this.over(note, note.earlier && { ...note.earlier, isReleased: false });
   }
 
   /** Runs `task` unless another tab is at it; whatever goes wrong in it is shown. */
@@ -104,21 +62,20 @@ class Payment extends Views {
     } finally {
       this.isBusy = this.app.paying = false;
     }
-    const next = this.isStale && !this.read() && !this.app.end ? "changed" : this.next;
+    const next = this.isStale && !this.app.notes.own() && !this.app.end ? "changed" : this.next;
     this.next = null;
     if (next) await this[next]();
   }
 
   /** Starts afresh, or where an earlier visit or another tab has left off. */
   async start() {
-    const note = this.read();
-    this.key = `pay:${note?.token ?? this.app.token}`;
-    if (note) await this.exclusively(() => this.resumed());
+    this.turn += 1; // what is being prepared is out of date
+    if (this.app.notes.own()) await this.exclusively(() => this.resumed());
     else await this.prepare();
   }
 
   async resumed() {
-    const note = this.read();
+    const note = this.app.notes.own();
     const end = note ? await this.follow(note) : "done";
     if (end === "done") this.next = "prepare";
   }
@@ -136,13 +93,15 @@ class Payment extends Views {
 
   async prepare() {
     const { app } = this;
-    if (this.read()) return this.start();
+    if (app.notes.own()) return this.start();
     const turn = (this.turn += 1);
     this.cancel();
     app.show("reading", () => ({ title: app.t("reading.title"), tone: "busy" }));
     try {
       if (await app.look()) return;
       if (!app.link.canPay) return void (await app.asset("ends.js")).blocked(app);
+      const twin = app.notes.twin();
+      if (twin) return this.waitFor(twin);
       const asSafe = this.isSafe ? "&isSafe=true" : "";
       const answer = await app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}`);
       if (turn !== this.turn) return;
@@ -173,7 +132,7 @@ class Payment extends Views {
   // ---- asking the wallet
 
   async sign() {
-    if (this.read()) return this.resumed();
+    if (this.app.notes.own()) return this.resumed();
     const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
     for (const [place, step] of steps.entries()) {
       if (await this.app.look()) return;
@@ -197,8 +156,8 @@ class Payment extends Views {
     const nonce = await session.nonce("pending");
     const references = [...(step.payments ?? this.owed.payments.keys())].map((at) => this.owed.payments[at].reference);
     const facts = { step: step.kind, place, isLast, references, nonce, startedAt: Date.now() };
-    const note = { ...who, ...facts, token: this.app.token, earlier: notes(this.app)[0] };
-    if (!(await this.claim(note))) return void (this.next = "start");
+    if (!(await this.app.notes.claim({ ...who, ...facts }))) return void (this.next = "start");
+    const note = this.app.notes.own() ?? { ...who, ...facts, token: this.app.token }; // kept nowhere in some frames
     const slow = setTimeout(() => this.progress("slow", place), SLOW);
     try {
       const all = this.verdict.steps.map((each) => each.transaction);
@@ -209,7 +168,7 @@ class Payment extends Views {
       clearTimeout(slow);
     }
     note.sentAt = Date.now();
-    this.write(note);
+    this.app.notes.write(note);
     return this.follow(note);
   }
 
@@ -217,12 +176,12 @@ class Payment extends Views {
   async unsent(note, trouble) {
     if (trouble.hash) {
       note.txHash = trouble.hash;
-      this.write(note);
+      this.app.notes.write(note);
       return this.follow(note);
     }
     const isHarmless = HARMLESS.includes(trouble.code) || !["pay", "safe"].includes(note.step);
     if (!isHarmless) return this.follow(note);
-    this.undo(note);
+    this.app.notes.undo(note);
     throw trouble;
   }
 
@@ -244,15 +203,16 @@ class Payment extends Views {
   /** Follows a step to its end: `done` when the next one may be asked for. */
   async follow(note) {
     if (!note.txHash || note.isLost) return this.asked(note);
+    if (note.isAnnounced) return this.asked({ ...note, isDoubted: true }); // and its owners have not executed it yet
     if (note.step === "safe") return this.announce(note);
     this.gone = 0;
     this.progress("waiting", note.place, note);
     const end = await this.until(() => this.lookAt(note));
     if (end === "gone") return note.step === "pay" ? this.doubt(note) : this.again(note);
     if (end === "lost") return this.asked({ ...note, isDoubted: true, isLost: true });
-    if (end === "done") this.over(note);
+    if (end === "done") this.app.notes.over(note);
     if (end === "failed") {
-      this.undo(note);
+      this.app.notes.undo(note);
       this.problem("failed", () => ({ body: [transaction(this.app, note.txHash, this.chain)] }));
     }
     return end;
@@ -260,16 +220,8 @@ class Payment extends Views {
 
   /** What can be asked for again is forgotten. */
   again(note) {
-    this.over(note);
-    this.next = "prepare";
-    return "left";
-  }
-
-  /** The payer says that nothing was sent. Should the wallet refuse to be asked again, that is not believed. */
-  release(note) {
-    this.write({ ...note, isReleased: true });
-    this.next = "prepare";
-    return "left";
+    this.app.notes.over(note);
+    return this.afresh();
   }
 
   /** Whether the link is paid. That it has expired since counts only when the payment is deep and still not seen. */
@@ -307,15 +259,14 @@ class Payment extends Views {
     this.progress(isDeep ? "settling" : "confirming", note.place, note, Math.min(confirmations, chain.confirmations));
     if (!isDeep) return null;
     if (await this.isOverNow(true)) return "settled";
-    const isAll = note.isLast && note.token === this.app.token; // then the link itself will say so
-    return !isAll && this.isPaid(note) ? "done" : null;
+    return this.isPaid(note) ? "done" : null;
   }
 
-  /** Whether the service knows that what a step paid is paid: only then can it not be asked for once more. */
-  isPaid({ references = [] }) {
+  /** Whether the service knows that what a step paid is paid, and there is another one: only then is that asked for. */
+  isPaid({ references, isLast }) {
     const { payments } = this.app.link;
     const left = references.map((each) => payments.find(({ reference }) => reference === each)?.left);
-    return left.length > 0 && left.every((each) => each === 0n);
+    return !isLast && left.length > 0 && left.every((each) => each === 0n);
   }
 
   /** Whether what was sent can no longer come: its nonce is taken, or on Tron, which has none, its time is over. */
@@ -330,16 +281,18 @@ class Payment extends Views {
   async doubt(note) {
     const { app, chain } = this;
     note.doubtAt ??= Date.now();
-    this.write(note);
+    app.notes.write(note);
     const patience = 2 * (UNTIL_SEEN + chain.confirmations * PER_CONFIRMATION);
     const body = () => (note.txHash ? [transaction(app, note.txHash, chain)] : []);
     app.show("doubt", () => ({ title: app.t("doubt.title"), text: app.t("doubt.text"), tone: "busy", body: body() }));
     const end = await this.until(async () => {
       if (await this.isOverNow()) return "settled";
+      if (this.isPaid(note)) return "done";
       if (await this.isBack(note)) return "back";
       return Date.now() - note.doubtAt > patience && (await app.load()).kind === "open" ? "never" : null;
     });
     if (end === "back") return this.follow({ ...note, doubtAt: undefined });
+    if (end === "done") app.notes.over(note);
     return end === "never" ? this.asked({ ...note, isDoubted: true }) : end;
   }
 
@@ -353,8 +306,9 @@ class Payment extends Views {
 
   /** What became of it nobody knows. An approval may be asked for again; a payment only when the payer has looked. */
   async asked(note) {
+    const { notes } = this.app;
     if (!["pay", "safe"].includes(note.step)) return this.again(note);
-    this.write(note);
+    notes.write(note);
     const word = { isSure: false, isWanted: false };
     const from = note.isDoubted ? 0 : note.startedAt + AGAIN_AFTER;
     const isDue = () => Date.now() >= from;
@@ -363,15 +317,43 @@ class Payment extends Views {
     show();
     const end = await this.until(async () => {
       if (await this.isOverNow()) return "settled";
+      if (this.isPaid(note)) return "done";
       const isHere = (await this.session.chainId()) === note.chainId;
       if (await this.isBack(note)) return "back";
       if (isHere && !note.isDoubted && (await this.isOnItsWay(note))) return "gone";
       if (!isOffered && isDue()) show((isOffered = true));
-      return isHere && word.isWanted && word.isSure ? "again" : null;
+      if (!word.isWanted || !word.isSure) return null;
+      return isHere ? "again" : this.session.ensureChain(this.chain).then(() => null, (trouble) => trouble);
     });
     if (end === "back") return this.follow({ ...note, doubtAt: undefined, isDoubted: false, isLost: false });
     if (end === "gone") return this.doubt(note);
-    return end === "again" ? this.release(note) : end;
+    if (end === "done") notes.over(note);
+    if (end === "again") return notes.release(note), this.afresh();
+    if (end.code) this.stumbled(end);
+    return end;
+  }
+
+  afresh() {
+    this.next = "prepare";
+    return "left";
+  }
+
+  /** Another link that pays one of these requests was begun here: that one's page knows how to follow it. */
+  async waitFor(twin) {
+    const { app } = this;
+    const word = { isSure: false, isWanted: false };
+    const from = twin.startedAt + AGAIN_AFTER;
+    const isDue = () => Date.now() >= from;
+    let isOffered = isDue();
+    const show = () => this.question(twin, word, isOffered ? 0 : from);
+    show();
+    const end = await this.until(async () => {
+      if (await app.look()) return "settled";
+      if (!isOffered && isDue()) show((isOffered = true));
+      return word.isWanted && word.isSure ? "again" : app.notes.twin() ? null : "free";
+    });
+    if (end === "again") app.notes.release(twin);
+    if (["again", "free"].includes(end)) await this.prepare();
   }
 
   /** Whether the wallet's node has heard of something with the nonce that was asked for. Tron has none. */
@@ -387,11 +369,12 @@ class Payment extends Views {
     this.progress("settling", note.place, note);
     const end = await this.until(async () => {
       const answer = await app.ask("/intent", intent);
-      if (answer.status === 400) return "refused";
+      if (answer.status === 400) return "open";
       if (answer.status !== 200) return (await app.settle(app.outcomeOf(answer))) ? "settled" : null;
-      this.over(note);
-      return (await app.look()) ? "settled" : null;
+      note.isAnnounced = true;
+      app.notes.write(note);
+      return (await app.look()) ? "settled" : "open";
     });
-    return end === "refused" ? this.asked({ ...note, isDoubted: true }) : end; // its owners may execute it all the same
+    return end === "open" ? this.asked({ ...note, isDoubted: true }) : end; // its owners may execute it all the same
   }
 }

@@ -159,12 +159,14 @@ async function tronChainId({ ask, web, isOld }) {
 }
 
 async function tronSend(wallet, address, { to, data, value, feeLimit }, chain) {
-  const until = Date.now() + VALID_MS; // from when the wallet was asked, however long a person reads
   const web = wallet.web();
   if (web.defaultAddress?.base58 !== address) throw new WalletError("account");
   await demandChain(() => tronChainId(wallet), chain);
   const options = { input: data.slice(2), callValue: Number(unitsOf(value)), ...(feeLimit ? { feeLimit } : {}) };
   const builder = web.transactionBuilder;
+  const head = (await within(READ_MS, () => web.trx.getCurrentBlock()))?.block_header?.raw_data;
+  believe(Number.isSafeInteger(head?.timestamp), "not a block");
+  const until = Math.max(head.timestamp, Date.now()) + VALID_MS; // the payer's clock may be slow
   const built = await within(READ_MS, () => builder.triggerSmartContract(to, "", options, [], address));
   await demandCall(built?.transaction, address, to, options, until);
   const signed = await within(SEND_MS, () => web.trx.sign(built.transaction), true);

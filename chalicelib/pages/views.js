@@ -223,7 +223,9 @@ export class Views {
   /** Whether it was sent: the payer has to look into the wallet, and can say so from `from` on. */
   question(note, word, from) {
     const { app, chain } = this;
-    const name = note.txHash ? "unclear" : "asked";
+    const isOwn = note.token === app.token;
+    const name = !isOwn ? "twin" : note.txHash ? "unclear" : "asked";
+    const other = () => app.anchor(`?token=${encodeURIComponent(note.token)}`, app.t("twin.open"), { class: "action" });
     const time = () => new Intl.DateTimeFormat(app.language(), { timeStyle: "short" }).format(from);
     const sent = () => {
       if (note.step === "safe") return copyField(app, app.t("safe.hash"), note.txHash, "safe-hash");
@@ -233,6 +235,7 @@ export class Views {
       title: app.t(`${name}.title`),
       text: app.t(`${name}.text`),
       body: [
+        !isOwn && other(),
         note.txHash && sent(),
         app.paragraph(app.t("asked.account")),
         app.code(note.wallet),

@@ -11,7 +11,7 @@
 // WalletError.code: those of CODES, "account" (another one is connected), "wrong-chain", "add-chain-refused",
 //   "timeout", "lied", "failed". After these three from send it may be on its way; hash is set where it is known.
 
-import { notes } from "./link.js";
+import { Notes } from "./link.js";
 
 const SAFE_MS = 5_000;
 export const [READ_MS, CONNECT_MS, SEND_MS] = [15_000, 120_000, 600_000]; // in the last two a person reads
@@ -202,19 +202,19 @@ export function offerWallets(app) {
   const wallets = discover(() => isChoosing() && (app.renew(), app.resume()));
   let turn = 0;
   let resumed = null;
-  app.noted = () => notes(app).find((note) => !note.isReleased) ?? null;
+  app.notes = new Notes(app);
 
   // One that was asked to pay before is needed again to see what became of it.
   app.choose = (trouble = "") =>
     app.show("choose", () => {
       const found = wallets.list().filter(fits);
       const hint = found.length ? "choose.text" : app.link.network === "tron" ? "choose.none.tron" : "choose.none";
-      const isNoted = app.noted() !== null;
-      const key = isNoted ? ["found.title", "found.text"] : ["choose.title", hint];
+      const [isOwn, twin] = [app.notes.own() !== null, app.notes.twin()];
+      const [title, text] = isOwn ? ["found.title", "found.text"] : ["choose.title", hint];
       const note = trouble && el("p", { class: "note bad" }, t(trouble));
       const offers = found.map((each) => el("li", {}, offer(each)));
       const body = [note, el("ul", { class: "wallets" }, offers)];
-      return { title: t(key[0]), text: t(key[1]), body, manual: !isNoted };
+      return { title: t(title), text: t(text), body, manual: !isOwn && !twin };
     });
 
   function offer(wallet) {

@@ -251,7 +251,7 @@ SCENES: dict[str, Scene] = {
     "partial": Scene("choose", link=(200, {**_LINK, "remainingAmount": "10"}), is_connected=False),
     "branded": Scene("review", link=(200, {**_LINK, "branding": _BRANDING})),
     "found": Scene("choose", note=_noted(), is_connected=False),
-    "found-elsewhere": Scene("choose", note=_noted(), noted_under=TOKEN[::-1], is_connected=False),
+    "twin": Scene("twin", note=_noted(), noted_under=TOKEN[::-1]),
     "manual": Scene("choose", is_connected=False, press=("#manual summary",)),
     "connecting": Scene("connecting", says={"eth_requestAccounts": HANGS}, is_connected=False, press=(".wallet",)),
     "reading": Scene("reading", pay=None),

@@ -65,6 +65,7 @@ function tronWeb(changes = {}) {
       triggerConstantContract: async () => ({ constant_result: ["00".repeat(31) + "05"] }),
     },
     trx: {
+      getCurrentBlock: async () => ({ block_header: { raw_data: { timestamp: Date.now() + (changes.ahead ?? 0) } } }),
       getBlockByNumber: async () => ({ blockID: "0".repeat(16) + "1ebf88508a03865c71d452e25f4d51194196a1d22b6653dc" }),
       sign: async (transaction) => ({ ...transaction, signature: ["00"] }),
       sendRawTransaction: async (signed) => sent.push(["send", signed.txID]) && { result: true, txid: signed.txID },

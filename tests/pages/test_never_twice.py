@@ -82,6 +82,24 @@ def test_a_second_transaction_that_is_declined_leaves_what_is_not_paid(
     assert len(purse.sent) == 2
 
 
+def test_what_a_silent_wallet_has_sent_is_followed_by_the_next_when_the_service_knows_of_it(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = two_fees(stack, purse)
+
+    def sends_and_hangs(asked: dict[str, Any]) -> dict[str, Any]:
+        purse.send(asked)
+        return HANGS
+
+    visitor = new_visitor(purse).open(token).connect(purse)
+    purse.says[SENT] = lambda asked: purse.says.update({SENT: sends_and_hangs}) or {"result": purse.send(asked)}
+    visitor.pay("signing")
+    visitor.until(lambda: len(purse.sent) == 2)
+    visitor.reload("doubt")
+    stack.settle()
+    visitor.reach("blocked").shows("Is already paid", "Pay this one")
+
+
 # --- the same debt behind another link ---
 
 
@@ -99,16 +117,31 @@ def test_what_is_on_its_way_behind_one_link_is_not_offered_behind_another(
     if then == "merged":
         visitor.pay("confirming")
         links["merged"] = stack.made("/batch-payouts", {"tokens": children})
-        visitor.open(links["merged"], "confirming")
+        there = visitor.another_tab().open(links["merged"], "twin")
     else:
-        other = visitor.another_tab().open(links[then], "review")
+        there = visitor.another_tab().open(links[then], "review")
         visitor.pay("confirming")
-        other.reach("elsewhere")
-        visitor.page.close()
-        visitor = other.reach("confirming")
-    assert not visitor.can_pay() and purse.asked.count(SENT) == 2
+        there.reach("twin")
+    assert not there.can_pay() and purse.asked.count(SENT) == 2
+    assert there.page.locator("a.action").get_attribute("href") == f"?token={links[first]}"
     stack.settle()
-    visitor.reach(end)
+    there.reach(end)
+
+
+def test_what_was_begun_behind_another_link_is_given_up_by_the_payer_alone(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    """And believed no longer when the wallet refuses to be asked again."""
+    coins = {"currency": "ETH-sepolia-sepolia", "amount": "0.5"}
+    child = payout(stack, purse, **coins)
+    whole = stack.made("/multicall-payouts", {"childTokens": [child, payout(stack, purse, **coins)]})
+    purse.says[SENT] = HANGS
+    visitor = new_visitor(purse).open(child).connect(purse).pay_unanswered(purse).open(whole, "twin")
+    assert visitor.button("Start again").count() == 0
+    age(visitor, child, "startedAt")
+    purse.says[SENT] = REJECTS
+    start_again(visitor.reload("twin"))
+    visitor.pay("wallet-rejected").press("Try again").reach("twin")
 
 
 # --- asked for, without an answer ---
@@ -175,6 +208,7 @@ def test_a_transaction_that_never_comes_is_not_waited_for_for_ever(
     visitor.reload(end)
     if end == "unclear":
         assert not visitor.can_pay()
+        purse.chain_id = 1  # it asks for the network first, on which it can see that nothing came
         start_again(visitor)
 
 

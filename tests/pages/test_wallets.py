@@ -196,6 +196,7 @@ SEND = ["send", TX_ID]
 
 def test_on_tron_a_transaction_is_built_signed_and_sent(found: Found) -> None:
     assert found["tron: sends"] == {"outcome": TX_ID, "sent": [BUILD, SEND]}
+    assert found["tron: the payer's clock is slow"] == {"outcome": TX_ID, "sent": [BUILD, SEND]}
     assert found["tron: the network by its first block"] == {"outcome": TX_ID, "sent": [BUILD, SEND]}
     assert found["tron: the node has it already"] == {"outcome": TX_ID, "sent": [BUILD]}
 

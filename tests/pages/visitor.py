@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Frame, Locator, Page, expect
@@ -45,7 +46,6 @@ class Visitor:
     def __init__(self, context: BrowserContext, stack: Stack) -> None:
         self.context, self.stack = context, stack
         self.complaints: list[str] = []
-        self.is_api_down = False
         self._purses = dict[str, Purse]()
         context.expose_binding("askWallet", self._asked)
         context.add_init_script(_HASTE)
@@ -111,11 +111,14 @@ class Visitor:
     def pay_unanswered(self, purse: Purse) -> "Visitor":
         """Until the wallet, which keeps silent, was asked: the page says a little earlier that it will be."""
         asked = purse.asked.count("eth_sendTransaction")
-        self.pay("signing")
+        return self.pay("signing").until(lambda: purse.asked.count("eth_sendTransaction") > asked)
+
+    def until(self, holds: Callable[[], bool]) -> "Visitor":
+        """Waits for what does not show in the page."""
         deadline = time.monotonic() + SECONDS
-        while purse.asked.count("eth_sendTransaction") == asked and time.monotonic() < deadline:
+        while not holds() and time.monotonic() < deadline:
             self.page.wait_for_timeout(20)
-        assert purse.asked.count("eth_sendTransaction") == asked + 1
+        assert holds()
         return self
 
     def button(self, name: str | re.Pattern[str]) -> Locator:

@@ -229,6 +229,7 @@ const SCENARIOS = {
     sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: { ...each.raw_data, fee_limit: 1001 }, signature: ["00"] }) } }),
   "tron: tokens are to go with it": (discover) => sendingOnTron(discover, { value: { call_token_value: 1, token_id: 1002000 } }),
   "tron: it is valid for a day": (discover) => sendingOnTron(discover, { valid: 86_400_000 }),
+  "tron: the payer's clock is slow": (discover) => sendingOnTron(discover, { valid: 150_000, ahead: 90_000 }),
   "tron: it never expires": (discover) => sendingOnTron(discover, { valid: NaN }),
   "tron: another id": (discover) => sendingOnTron(discover, { id: "cd".repeat(32) }),
   "tron: it is signed for a day": (discover) =>
