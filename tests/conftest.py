@@ -27,10 +27,11 @@ from tests.calldata import vector_files
 from tests.core import interop_vectors, tron_vector_files
 from tests.fakes.world import PREFIX, World, in_process_aws
 
-FIRST = ("deploy/test_deployed.py", "deploy/test_package.py", "flows/test_crashes.py", "local/", "jobs/", "pages/", "chain/", "net/")
+FIRST = ("pages/", "deploy/test_deployed.py", "deploy/test_package.py", "flows/test_crashes.py", "local/", "jobs/", "chain/", "net/")
 """What takes longest or waits for other processes: begun first, so that no process is left alone with it at the end."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file stays on one process, so that its fixtures are made once; `xdist_group` puts several together."""
     items.sort(key=_turn)
