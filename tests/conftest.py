@@ -1,11 +1,14 @@
 """Fixtures shared by all rooms, how tests are spread over processes, and what the vectors hold beyond the code."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+gc.disable()  # until all tests are collected: six thousand of them are made, and none is garbage
 
 for name, value in {
     "AWS_ACCESS_KEY_ID": "test",
@@ -38,6 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def pytest_collection_finish() -> None:
+    """What lives as long as the process is not looked through again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def _turn(item: pytest.Item) -> int:
