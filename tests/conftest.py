@@ -43,8 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
-def pytest_collection_finish() -> None:
-    """What lives as long as the process is not looked through again and again."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What lives as long as the process is not looked through again and again. Groups of xdist are in the names."""
+    if getattr(session.config.option, "loadgroup", False):
+        assert all("@" in item.nodeid for item in session.items), "xdist spreads the tests of a file over processes"
     gc.freeze()
     gc.enable()
 
