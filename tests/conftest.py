@@ -1,11 +1,14 @@
 """Fixtures shared by all rooms, how tests are spread over processes, and what the vectors hold beyond the code."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+gc.disable()  # until all tests are collected: six thousand of them are made, and none is garbage
 
 for name, value in {
     "AWS_ACCESS_KEY_ID": "test",
@@ -27,16 +30,25 @@ from tests.calldata import vector_files
 from tests.core import interop_vectors, tron_vector_files
 from tests.fakes.world import PREFIX, World, in_process_aws
 
-FIRST = ("deploy/test_deployed.py", "deploy/test_package.py", "flows/test_crashes.py", "local/", "jobs/", "pages/", "chain/", "net/")
+FIRST = ("pages/", "deploy/test_deployed.py", "deploy/test_package.py", "flows/test_crashes.py", "local/", "jobs/", "chain/", "net/")
 """What takes longest or waits for other processes: begun first, so that no process is left alone with it at the end."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file stays on one process, so that its fixtures are made once; `xdist_group` puts several together."""
     items.sort(key=_turn)
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What lives as long as the process is not looked through again and again. Groups of xdist are in the names."""
+    if getattr(session.config.option, "loadgroup", False):
+        assert all("@" in item.nodeid for item in session.items), "xdist spreads the tests of a file over processes"
+    gc.freeze()
+    gc.enable()
 
 
 def _turn(item: pytest.Item) -> int:
