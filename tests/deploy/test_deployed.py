@@ -45,8 +45,10 @@ from infra.iam import ACCESS, function_name
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.process import free_port
+from infra.local.safe import Safe
 from infra.package import ROOT
 from infra.stack import DeploymentStopped
+from tests.chain.conftest import SAFE_OWNERS
 
 pytestmark = pytest.mark.xdist_group("deployment")
 
@@ -370,7 +372,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     paid, expiring = api.create_link(), api.create_link()
     link = services.store.get(Link, link_key(expiring))
     services.store.write(replace(link, expires_at=datetime.now(UTC) - timedelta(seconds=1)))
-    announced = announce(api, services)
+    announced = announce(api, services, Safe.deploy(chain, SAFE_OWNERS).address)
 
     chain.fund_native(payer, 10**18)
     status, _, answer = api.call("GET", f"/v2/secure-payments/{paid}/pay?wallet={payer}")
@@ -391,12 +393,12 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
         assert not failures, (function, failures)
 
 
-def announce(api: Api, services: Services) -> str:
+def announce(api: Api, services: Services, safe: str) -> str:
     """A link with a multisig transaction that is to be looked at by the next schedule."""
     with suppress(WriteConflict):  # detection has begun already
         services.store.write(Cursor("sepolia", 0, (), 2000))
     token = api.create_link()
-    body = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "ETH-sepolia", "payerAddress": FUSDC}
+    body = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "ETH-sepolia", "payerAddress": safe}
     assert api.done("POST", f"/v2/secure-payments/{token}/intent", body)["isListening"] is True
     intent = services.store.get(SafeIntent, intent_key(token))
     services.store.write(replace(intent, check_at=intent.created_at))
