@@ -15,7 +15,7 @@ const EXPLORERS = [
 export function transaction({ t, el, code, anchor }, hash, chain) {
   const href = EXPLORERS.includes(chain?.explorerUrl) ? chain.explorerUrl + hash : null;
   const label = [t("transaction"), " ", code(`${hash.slice(0, 10)}\u2026${hash.slice(-8)}`)];
-  const shown = href ? anchor(href, label, { target: "_blank" }) : el("span", {}, ...label);
+  const shown = href ? anchor(href, label, { target: "_blank", id: `sent-${hash}` }) : el("span", {}, ...label);
   return el("p", { class: "transaction" }, shown);
 }
 
@@ -33,7 +33,8 @@ export async function ended(app, outcome) {
   const { kind, body = {}, link = app.link } = outcome;
   const told = Array.isArray(body.requestStatuses) ? body.requestStatuses.filter((each) => each instanceof Object) : [];
   const known = ["completed", "safe", "expired", "invalidated", "missing"].includes(kind) ? kind : "closed";
-  const sent = noted(app);
+  const note = noted(app);
+  const sent = note?.txHash;
   const key = known === "completed" && !app.paidHere && !sent ? "paid" : known;
   const said = told.map((each) => each[known === "safe" ? "safeTxHash" : "txHash"]);
   const hashes = new Set([...said, sent].map((each) => String(each).toLowerCase()));
@@ -46,7 +47,7 @@ export async function ended(app, outcome) {
     tone: TONES[known] ?? "plain",
     body: [
       ...valid.map((hash) => shown(app, known, hash, link?.chain ?? body.chain)),
-      sent && !["completed", "safe"].includes(known) && app.el("p", { class: "note" }, app.t("late.text")),
+      note && !["completed", "safe"].includes(known) && begun(app, note),
       known === "safe" && deadline(app, told),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
@@ -54,14 +55,19 @@ export async function ended(app, outcome) {
   if (known === "safe") await again(app);
 }
 
-/** The hash of the payment that was sent from here, if one was. */
+/** What a wallet was asked to pay here, if one was: sent, or not answered. */
 function noted({ stored, token }) {
   try {
-    const { step, txHash } = JSON.parse(stored.get(`pay:${token}`));
-    return ["pay", "safe"].includes(step) && HASH.test(txHash) ? txHash : null;
+    const note = JSON.parse(stored.get(`pay:${token}`));
+    return ["pay", "safe"].includes(note.step) && !note.isReleased ? note : null;
   } catch {
     return null;
   }
+}
+
+/** Whoever pays the next link for it may pay twice. */
+function begun({ t, el, code }, { txHash, wallet }) {
+  return el("p", { class: "note" }, t(txHash ? "late.text" : "asked.title"), " ", !txHash && code(wallet));
 }
 
 function shown(app, kind, hash, chain) {
@@ -91,7 +97,7 @@ async function again(app) {
   app.stopWatch = poll(async () => {
     const outcome = await app.load();
     if (outcome.kind === "safe") return false;
-    if (outcome.kind === "open") location.reload(); // free to be paid by anybody again
+    if (outcome.kind === "open") return location.reload(), true; // free to be paid by anybody again
     Object.assign(app, { paidHere: true, end: outcome.kind });
     await ended(app, outcome);
     return true;

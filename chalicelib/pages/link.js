@@ -137,12 +137,12 @@ export function fixed({ network, reference, payments }) {
 const FORM = { wallet: "string", chainId: "number", step: "string", place: "number", startedAt: "number" };
 
 /** What was noted, or null when it is nothing that this page writes. */
-function noteOf(key, text) {
+function noteOf(token, text) {
   try {
     const note = JSON.parse(text);
     const isOurs = Object.entries(FORM).every(([name, type]) => typeof note?.[name] === type);
     const isHash = note?.txHash === undefined || /^(0x)?[0-9a-f]{64}$/i.test(note.txHash);
-    return isOurs && isHash && Array.isArray(note.references) ? { ...note, token: key.slice(4) } : null;
+    return isOurs && isHash && Array.isArray(note.references) ? { ...note, token } : null;
   } catch {
     return null;
   }
@@ -157,12 +157,15 @@ export class Notes {
   /** Of this link, and of others that pay one of the requests that are open here. */
   all() {
     const { token, link, stored } = this.app;
-    const own = `pay:${token}`;
     const open = new Set(link.payments.filter((each) => each.left > 0n).map(({ reference }) => reference));
     const pays = ({ step, references }) => step !== "approve" && references.some((each) => open.has(each));
-    const keys = stored.keys().filter((key) => key.startsWith("pay:") && key !== own);
-    const others = keys.map((key) => noteOf(key, stored.get(key))).filter((note) => note && pays(note));
-    return [noteOf(own, stored.get(own)), ...others].filter(Boolean);
+    const tokens = stored.keys().filter((key) => key.startsWith("pay:")).map((key) => key.slice(4));
+    const others = tokens.filter((each) => each !== token).map((each) => this.of(each));
+    return [this.of(token), ...others.filter((note) => note && pays(note))].filter(Boolean);
+  }
+
+  of(token) {
+    return noteOf(token, this.app.stored.get(`pay:${token}`));
   }
 
   /** That of this link, unless the payer has said that nothing was sent. */
@@ -175,8 +178,12 @@ export class Notes {
     return this.all().find((note) => note.token !== this.app.token && !note.isReleased) ?? null;
   }
 
+  /** Writes what became of a note, unless another tab is at a later step; a hash that was learnt stays. */
   write(note) {
-    const isKept = this.app.stored.set(`pay:${note.token}`, JSON.stringify(note));
+    const now = this.of(note.token);
+    if (now?.startedAt > note.startedAt) return;
+    const hash = now?.startedAt === note.startedAt ? now.txHash : undefined;
+    const isKept = this.app.stored.set(`pay:${note.token}`, JSON.stringify({ ...note, txHash: note.txHash ?? hash }));
     // A Safe's frame may have no storage; there the service itself holds the link while the owners sign.
     if (!isKept && note.step !== "safe") throw new Trouble("storage");
   }
@@ -192,9 +199,9 @@ export class Notes {
   }
 
   /** A step is over. One before it that the payer gave up may still be open in the wallet: that stays noted. */
-  over({ token, earlier }) {
-    if (earlier) this.write({ ...earlier, token });
-    else this.app.stored.set(`pay:${token}`, null);
+  over({ token, startedAt, earlier }) {
+    if (this.of(token)?.startedAt > startedAt) return; // that is the next step, of another tab
+    this.app.stored.set(`pay:${token}`, earlier ? JSON.stringify(earlier) : null);
   }
 
   /** A step was not made. What the payer gave up before it is what the wallet may be at: that has to end first. */

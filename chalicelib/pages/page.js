@@ -236,7 +236,7 @@ function failed(trouble, again) {
 /** Reads the link again; see settle. */
 const look = async () => settle(await load());
 
-const fillManual = async () => byId("manual").open && (await asset("manual.js")).show(app);
+const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => null))?.show(app);
 
 const app = { token, stored, Trouble, need, language: tongue };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
@@ -254,7 +254,7 @@ async function open(answer = load()) {
     if (!app.link.canPay && !app.notes.own()) return void (await asset("ends.js")).blocked(app);
     app.choose();
     app.resume();
-    setTimeout(async () => (await asset("poll.js")).watch(app), 10_000);
+    setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
   } catch (trouble) {
     failed(trouble, () => (loading(), open()));
   }

@@ -62,9 +62,10 @@ class Payment extends Views {
     } finally {
       this.isBusy = this.app.paying = false;
     }
-    const next = this.isStale && !this.app.notes.own() && !this.app.end ? "changed" : this.next;
-    this.next = null;
-    if (next) await this[next]();
+    const other = this.app.notes.own() ? "start" : "changed";
+    const next = this.isStale && !this.app.end ? other : this.next;
+    Object.assign(this, { next: null, isStale: false });
+    if (next && this.app.payment === this) await this[next]();
   }
 
   /** Starts afresh, or where an earlier visit or another tab has left off. */
@@ -179,7 +180,7 @@ class Payment extends Views {
       this.app.notes.write(note);
       return this.follow(note);
     }
-    const isHarmless = HARMLESS.includes(trouble.code) || !["pay", "safe"].includes(note.step);
+    const isHarmless = trouble.isUnasked || HARMLESS.includes(trouble.code) || !["pay", "safe"].includes(note.step);
     if (!isHarmless) return this.follow(note);
     this.app.notes.undo(note);
     throw trouble;
@@ -289,7 +290,9 @@ class Payment extends Views {
       if (await this.isOverNow()) return "settled";
       if (this.isPaid(note)) return "done";
       if (await this.isBack(note)) return "back";
-      return Date.now() - note.doubtAt > patience && (await app.load()).kind === "open" ? "never" : null;
+      if (Date.now() - note.doubtAt < patience) return null;
+      const outcome = await app.load();
+      return outcome.kind === "open" ? "never" : (await app.settle(outcome)) && "settled";
     });
     if (end === "back") return this.follow({ ...note, doubtAt: undefined });
     if (end === "done") app.notes.over(note);
@@ -340,20 +343,23 @@ class Payment extends Views {
 
   /** Another link that pays one of these requests was begun here: that one's page knows how to follow it. */
   async waitFor(twin) {
-    const { app } = this;
+    const { app, session, chain } = this;
     const word = { isSure: false, isWanted: false };
-    const from = twin.startedAt + AGAIN_AFTER;
-    const isDue = () => Date.now() >= from;
-    let isOffered = isDue();
-    const show = () => this.question(twin, word, isOffered ? 0 : from);
-    show();
+    const due = ({ txHash, startedAt }) => startedAt + (txHash ? LOST_AFTER : AGAIN_AFTER);
+    const show = (note, isOffered) => this.question(note, word, isOffered ? 0 : note.txHash ? null : due(note));
+    let isOffered = false;
+    show(twin, isOffered);
     const end = await this.until(async () => {
       if (await app.look()) return "settled";
-      if (!isOffered && isDue()) show((isOffered = true));
-      return word.isWanted && word.isSure ? "again" : app.notes.twin() ? null : "free";
+      const note = app.notes.twin();
+      if (!note) return "free";
+      const receipt = note.txHash ? await session.receipt(note.txHash, chain).catch(() => undefined) : null;
+      if (receipt?.status === "failed" && receipt.confirmations >= chain.depth) return app.notes.undo(note), "free";
+      const isDue = receipt === null && Date.now() >= due(note); // in no block, as far as this wallet's node knows
+      if (isDue !== isOffered) show(note, (isOffered = isDue));
+      return isDue && word.isWanted && word.isSure ? (app.notes.release(note), "free") : null;
     });
-    if (end === "again") app.notes.release(twin);
-    if (["again", "free"].includes(end)) await this.prepare();
+    if (end === "free") await this.prepare();
   }
 
   /** Whether the wallet's node has heard of something with the nonce that was asked for. Tron has none. */

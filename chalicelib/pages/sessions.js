@@ -24,6 +24,15 @@ function hashOf(text, form = EVM_HASH) {
 // 0, hexadecimal text, or a BigNumber of ethers: as the service writes it.
 const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (value ?? 0));
 
+// What goes wrong before a wallet is asked to sign has sent nothing.
+async function unasked(work) {
+  try {
+    return await work();
+  } catch (error) {
+    throw Object.assign(error, { isUnasked: true });
+  }
+}
+
 async function demandChain(chainId, chain) {
   if ((await chainId()) !== chain.chainId) throw new WalletError("wrong-chain");
 }
@@ -64,9 +73,11 @@ export function evmSession(ask, provider, address) {
   const send = async ({ to, data, value }, chain) => {
     const chainIdText = "0x" + chain.chainId.toString(16);
     const request = { from: address, to, data, value: "0x" + unitsOf(value).toString(16), chainId: chainIdText };
-    const accounts = await ask("eth_accounts");
-    if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");
-    await demandChain(chainId, chain);
+    await unasked(async () => {
+      const accounts = await ask("eth_accounts");
+      if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");
+      await demandChain(chainId, chain);
+    });
     return hashOf(await ask("eth_sendTransaction", [request], SEND_MS));
   };
   return {
@@ -158,8 +169,17 @@ async function tronChainId({ ask, web, isOld }) {
   return parseInt(first.blockID.slice(-8), 16);
 }
 
-async function tronSend(wallet, address, { to, data, value, feeLimit }, chain) {
+async function tronSend(wallet, address, transaction, chain) {
   const web = wallet.web();
+  const { built, demand } = await unasked(() => tronBuild(wallet, web, address, transaction, chain));
+  const signed = await within(SEND_MS, () => web.trx.sign(built), true);
+  await demand(signed);
+  believe(Array.isArray(signed.signature), "not signed");
+  return broadcast(web, signed, hashOf(signed.txID, TRON_HASH));
+}
+
+// The transaction to be signed, and what holds it, and then what was signed, to what was asked for.
+async function tronBuild(wallet, web, address, { to, data, value, feeLimit }, chain) {
   if (web.defaultAddress?.base58 !== address) throw new WalletError("account");
   await demandChain(() => tronChainId(wallet), chain);
   const options = { input: data.slice(2), callValue: Number(unitsOf(value)), ...(feeLimit ? { feeLimit } : {}) };
@@ -168,11 +188,9 @@ async function tronSend(wallet, address, { to, data, value, feeLimit }, chain) {
   believe(Number.isSafeInteger(head?.timestamp), "not a block");
   const until = Math.max(head.timestamp, Date.now()) + VALID_MS; // the payer's clock may be slow
   const built = await within(READ_MS, () => builder.triggerSmartContract(to, "", options, [], address));
-  await demandCall(built?.transaction, address, to, options, until);
-  const signed = await within(SEND_MS, () => web.trx.sign(built.transaction), true);
-  await demandCall(signed, address, to, options, until);
-  believe(Array.isArray(signed.signature), "not signed");
-  return broadcast(web, signed, hashOf(signed.txID, TRON_HASH));
+  const demand = (each) => demandCall(each, address, to, options, until);
+  await demand(built?.transaction);
+  return { built: built.transaction, demand };
 }
 
 // The node builds the transaction and the wallet may change it: it has to be the one call that was asked for, under
@@ -234,8 +252,10 @@ function watchTronLink(web, address, callback) {
 export function safeSession(ask, info, address) {
   const chainId = async () => (await info()).chainId;
   const send = async (transactions, chain) => {
-    if ((await info()).address !== address) throw new WalletError("account");
-    await demandChain(chainId, chain);
+    await unasked(async () => {
+      if ((await info()).address !== address) throw new WalletError("account");
+      await demandChain(chainId, chain);
+    });
     const txs = transactions.map(({ to, data, value }) => ({ to, data, value: String(unitsOf(value)) }));
     const answer = await ask("sendTransactions", { txs }, SEND_MS);
     return { safeTxHash: hashOf(answer?.safeTxHash) };

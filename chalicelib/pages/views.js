@@ -167,7 +167,8 @@ export class Views {
     const { t, el } = this.app;
     const signed = step.kind === "safe" ? (this.verdict?.steps ?? []) : [step];
     const lists = signed.map((each) => el("dl", {}, this.facts(each)));
-    return lists.length > 0 && el("details", { class: "exact" }, el("summary", {}, t("step.exact")), lists);
+    const summary = el("summary", { id: `exact-${step.index}` }, t("step.exact"));
+    return lists.length > 0 && el("details", { class: "exact" }, summary, lists);
   }
 
   facts({ kind, index, call, spender, token, amount, payments, transaction: { to, value } }) {
@@ -220,12 +221,13 @@ export class Views {
 
   // ---- what can go wrong
 
-  /** Whether it was sent: the payer has to look into the wallet, and can say so from `from` on. */
+  /** Whether it was sent: the payer has to look into the wallet, and can say so from `from` on; null: not for long. */
   question(note, word, from) {
     const { app, chain } = this;
     const isOwn = note.token === app.token;
     const name = !isOwn ? "twin" : note.txHash ? "unclear" : "asked";
-    const other = () => app.anchor(`?token=${encodeURIComponent(note.token)}`, app.t("twin.open"), { class: "action" });
+    const there = `?token=${encodeURIComponent(note.token)}`;
+    const other = () => app.anchor(there, app.t("twin.open"), { class: "action", id: "twin" });
     const time = () => new Intl.DateTimeFormat(app.language(), { timeStyle: "short" }).format(from);
     const sent = () => {
       if (note.step === "safe") return copyField(app, app.t("safe.hash"), note.txHash, "safe-hash");
@@ -239,7 +241,7 @@ export class Views {
         note.txHash && sent(),
         app.paragraph(app.t("asked.account")),
         app.code(note.wallet),
-        from ? app.paragraph(app.t("asked.when", { time: time() }), "note") : this.promise(word),
+        from === 0 ? this.promise(word) : from && app.paragraph(app.t("asked.when", { time: time() }), "note"),
       ],
     }));
   }

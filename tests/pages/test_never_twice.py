@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.items import native
+from tests.api.stored_links import expire
 from tests.chain.ledger import Ledger
 from tests.chain.payer import FUSDC
 from tests.fakes.world import FEE_ADDRESS, PAYEE
@@ -144,6 +145,19 @@ def test_what_was_begun_behind_another_link_is_given_up_by_the_payer_alone(
     visitor.pay("wallet-rejected").press("Try again").reach("twin")
 
 
+def test_what_failed_behind_another_link_is_free_again(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    coins = {"currency": "ETH-sepolia-sepolia", "amount": "0.5"}
+    child = payout(stack, purse, **coins)
+    whole = stack.made("/multicall-payouts", {"childTokens": [child, payout(stack, purse, **coins)]})
+    purse.says[SENT] = lambda asked: {"result": stack.chain.send_as(purse.address, {**asked, "data": asked["data"][:10]})}
+    visitor = new_visitor(purse).open(child).connect(purse).pay("waiting")
+    age(visitor, child, "startedAt")
+    visitor.open(whole, "twin").page.wait_for_timeout(300)
+    assert visitor.page.locator("a.action").count() == 1 and visitor.button("Start again").count() == 0
+    stack.mine()
+    visitor.reach("review")
+
+
 # --- asked for, without an answer ---
 
 
@@ -226,6 +240,30 @@ def test_a_wallet_that_refuses_the_second_request_may_still_have_the_first(
     visitor.pay("wallet-rejected" if refusal is REJECTS else "asked")
     visitor.reload("asked")
     assert not visitor.can_pay()
+
+
+def test_a_link_that_ends_meanwhile_tells_of_what_was_asked_for(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    purse.says[SENT] = HANGS
+    visitor = new_visitor(purse).open(token).connect(purse).pay_unanswered(purse)
+    stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
+    visitor.reload("doubt")
+    with stack.lock:
+        expire(token)
+    age(visitor, token, "doubtAt")
+    visitor.reload("expired").shows("Your wallet was asked to pay and has not answered", purse.address.lower())
+
+
+def test_a_wallet_that_fails_before_it_is_asked_was_not_asked(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    visitor = new_visitor(purse).open(token).connect(purse)
+    purse.says["eth_accounts"] = {"error": {"code": -32603, "message": "Internal error"}}
+    visitor.pay("wallet-failed").shows("Nothing was sent by this step")
+    assert SENT not in purse.asked and visitor.note(token) is None
 
 
 def test_a_busy_wallet_may_be_at_the_payment(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
