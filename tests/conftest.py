@@ -34,6 +34,11 @@ FIRST = ("pages/", "deploy/test_deployed.py", "deploy/test_package.py", "flows/t
 """What takes longest or waits for other processes: begun first, so that no process is left alone with it at the end."""
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: many tests wait for browsers, chains, queues and schedules."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file stays on one process, so that its fixtures are made once; `xdist_group` puts several together."""
