@@ -1,5 +1,7 @@
 // What became of a link that nobody can pay now: paid, expired, waiting for the owners of a Safe, and the like.
 
+import { Notes } from "./link.js";
+
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
 const DEFAULT_LABEL = "Go Back and Close"; // what the service says for a link without a label of its own
 const TONES = { completed: "good", safe: "busy" };
@@ -56,13 +58,9 @@ export async function ended(app, outcome) {
 }
 
 /** What a wallet was asked to pay here, if one was: sent, or not answered. */
-function noted({ stored, token }) {
-  try {
-    const note = JSON.parse(stored.get(`pay:${token}`));
-    return ["pay", "safe"].includes(note.step) && !note.isReleased ? note : null;
-  } catch {
-    return null;
-  }
+function noted(app) {
+  const note = new Notes(app).of(app.token);
+  return note && ["pay", "safe"].includes(note.step) && !note.isReleased ? note : null;
 }
 
 /** Whoever pays the next link for it may pay twice. */

@@ -1,5 +1,6 @@
 """Nothing is paid twice: not while the service is behind, not when a wallet kept a request to itself, not by odd notes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,6 +33,16 @@ def age(visitor: Visitor, token: str, *names: str) -> None:
     change = "([key, names, age]) => { const note = JSON.parse(localStorage[key]); "
     change += "for (const name of names) note[name] = Date.now() - age; localStorage[key] = JSON.stringify(note); }"
     visitor.page.evaluate(change, [f"pay:{token}", names, HOUR])
+
+
+def sends_and_hangs(purse: Purse) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The wallet sends what it is asked for, and never says so."""
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        purse.send(asked)
+        return HANGS
+
+    return answer
 
 
 def start_again(visitor: Visitor) -> None:
@@ -87,13 +98,8 @@ def test_what_a_silent_wallet_has_sent_is_followed_by_the_next_when_the_service_
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
     token = two_fees(stack, purse)
-
-    def sends_and_hangs(asked: dict[str, Any]) -> dict[str, Any]:
-        purse.send(asked)
-        return HANGS
-
     visitor = new_visitor(purse).open(token).connect(purse)
-    purse.says[SENT] = lambda asked: purse.says.update({SENT: sends_and_hangs}) or {"result": purse.send(asked)}
+    purse.says[SENT] = lambda asked: purse.says.update({SENT: sends_and_hangs(purse)}) or {"result": purse.send(asked)}
     visitor.pay("signing")
     visitor.until(lambda: len(purse.sent) == 2)
     visitor.reload("doubt")
@@ -165,12 +171,7 @@ def test_a_payment_that_is_on_its_way_without_its_hash_is_not_offered_again(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
     token = stack.shop.link(native())
-
-    def sends_and_hangs(asked: dict[str, Any]) -> dict[str, Any]:
-        purse.send(asked)
-        return HANGS
-
-    purse.says[SENT] = sends_and_hangs
+    purse.says[SENT] = sends_and_hangs(purse)
     visitor = new_visitor(purse).open(token).connect(purse)
     with by_hand(stack.chain):
         visitor.pay_unanswered(purse)

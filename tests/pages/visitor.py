@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Frame, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Error, Frame, Locator, Page, expect
 
 from infra.local.browser import axe_script, wallet_script
 from tests.pages.purse import FRAMING_PAGE, Purse
@@ -92,7 +92,7 @@ class Visitor:
     def reach(self, state: str) -> "Visitor":
         try:
             self.frame.locator(f'#main[data-state="{state}"]').wait_for(timeout=SECONDS * 1_000)
-        except Exception as error:
+        except Error as error:
             raise AssertionError(f"not {state}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
         return self
 
