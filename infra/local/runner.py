@@ -86,7 +86,7 @@ def main() -> int:
         print(f"The service cannot listen on port {port}: {error}.", file=sys.stderr)
         return 2
     with runner:
-        print(f"serving on {runner.url}", flush=True)
+        print(f"serving on {runner.url}\n", end="", flush=True)  # one write: other threads log meanwhile
         ended.wait()
     return 0
 
