@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 gc.disable()  # until all tests are collected: six thousand of them are made, and none is garbage
 
@@ -24,6 +25,7 @@ for name, value in {
 }.items():
     os.environ.setdefault(name, value)
 
+from chalicelib.net import evm, safe, tron
 from infra.local.cloud import Cloud
 from infra.local.setup import MISSING_BROWSER
 from tests.calldata import vector_files
@@ -32,6 +34,15 @@ from tests.fakes.world import PREFIX, World, in_process_aws
 
 FIRST = ("pages/", "deploy/test_deployed.py", "deploy/test_package.py", "flows/test_crashes.py", "local/", "jobs/", "chain/", "net/")
 """What takes longest or waits for other processes: begun first, so that no process is left alone with it at the end."""
+
+
+settings.register_profile(
+    "this suite",
+    deadline=None,  # how long an example takes is the machine's affair
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,  # what one run finds every run finds
+)
+settings.load_profile("this suite")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -81,6 +92,16 @@ def _name_what_did_not_run(terminalreporter: Any) -> None:
     if left:
         terminalreporter.section("tests that did not run")
         terminalreporter.write_line(f"{len(left)} tests of {', '.join(files)} did not run. {MISSING_BROWSER}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """Nodes and services of the tests are on this machine, whose cores may be busy: none is given up on for that."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (evm, safe, tron):
+            patch.setattr(module, "CONNECT_SECONDS", 60)
+            patch.setattr(module, "READ_SECONDS", 60)
+        yield
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def end_on_signals() -> None:
 
     def end(number: int, frame: FrameType | None) -> None:
         for every in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(every, signal.SIG_IGN)
+            signal.signal(every, lambda *_: None)  # under SIG_IGN Python complains of one that came already
         raise _Ended
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -148,7 +148,7 @@ class Chain:
         signed = Account.sign_transaction({**filled, "to": to}, private_key)
         return self.receipt(self.rpc("eth_sendRawTransaction", "0x" + bytes(signed.raw_transaction).hex()))
 
-    def receipt(self, transaction_hash: str, seconds: float = 20) -> dict[str, Any]:
+    def receipt(self, transaction_hash: str, seconds: float = 60) -> dict[str, Any]:
         """The receipt once the transaction is in a block. Raises StackProblem when that takes too long."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -271,7 +271,7 @@ class Chain:
         if session is None:
             session = self._session.value = requests.Session()
             session.trust_env = False  # a proxy of the environment is not for this address
-        answer = session.post(self.url, json=body, timeout=30).json()
+        answer = session.post(self.url, json=body, timeout=60).json()
         return answer if isinstance(answer, list) else [answer]
 
     def _keep_backup(self, state: Path) -> None:

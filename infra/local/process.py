@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -13,6 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / ".local"
 _GUARD = Path(__file__).with_name("guard.py")
+_PORTS = range(20_000, 32_768)
+"""Below those that systems give to connections and to servers that do not mind: nobody is given one by chance."""
+_held: list[socket.socket] = []
 
 
 class StackProblem(Exception):
@@ -53,7 +57,7 @@ class Child:
     def running(self) -> bool:
         return self._guard.poll() is None
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float = 20) -> None:
+    def wait_until(self, ready: Callable[[], bool], seconds: float = 60) -> None:
         """Poll `ready` until it is true. Raises StackProblem when the command ends or the time is over."""
         deadline = time.monotonic() + seconds
         while not ready():
@@ -94,9 +98,23 @@ class Child:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port for a server, ours as long as we live: no other process is told it before the server has it, or after.
+
+    It stays bound, without listening, which on Linux hinders no server that sets SO_REUSEADDR, as they all do.
+    """
+    while True:
+        port, probe = secrets.choice(_PORTS), socket.socket()
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            probe.close()
+            continue
+        if sys.platform == "linux":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _held.append(probe)
+        else:
+            probe.close()
+        return port
 
 
 def is_free(port: int) -> bool:

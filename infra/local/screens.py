@@ -19,7 +19,7 @@ from chalicelib.api.page_html import page as page_html
 from chalicelib.api.pages import drawn
 from chalicelib.pages import assets, locale
 from chalicelib.settings import Settings
-from infra.local.browser import launch, wallet_script
+from infra.local.browser import PATIENT, launch, wallet_script
 from infra.local.process import LOCAL
 from infra.local.scenes import SCENES, TOKEN, Scene, code_text
 
@@ -31,8 +31,27 @@ _SETTINGS = Settings(
 _TRON_KEY = "11" * 32
 _ADDRESS = f"{ORIGIN}/?token={TOKEN}"
 _FOLDER = LOCAL / "screens"
-_TURN, _BETWEEN = 3_000, 50  # milliseconds of the page's clock, and of ours
-_PATIENCE = 30  # seconds
+_TURN, _BETWEEN = 3_000, 10  # milliseconds of the page's clock, and of ours
+_PATIENCE = 60  # seconds
+_LATER = {"eth_getTransactionReceipt", "eth_sendTransaction"}
+"""What the wallet is asked for before the service says something else."""
+_COUNTED = """{
+  const pending = new Set();
+  const counted = (work) => async (...given) => {
+    const task = work(...given);
+    pending.add(task);
+    return task.finally(() => pending.delete(task));
+  };
+  const real = window.fetch.bind(window);
+  window.fetch = counted(async (...given) => {
+    const answer = await real(...given);
+    await answer.clone().text();
+    return answer;
+  });
+  window.askWallet = counted(window.askWallet);
+  window.answered = async () => { while (pending.size > 0) await Promise.allSettled(pending); };
+}"""
+"""Defines `answered`, which waits until the page has all that it asked the service and its wallet for."""
 LOOKS: dict[str, tuple[int, str, str]] = {
     "light": (1000, "light", "en"),
     "dark": (1000, "dark", "en"),
@@ -47,6 +66,8 @@ LOOKS: dict[str, tuple[int, str, str]] = {
 def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
     """A page that has come to the scene."""
     context = browser.new_context(reduced_motion="reduce", locale=None if scene.facts else "en")
+    context.set_default_timeout(_PATIENCE * 1_000)
+    context.add_init_script(PATIENT)
     asked: list[str] = []
 
     def answer(source: object, name: str, method: str, params: object) -> dict[str, Any]:
@@ -67,6 +88,7 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
     page = context.new_page()
     if scene.waits:
         page.clock.install()
+        page.add_init_script(_COUNTED)
     unanswered: list[Route] = []
     page.route("**/*", lambda route: _answer(route, scene, asked) or unanswered.append(route))
     if scene.facts:
@@ -78,14 +100,16 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
     arrived = page.locator(f'#main[data-state="{scene.state}"]')
     deadline = time.monotonic() + _PATIENCE
     while scene.waits and not arrived.count() and time.monotonic() < deadline:
+        page.evaluate("answered()")  # which takes real time, that its clock must not run ahead of
         page.clock.run_for(_TURN)
-        page.wait_for_timeout(_BETWEEN)  # its answers take real time, which its clock must not run ahead of
+        page.wait_for_timeout(_BETWEEN)
     arrived.wait_for()
     if scene.lacks:  # which it tells after a while
         page.evaluate("document.getAnimations().forEach((each) => each.finish())")
     yield page
     for route in unanswered:
         route.abort()
+    page.unroute_all(behavior="ignoreErrors")  # what it asks for now is nobody's any more
     context.close()
 
 
@@ -142,7 +166,7 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
     url = urlsplit(route.request.url)
     cors = {"access-control-allow-origin": "*", "access-control-allow-headers": "*"}
     if url.netloc == urlsplit(_API).netloc:
-        link = scene.then if scene.then and "eth_getTransactionReceipt" in asked else scene.link
+        link = scene.then if scene.then and _LATER.intersection(asked) else scene.link
         told: tuple[int, Any] | None = scene.pay if url.path.endswith("/pay") else link
         if told is not None:
             route.fulfill(status=told[0], json=told[1], headers=cors)

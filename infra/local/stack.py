@@ -38,7 +38,7 @@ _CREDENTIALS = LOCAL / "credentials.json"
 _PORTS = LOCAL / "ports.json"
 _LOCK = LOCAL / "stack.lock"
 _STATE = ("cloud", "chains", "credentials.json", "ports.json", "deployed-local.json", "service.log", "cloud.log")
-_PREVIOUS_SECONDS = 30
+_PREVIOUS_SECONDS = 60
 _FUNDS = 10**6  # whole coins, and whole tokens of every kind
 _CONFIRMATIONS = {"base": 2, "arbitrum-one": 2}  # blocks come by the second here, whatever the network
 

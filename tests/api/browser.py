@@ -14,7 +14,7 @@ BY_PAGE = {"x-client-id": PAGE_CLIENT_ID, "origin": PAGE_ORIGIN}
 
 def get(api: Api, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Reply:
     """`Host` may be among the headers."""
-    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
     try:
         connection.request(method, path, None, dict(headers or {}))
         answer = connection.getresponse()

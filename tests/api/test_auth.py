@@ -152,7 +152,7 @@ def test_the_cookie_may_be_shared_with_the_api_host(api: Api, configured: Config
 
 
 def test_a_cookie_that_comes_in_crumbs_is_read_whole(api: Api, ann: tuple[str, str]) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
     connection.putrequest("GET", "/v1/auth/me")
     connection.putheader("cookie", f"session_token={ann[1]}")
     connection.putheader("cookie", "theme=dark")

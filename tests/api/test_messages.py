@@ -133,7 +133,7 @@ def test_a_link_is_404_when_unknown_403_when_expired_409_when_completed(shop: Sh
 
 def twice(shop: Shop, method: str, path: str, pairs: list[tuple[str, str]], body: bytes = b"{}") -> tuple[int, Any]:
     """A request whose headers are sent as they stand, also more than once."""
-    connection = http.client.HTTPConnection("127.0.0.1", shop.api.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", shop.api.port, timeout=120)
     connection.putrequest(method, path)
     for name, value in [*pairs, ("content-length", str(len(body)))]:
         connection.putheader(name, value)

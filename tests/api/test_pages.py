@@ -193,7 +193,7 @@ def test_it_speaks_the_language_that_is_asked_for_if_it_can(api: Api) -> None:
         assert title in words(html)
 
 
-@pytest.mark.parametrize("asked", ["", "*", "xx", ";;q=,", "de;q=0, en", "en;q=nan", "a" * 5000, "en;q=1e999"])
+@pytest.mark.parametrize("asked", ["", "*", "xx", ";;q=,", "de;q=0, en", "en;q=nan", "a" * 5000, "en;q=1e999", "kok-IN, arn"])
 def test_it_speaks_english_otherwise(api: Api, asked: str) -> None:
     assert 'lang="en"' in facts(get(api, "/?token=x", {"Accept-Language": asked}))
 

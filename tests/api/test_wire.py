@@ -12,7 +12,7 @@ from tests.api.client import Api
 
 
 def raw(port: int, request: bytes) -> bytes:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.connect()
     connection.sock.sendall(request)
     answer = b""

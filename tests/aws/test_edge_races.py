@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from botocore.config import Config
 
 from chalicelib.aws.tables import IDENTITY, SESSIONS, OwnedSession, account_partition, credential_key, user_key
 from chalicelib.core.audit import AuditEntry
@@ -26,6 +27,13 @@ from tests.fakes.world import PREFIX
 
 PARALLEL = 100
 LISTING, CREATE = "/v2/currencies", "/v2/secure-payments"
+
+
+class Patient(Config):  # type: ignore[misc]
+    """Waits for a cloud of this machine: a request that is given up after five seconds and sent again counts twice."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "connect_timeout": 60, "read_timeout": 60})
 
 
 @dataclass
@@ -53,7 +61,9 @@ def server(cloud: Cloud) -> Iterator[Server]:
     server = Server(app, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    yield server
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.config.Config", Patient)
+        yield server
     server.close()
     thread.join()
     for name, value in before.items():

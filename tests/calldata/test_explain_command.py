@@ -22,7 +22,7 @@ from .calls import (
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "chalicelib.calldata.explain", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=180)
 
 
 def test_the_command_tells_what_a_call_does() -> None:

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +15,8 @@ from chalice import Chalice, Response
 from infra.local.gateway import COMPRESSED_FROM, MAX_BODY, Router, Server
 
 
-def small_app() -> Chalice:
+def small_app(is_closing: Callable[[], bool] = lambda: True) -> Chalice:
+    """`/slow` answers once `is_closing`."""
     app = Chalice(app_name="small")
 
     @app.route("/things/{token}", methods=["GET", "POST"], content_types=["application/json", "*/*"])
@@ -38,7 +39,8 @@ def small_app() -> Chalice:
 
     @app.route("/slow")
     def slow() -> dict[str, str]:
-        time.sleep(0.5)
+        while not is_closing():
+            time.sleep(0.01)
         return {"slow": "done"}
 
     @app.route("/nothing", methods=["DELETE"])
@@ -68,7 +70,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 def ask(server: Server, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-    connection = http.client.HTTPConnection(*server.server_address, timeout=10)
+    connection = http.client.HTTPConnection(*server.server_address, timeout=60)
     try:
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, names)
@@ -80,7 +82,7 @@ def ask(server: Server, method: str, path: str, body: Any = None, **headers: str
 
 def send_raw(server: Server, raw: bytes) -> str:
     """What comes back for bytes that may be no HTTP, until the server closes."""
-    with socket.create_connection(server.server_address, timeout=10) as connection:
+    with socket.create_connection(server.server_address, timeout=60) as connection:
         connection.sendall(raw)
         connection.shutdown(socket.SHUT_WR)
         received = b""
@@ -120,7 +122,7 @@ def test_a_request_reaches_the_app_as_on_aws(server: Server) -> None:
 
 
 def test_every_request_has_an_id_of_its_own_even_on_one_connection(server: Server) -> None:
-    connection = http.client.HTTPConnection(*server.server_address, timeout=10)
+    connection = http.client.HTTPConnection(*server.server_address, timeout=60)
     ids = set()
     for _ in range(3):
         connection.request("GET", "/things/a")
@@ -130,7 +132,7 @@ def test_every_request_has_an_id_of_its_own_even_on_one_connection(server: Serve
 
 
 def test_a_literal_path_is_preferred_to_a_variable_and_cookies_arrive_apart(server: Server) -> None:
-    with socket.create_connection(server.server_address) as connection:
+    with socket.create_connection(server.server_address, timeout=60) as connection:
         connection.sendall(b"GET /things/special HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         answer = b""
         while chunk := connection.recv(65536):
@@ -310,7 +312,7 @@ def test_parallel_requests_see_their_own_request(server: Server) -> None:
 
 
 def test_closing_finishes_the_request_that_is_being_served() -> None:
-    server = Server(small_app(), "127.0.0.1", 0)
+    server = Server(small_app(lambda: server.stopping), "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     answers: list[Answer] = []

@@ -19,7 +19,7 @@ def run(folder: Path, before: str = "", **variables: str) -> subprocess.Complete
     script = folder / "infra" / "local" / "setup.py"
     code = f"import sys, runpy\n{before}\nrunpy.run_path({str(script)!r}, run_name='__main__')"
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(**variables), timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, env=environment(**variables), timeout=600)
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str]) -> str:

@@ -49,7 +49,7 @@ def start(project: Path, module: str, **variables: str) -> subprocess.Popen[str]
 
 def description(project: Path, process: subprocess.Popen[str]) -> dict[str, Any]:
     """What stack.json says, once it is there."""
-    file, deadline = project / ".local" / "stack.json", time.monotonic() + 60
+    file, deadline = project / ".local" / "stack.json", time.monotonic() + 300
     while not file.exists():
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
@@ -68,7 +68,7 @@ def end(process: subprocess.Popen[str], *numbers: signal.Signals) -> str:
     for number in numbers:
         process.send_signal(number)
         time.sleep(0.05)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=180)
     assert process.returncode == 0, output
     return output
 
@@ -82,7 +82,7 @@ def readme_session() -> str:
 
 def rpc(url: str, method: str, *params: Any) -> Any:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return requests.post(url, json=body, timeout=5).json()["result"]
+    return requests.post(url, json=body, timeout=60).json()["result"]
 
 
 def json_values(text: str) -> list[Any]:
@@ -102,10 +102,10 @@ def bearer(answer: requests.Response) -> dict[str, str]:
 
 def signed_in(base_url: str, address: str, sign: Callable[[str], bytes]) -> dict[str, str]:
     """The header of a wallet's session."""
-    asked = requests.post(f"{base_url}/v1/auth/wallet/challenge", json={"address": address}, timeout=10).json()
+    asked = requests.post(f"{base_url}/v1/auth/wallet/challenge", json={"address": address}, timeout=60).json()
     answered = {name: asked[name] for name in ("challengeId", "nonce", "message")}
     answered["signature"] = "0x" + sign(asked["message"]).hex()
-    return bearer(requests.post(f"{base_url}/v1/auth/wallet/verify", json=answered, timeout=10))
+    return bearer(requests.post(f"{base_url}/v1/auth/wallet/verify", json=answered, timeout=60))
 
 
 def personal(account: Any, text: str) -> bytes:
@@ -121,7 +121,7 @@ def tron_message(account: Any, text: str) -> bytes:
 def told(process: subprocess.Popen[str], last: str) -> str:
     """What it prints, up to the line that has `last` in it."""
     lines: list[str] = []
-    deadline = threading.Timer(120, process.kill)
+    deadline = threading.Timer(400, process.kill)
     deadline.start()
     assert process.stdout is not None
     for line in process.stdout:
@@ -131,6 +131,11 @@ def told(process: subprocess.Popen[str], last: str) -> str:
     deadline.cancel()
     assert lines and last in lines[-1], "".join(lines)
     return "".join(lines)
+
+
+def deliveries(output: str) -> set[str]:
+    """The ids of those with our signature. One may come twice: a receiver that is slow to answer is asked again."""
+    return set(re.findall(r"delivery (\S+)  retry \d  signature OK", output))
 
 
 def pay_in_a_browser(link: str, payer: Payer) -> None:
@@ -145,12 +150,13 @@ def pay_in_a_browser(link: str, payer: Payer) -> None:
 
     with running_browser() as browser:
         page = browser.new_page()
+        page.set_default_timeout(180_000)
         page.expose_binding("askWallet", answer)
         page.add_init_script(wallet_script(name="Wallet", rdns="test.wallet", how="announced", key=None))
         page.goto(link)
         page.get_by_role("button", name="Wallet").click()
         page.locator("#pay").click()
-        page.locator('#main[data-state="completed"]').wait_for(timeout=60_000)
+        page.locator('#main[data-state="completed"]').wait_for(timeout=180_000)
         assert "Payment complete" in page.inner_text("main")
 
 
@@ -188,10 +194,10 @@ class TestARunningStack:
 
     def test_lets_its_user_in_who_owns_the_given_credentials(self, found: dict[str, Any]) -> None:
         url, user = found["base_url"], {name: found[name] for name in ("email", "password")}
-        session = bearer(requests.post(f"{url}/v1/auth/login", json=user, timeout=10))
-        (key, *_) = requests.get(f"{url}/v1/api-keys", headers=session, timeout=10).json()
+        session = bearer(requests.post(f"{url}/v1/auth/login", json=user, timeout=60))
+        (key, *_) = requests.get(f"{url}/v1/api-keys", headers=session, timeout=60).json()
         assert found["api_key"].startswith(key["prefix"])
-        clients = requests.get(f"{url}/v1/client-ids", headers=session, timeout=10).json()
+        clients = requests.get(f"{url}/v1/client-ids", headers=session, timeout=60).json()
         assert {found["client_id"], found["orchestrator_client_id"]} <= {each["clientId"] for each in clients}
 
     def test_lets_its_wallets_in(self, found: dict[str, Any]) -> None:
@@ -199,27 +205,27 @@ class TestARunningStack:
         assert signed_in(found["base_url"], evm.address, lambda text: personal(evm, text))
         address = base58.b58encode_check(b"\x41" + bytes.fromhex(tron.address[2:])).decode()
         session = signed_in(found["base_url"], address, lambda text: tron_message(tron, text))
-        me = requests.get(f"{found['base_url']}/v1/auth/me", headers=session, timeout=10).json()
+        me = requests.get(f"{found['base_url']}/v1/auth/me", headers=session, timeout=60).json()
         assert (me["type"], me["address"]) == ("wallet", address)
 
     def test_has_an_orchestrator_and_a_client_id_that_needs_it(self, found: dict[str, Any]) -> None:
         url, amount = f"{found['base_url']}/v2/secure-payments", {"requests": [{"amount": "1.5"}]}
         page = {"x-client-id": found["orchestrator_client_id"], "origin": found["origin"]}
-        assert requests.post(url, json=amount, headers=page, timeout=10).status_code == 403
+        assert requests.post(url, json=amount, headers=page, timeout=60).status_code == 403
         pair = {**page, "x-orchestrator-key": found["orchestrator_key"]}
-        made = requests.post(url, json=amount, headers=pair, timeout=10)
+        made = requests.post(url, json=amount, headers=pair, timeout=60)
         assert made.status_code == 201, made.text
 
     def test_has_a_second_account_which_sees_nothing_of_the_first(self, found: dict[str, Any]) -> None:
         other = {"x-api-key": found["second_account"]}
-        assert requests.get(f"{found['base_url']}/v2/client-ids", headers=other, timeout=10).json() == []
+        assert requests.get(f"{found['base_url']}/v2/client-ids", headers=other, timeout=60).json() == []
 
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
         keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls"}
         assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
-        assert requests.get(f"{found['base_url']}/v2/health", timeout=5).status_code == 200
+        assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
         assert chain_ids == {"sepolia": hex(11155111), "base": hex(8453), "arbitrum-one": hex(42161)}
         assert found["rpc"]["tron"] == found["tron_url"]
@@ -233,29 +239,29 @@ class TestARunningStack:
             coins = int(rpc(found["rpc"][network], "eth_getBalance", found["payer"]["address"], "latest"), 16)
             assert coins >= 10**20
         asked = {"address": found["tron_payer"]["address"], "visible": True}
-        account = requests.post(f"{found['tron_url']}/wallet/getaccount", json=asked, timeout=5).json()
+        account = requests.post(f"{found['tron_url']}/wallet/getaccount", json=asked, timeout=60).json()
         assert account["balance"] >= 10**8
         key = found["tron_payer"]["private_key"]
         assert base58.b58decode_check(account["address"])[1:].hex() == Account.from_key(key).address[2:].lower()
 
     def test_has_a_safe_that_its_owners_can_use(self, found: dict[str, Any]) -> None:
         safe, node = found["safe"], found["rpc"]["base"]
-        told = requests.get(f"{found['safe_service_urls']['base']}/api/v1/safes/{safe['address']}/", timeout=5).json()
+        told = requests.get(f"{found['safe_service_urls']['base']}/api/v1/safes/{safe['address']}/", timeout=60).json()
         assert (told["threshold"], told["owners"]) == (2, [owner["address"] for owner in safe["owners"]])
         assert [Account.from_key(owner["private_key"]).address for owner in safe["owners"]] == told["owners"]
         assert int(rpc(node, "eth_getBalance", safe["address"], "latest"), 16) >= 10**18
 
     def test_refuses_a_second_one_in_its_folder(self, project: Path, found: dict[str, Any]) -> None:
         second = start(project, "infra.local", PORT=str(free_port()))
-        output, _ = second.communicate(timeout=30)
+        output, _ = second.communicate(timeout=180)
         assert (second.returncode, output.count("\n")) == (2, 1)
         assert "already running here" in output
-        assert requests.get(f"{found['base_url']}/v2/health", timeout=5).status_code == 200
+        assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
 
     def test_keeps_its_port(self, found: dict[str, Any], port: int, tmp_path: Path) -> None:
         elsewhere = with_what_setup_makes(copy_of_the_project(tmp_path))
         other = start(elsewhere, "infra.local", PORT=str(port))
-        output, _ = other.communicate(timeout=30)
+        output, _ = other.communicate(timeout=180)
         sentence = f"Port {port} is already in use: choose another one with PORT={port + 1}.\n"
         assert (other.returncode, output) == (2, sentence)
 
@@ -268,7 +274,7 @@ def test_the_demo_holds_on_the_state_of_an_earlier_run_and_ends_with_a_link_that
     try:
         output = told(demo, "private key")
         assert "Every step held" in output
-        assert output.count("signature OK") == 3 * (1 + 3)
+        assert len(deliveries(output)) == 3 * (1 + 3)
         link, network, key = (re.split(r"  +", line.strip(), maxsplit=1)[1] for line in output.splitlines()[-3:])
         chain_id, url = re.fullmatch(r"Sepolia, chain id (\d+): set its RPC URL to (\S+)", network).groups()  # type: ignore[union-attr]
         assert int(chain_id) == int(rpc(url, "eth_chainId"), 16)
@@ -280,7 +286,7 @@ def test_the_demo_holds_on_the_state_of_an_earlier_run_and_ends_with_a_link_that
 
 def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: Path) -> None:
     demo = start(project, "infra.local.demo", KIND="single,double")
-    output, _ = demo.communicate(timeout=30)
+    output, _ = demo.communicate(timeout=180)
     known = "batch, multicall, payout, safe, single, tron"
     sentence = f"KIND must be one of {known}, or several with commas between, not 'single,double'.\n"
     assert (demo.returncode, output) == (2, sentence)
@@ -292,14 +298,14 @@ def test_a_stack_that_was_killed_leaves_nothing_running_and_starts_again_as_it_w
     before = description(project, process)
     assert before["api_key"] != earlier.get("api_key")
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
     (project / ".local" / "stack.json").unlink()
     again = start(project, "infra.local.demo", PORT=str(port), ONCE="1", KIND="single")
     assert description(project, again) == before
-    output, _ = again.communicate(timeout=120)
+    output, _ = again.communicate(timeout=400)
     assert again.returncode == 0, output
     assert "Every step held" in output
-    assert output.count("signature OK") == 3 * 2
+    assert len(deliveries(output)) == 3 * 2
     assert processes_of(project) == []
 
 

@@ -58,7 +58,7 @@ def pay() -> dict[str, Any]:
 
 
 def post(node: TronNode, path: str, body: Any) -> dict[str, Any]:
-    answer = requests.post(f"{node.url}/{path}", json=body, timeout=10)
+    answer = requests.post(f"{node.url}/{path}", json=body, timeout=60)
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 
@@ -245,7 +245,7 @@ def test_after_a_restart_transactions_have_their_names(tmp_path: Path) -> None:
 def test_a_fork_forgets_what_it_drops(node: TronNode, payer: TronpyPayer) -> None:
     before = node.chain.snapshot()
     signed = payer.built(approve()).sign(payer._key)
-    assert signed.broadcast().wait(timeout=20)["id"] == signed.txid, "a transaction that waits outlives the fork"
+    assert signed.broadcast().wait(timeout=60)["id"] == signed.txid, "a transaction that waits outlives the fork"
     node.chain.revert(before)
     assert post(node, "wallet/gettransactioninfobyid", {"value": signed.txid}) == {}
     assert signed.broadcast()["result"] is True

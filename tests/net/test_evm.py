@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -150,14 +149,16 @@ def test_a_node_out_of_quota_is_away_and_not_asked_for_smaller_ranges(node: Node
 
 def test_a_node_that_takes_too_long_for_a_range_is_asked_for_less(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evm, "READ_SECONDS", 0.2)
+    given_up = threading.Event()
 
-    def slowly(calls: list[dict[str, Any]]) -> bytes:
-        time.sleep(0.4)
+    def too_late(calls: list[dict[str, Any]]) -> bytes:
+        given_up.wait(60)
         return b"[]"
 
-    node.answer = slowly
+    node.answer = too_late
     with pytest.raises(RangeTooLarge):
         node.chain.read_range(SPAN, None)
+    given_up.set()
 
 
 def test_a_block_that_the_node_does_not_have_is_a_lag_and_no_fork(node: Node) -> None:

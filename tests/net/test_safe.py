@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -40,15 +39,17 @@ PROPOSAL = Proposal(
 
 
 class Service(ThreadingHTTPServer):
-    """Answers every GET with one status and body, after `delay` seconds; `asked` keeps the paths."""
+    """Answers every GET with one status and body, once it may; `asked` keeps the paths."""
 
     daemon_threads = False  # closing waits for the last answer
-    status, body, delay = 200, b"", 0.0
+    status, body = 200, b""
     headers: ClassVar[dict[str, str]] = {}
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[str] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
@@ -67,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
-        time.sleep(self.server.delay)
+        self.server.may_answer.wait(60)
         self.send_response(self.server.status)
         for name, value in self.server.headers.items():
             self.send_header(name, value)
@@ -186,8 +187,9 @@ def test_any_other_status_is_no_answer(service: Service, status: int) -> None:
 def test_a_service_that_is_slow_or_away_is_no_answer(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(safe, "READ_SECONDS", 0.2)
     service.says(TOLD)
-    service.delay = 0.6
+    service.may_answer.clear()
     with pytest.raises(SafeServiceUnavailable):
         service.ask()
+    service.may_answer.set()
     with pytest.raises(SafeServiceUnavailable):
         SafeService({"sepolia": "http://127.0.0.1:9"}).transaction("sepolia", HASH)

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,13 +34,15 @@ class Node(ThreadingHTTPServer):
     """Answers paths of the wallet API and methods of JSON-RPC with what a test puts into `answers`."""
 
     daemon_threads = False  # closing waits for the last answer
-    status, delay, raw = 200, 0.0, b""
+    status, raw = 200, b""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers: dict[str, Any] = {"eth_chainId": CHAIN_ID}
         self.asked: list[tuple[str, Any]] = []
         self.keys: set[str | None] = set()
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
@@ -71,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.keys.add(self.headers["TRON-PRO-API-KEY"])
         raw = self.server.raw or json.dumps(self.server.answer(self.path, body)).encode()
-        time.sleep(self.server.delay)
+        self.server.may_answer.wait(60)
         self.send_response(self.server.status)
         self.end_headers()
         with suppress(OSError):  # who asked may not wait
@@ -242,10 +243,12 @@ def test_nobody_knows_what_became_of_a_transaction_that_the_node_does_not_answer
     node.status = 429
     with pytest.raises(BadGateway, match="may have been sent"):
         node.chain.broadcast(b"\1")
-    node.status, node.delay = 200, 0.6
+    node.status = 200
+    node.may_answer.clear()
     monkeypatch.setattr(tron, "READ_SECONDS", 0.2)
     with pytest.raises(BadGateway, match="may have been sent"):
         node.chain.broadcast(b"\1")
+    node.may_answer.set()
     with pytest.raises(BadGateway):
         TronChain("tron", "http://127.0.0.1:9").broadcast(b"\1")
 

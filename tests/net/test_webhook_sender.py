@@ -24,8 +24,10 @@ from hypothesis import strategies as st
 
 from chalicelib.core.errors import BadRequest
 from chalicelib.net.webhook_sender import Answer, WebhookSender
+from infra.local.process import free_port
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
+LONG = 60  # one for all others: a machine that is busy is no failed attempt
 MORE_THAN_ENOUGH = 3000  # pieces that a dripping receiver would send, were it let
 
 Script = Callable[[socket.socket], None]
@@ -37,6 +39,7 @@ class Receiver:
     def __init__(self, script: Script, tls: ssl.SSLContext | None = None, reads: bool = True) -> None:
         self.script, self.tls, self.reads = script, tls, reads
         self.requests: list[bytes] = []
+        self.began = threading.Event()  # the script, so the sender came so far before its time was over
         self.cut = threading.Event()  # the sender closed while the script still had things to do
         self.finished = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -52,7 +55,7 @@ class Receiver:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept() on Linux
         self._listener.close()  # and on macOS
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=60)
 
     def _serve(self) -> None:
         while True:
@@ -68,6 +71,7 @@ class Receiver:
         with connection:
             if self.reads:
                 self.requests.append(read_request(connection))
+            self.began.set()
             try:
                 self.script(connection)
             except OSError:
@@ -90,6 +94,23 @@ def read_request(connection: socket.socket) -> bytes:
     while len(body) < length:
         body += more()
     return head + b"\r\n\r\n" + body
+
+
+def cut_off(sender: WebhookSender, receiver: Receiver, url: str = "", body: bytes = b"{}") -> Answer:
+    """The answer to a post that the receiver took up; on a machine that is busy the time may be over before that."""
+    for _ in range(20):
+        answer = sender.post(url or receiver.url, {}, body)
+        if receiver.began.wait(1):
+            return answer
+    raise AssertionError("no post came so far")
+
+
+def no_thread_but(known: set[threading.Thread]) -> bool:
+    """Whether nothing is left running but these. A lookup that has given its answer may still be about to end."""
+    for each in set(threading.enumerate()) - known:
+        if each.name == "webhook-lookup":
+            each.join(60)
+    return set(threading.enumerate()) <= known
 
 
 def says(answer: bytes) -> Script:
@@ -123,12 +144,12 @@ def sender() -> WebhookSender:
 
 @pytest.fixture
 def patient() -> WebhookSender:
-    return WebhookSender(allow_loopback=True)
+    return WebhookSender(allow_loopback=True, deadline_seconds=LONG)
 
 
 @pytest.fixture
 def public() -> WebhookSender:
-    return WebhookSender(allow_loopback=False)
+    return WebhookSender(allow_loopback=False, deadline_seconds=LONG)
 
 
 class Resolver:
@@ -291,9 +312,9 @@ def test_localhost_is_reached_on_whichever_loopback_address_it_listens(
 def test_a_receiver_without_an_answer_is_cut_off_at_the_deadline(script: Script, sender: WebhookSender) -> None:
     with Receiver(script) as receiver:
         threads = set(threading.enumerate())
-        answer = sender.post(receiver.url, {}, b"{}")
-        assert set(threading.enumerate()) == threads
-        assert receiver.finished.wait(10)
+        answer = cut_off(sender, receiver)
+        assert no_thread_but(threads)
+        assert receiver.finished.wait(60)
     assert answer == Answer(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -311,8 +332,8 @@ def test_a_status_counts_though_the_body_never_ends(head: bytes, patient: Webhoo
     with Receiver(drips(head, b"a")) as receiver:
         threads = set(threading.enumerate())
         answer = patient.post(receiver.url, {}, b"{}")
-        assert set(threading.enumerate()) == threads
-        assert receiver.finished.wait(10)
+        assert no_thread_but(threads)
+        assert receiver.finished.wait(60)
     assert answer == Answer(200, None)
     assert receiver.cut.is_set()
 
@@ -320,7 +341,7 @@ def test_a_status_counts_though_the_body_never_ends(head: bytes, patient: Webhoo
 def test_the_body_of_a_redirect_is_not_read_either(patient: WebhookSender) -> None:
     with Receiver(drips(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", b"a")) as receiver:
         assert patient.post(receiver.url, {}, b"{}") == Answer(302, None)
-        assert receiver.finished.wait(10)
+        assert receiver.finished.wait(60)
     assert receiver.cut.is_set()
 
 
@@ -328,15 +349,15 @@ def test_a_receiver_that_does_not_read_is_cut_off_at_the_deadline(sender: Webhoo
     released = threading.Event()
 
     def waits(connection: socket.socket) -> None:
-        released.wait(10)
+        released.wait(60)
         stays_silent(connection)
 
     with Receiver(waits, reads=False) as receiver:
         threads = set(threading.enumerate())
-        answer = sender.post(receiver.url, {}, bytes(32 * 1024 * 1024))
-        assert set(threading.enumerate()) == threads
+        answer = cut_off(sender, receiver, body=bytes(32 * 1024 * 1024))
+        assert no_thread_but(threads)
         released.set()
-        assert receiver.finished.wait(10)
+        assert receiver.finished.wait(60)
     assert answer == Answer(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -344,9 +365,9 @@ def test_a_receiver_that_does_not_read_is_cut_off_at_the_deadline(sender: Webhoo
 def test_a_tls_handshake_that_never_comes_is_cut_off_at_the_deadline(sender: WebhookSender) -> None:
     with Receiver(stays_silent, reads=False) as receiver:
         threads = set(threading.enumerate())
-        answer = sender.post(f"https://127.0.0.1:{receiver.port}/", {}, b"{}")
-        assert set(threading.enumerate()) == threads
-        assert receiver.finished.wait(10)
+        answer = cut_off(sender, receiver, f"https://127.0.0.1:{receiver.port}/")
+        assert no_thread_but(threads)
+        assert receiver.finished.wait(60)
     assert answer == Answer(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -354,8 +375,8 @@ def test_a_tls_handshake_that_never_comes_is_cut_off_at_the_deadline(sender: Web
 def test_a_tls_handshake_that_drips_is_cut_off_at_the_deadline(sender: WebhookSender) -> None:
     # The head of a TLS record that promises 16 KB of handshake, which then comes byte by byte.
     with Receiver(drips(b"\x16\x03\x03\x40\x00", b"\x02"), reads=False) as receiver:
-        answer = sender.post(f"https://127.0.0.1:{receiver.port}/", {}, b"{}")
-        assert receiver.finished.wait(10)
+        answer = cut_off(sender, receiver, f"https://127.0.0.1:{receiver.port}/")
+        assert receiver.finished.wait(60)
     assert answer == Answer(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -371,7 +392,7 @@ def test_a_connection_that_is_never_accepted_ends_at_the_deadline(sender: Webhoo
                 client.connect_ex(full.getsockname())
             threads = set(threading.enumerate())
             answer = sender.post(f"http://127.0.0.1:{full.getsockname()[1]}/", {}, b"{}")
-            assert set(threading.enumerate()) == threads
+            assert no_thread_but(threads)
         finally:
             for client in waiting:
                 client.close()
@@ -384,7 +405,7 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
     released = threading.Event()
 
     def blocks(*_: object, **__: object) -> list[object]:
-        released.wait(10)
+        released.wait(60)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 443))]
 
     monkeypatch.setattr(socket, "getaddrinfo", blocks)
@@ -394,9 +415,9 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
     lookups = set(threading.enumerate()) - threads
     released.set()
     for lookup in lookups:
-        lookup.join(10)
+        lookup.join(60)
     assert answer == Answer(None, "no answer in time")
-    assert set(threading.enumerate()) == threads
+    assert no_thread_but(threads)
     assert no_connections == [], "a late lookup must not lead to a connection"
 
 
@@ -404,7 +425,7 @@ def test_many_posts_leave_no_thread(patient: WebhookSender) -> None:
     with Receiver(NO_CONTENT) as receiver:
         threads = set(threading.enumerate())
         assert all(patient.post(receiver.url, {}, b"{}").delivered for _ in range(20))
-        assert set(threading.enumerate()) == threads
+        assert no_thread_but(threads)
 
 
 # --- every failure is an answer -------------------------------------------------------------------------------
@@ -451,9 +472,7 @@ def test_what_the_receiver_sends_is_not_in_the_error(patient: WebhookSender) -> 
 
 
 def test_a_closed_port_is_a_failed_attempt(patient: WebhookSender) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    assert patient.post(f"http://127.0.0.1:{port}/", {}, b"{}") == Answer(None, "connection refused")
+    assert patient.post(f"http://127.0.0.1:{free_port()}/", {}, b"{}") == Answer(None, "connection refused")
 
 
 def test_a_reset_is_a_failed_attempt(patient: WebhookSender) -> None:
@@ -583,9 +602,9 @@ def test_headers_that_drip_over_tls_are_cut_off_at_the_deadline(
     resolve(receiver_example=[["127.0.0.1"]])
     with Receiver(drips(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"), tls=trusted) as receiver:
         threads = set(threading.enumerate())
-        answer = sender.post(f"https://receiver.example:{receiver.port}/", {}, b"{}")
-        assert set(threading.enumerate()) == threads
-        assert receiver.finished.wait(10)
+        answer = cut_off(sender, receiver, f"https://receiver.example:{receiver.port}/")
+        assert no_thread_but(threads)
+        assert receiver.finished.wait(60)
     assert answer == Answer(None, "no answer in time")
     assert receiver.cut.is_set()
 
@@ -596,7 +615,7 @@ def test_a_status_over_tls_counts_though_the_body_never_ends(
     resolve(receiver_example=[["127.0.0.1"]])
     with Receiver(drips(b"HTTP/1.1 200 OK\r\n\r\n", b"a"), tls=trusted) as receiver:
         assert patient.post(f"https://receiver.example:{receiver.port}/", {}, b"{}") == Answer(200, None)
-        assert receiver.finished.wait(10)
+        assert receiver.finished.wait(60)
     assert receiver.cut.is_set()
 
 
@@ -848,7 +867,7 @@ URLS = st.builds(
 @settings(max_examples=400, deadline=None)
 @given(url=URLS)
 def test_any_text_is_refused_or_read_the_same_way_by_the_check_and_the_connection(url: str) -> None:
-    sender = WebhookSender(allow_loopback=False)
+    sender = WebhookSender(allow_loopback=False, deadline_seconds=LONG)
     resolver = Resolver({})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", resolver)

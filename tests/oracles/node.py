@@ -29,7 +29,7 @@ def run(script: str, questions: Any = ()) -> Any:
         env={**os.environ, "NODE_PATH": search},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)

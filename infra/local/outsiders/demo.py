@@ -19,7 +19,7 @@ from receiver import Receiver
 HOOK_PATH = "/demo-webhook"
 FEE_PERCENT = "1"
 EVENTS = frozenset({"payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"})
-DETECTION_SECONDS = 60
+DETECTION_SECONDS = 120
 
 
 class Failed(Exception):
@@ -104,7 +104,7 @@ class Shop:
         return self.call("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, intent)
 
     def call(self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None) -> Any:
-        answer = self._http.request(method, self._base + path, headers=headers, json=body, timeout=15)
+        answer = self._http.request(method, self._base + path, headers=headers, json=body, timeout=30)
         if answer.status_code != status:
             raise Failed(f"{method} {path.split('?')[0]} gave {answer.status_code}, not {status}: {answer.text[:300]}")
         return answer.json() if answer.content else None

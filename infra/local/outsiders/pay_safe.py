@@ -96,10 +96,10 @@ def _execution(transaction: dict[str, Any], signatures: list[bytes]) -> str:
 
 
 def _get(url: str) -> Any:
-    answer = requests.get(url, timeout=10)
+    answer = requests.get(url, timeout=30)
     answer.raise_for_status()
     return answer.json()
 
 
 def _post(url: str, body: dict[str, Any]) -> None:
-    requests.post(url, json=body, timeout=10).raise_for_status()
+    requests.post(url, json=body, timeout=30).raise_for_status()

@@ -6,7 +6,7 @@ from typing import Any
 import requests
 from eth_account import Account
 
-RECEIPT_SECONDS = 30
+RECEIPT_SECONDS = 60
 GAS_MARGIN_PERCENT = 20
 TIP_WEI = 10**9
 
@@ -57,7 +57,7 @@ class Payer:
 
     def rpc(self, method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self._node.post(self._rpc_url, json=body, timeout=10).json()
+        answer = self._node.post(self._rpc_url, json=body, timeout=30).json()
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error'].get('message', answer['error'])}")
         return answer["result"]

@@ -18,14 +18,14 @@ from tronpy.providers import HTTPProvider
 FEE_LIMIT = 300_000_000
 """Sun, where a transaction does not say it."""
 _HERE = Path(__file__).resolve().parent
-_POLL_SECONDS, _PATIENCE_SECONDS = 0.2, 30
+_POLL_SECONDS, _PATIENCE_SECONDS = 0.2, 60
 
 
 class TronpyPayer:
     def __init__(self, url: str, private_key: str) -> None:
         self._key = PrivateKey(bytes.fromhex(private_key.removeprefix("0x")))
         self.address: str = self._key.public_key.to_base58check_address()
-        self.client = Tron(HTTPProvider(url))
+        self.client = Tron(HTTPProvider(url, timeout=_PATIENCE_SECONDS))
         self.client.provider.sess.trust_env = False  # the node is on this machine, no proxy leads there
 
     def pay(self, transactions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ class TronwebPayer:
             env={**os.environ, "NODE_PATH": str(_HERE.parent / "node_modules"), "NO_PROXY": "127.0.0.1"},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
         )
         if ran.returncode != 0:
             raise RuntimeError(ran.stderr.strip())

@@ -4,7 +4,7 @@ const fs = require("fs");
 const { TronWeb } = require("tronweb");
 
 const WAIT_MS = 200;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 async function inBlock(tron, id) {
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
