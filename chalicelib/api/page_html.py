@@ -43,7 +43,7 @@ def language_of(accepted: str) -> str:
     weighed = []
     for position, part in enumerate(accepted.split(",")[:20]):
         name, _, weight = part.partition(";")
-        weighed.append((-_weight(weight), position, name.strip()[:2].lower()))
+        weighed.append((-_weight(weight), position, name.strip().partition("-")[0].lower()))
     return next((name for weight, _, name in sorted(weighed) if weight < 0 and name in locales()), "en")
 
 

@@ -14,6 +14,8 @@ _FOLDER = Path(__file__).parent
 _TYPES = {".js": "text/javascript", ".json": "application/json"}
 _PLACEHOLDER = re.compile(r"\{\{(sha384|v):([\w./-]+)\}\}")
 _STYLE = "{{style}}"
+_COMMENTS = re.compile(r"^ *(?://|/\*\*).*\n", re.MULTILINE)
+"""Lines that are for who reads the code, a sixth of its weight on the way to a payer."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file but the page itself and its style, which is in it, by its path below `pages/`."""
+    """Every file but the page itself and its style, which is in it, by its path below `pages/`, without comments."""
     files = [path for path in sorted(_FOLDER.rglob("*")) if path.suffix in _TYPES]
     return {path.relative_to(_FOLDER).as_posix(): _asset(path) for path in files}
 
@@ -76,6 +78,8 @@ def _style() -> str:
 
 def _asset(path: Path) -> Asset:
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".js":
+        text = _COMMENTS.sub("", text)
     kind = f"{_TYPES[path.suffix]}; charset=utf-8"
     return Asset(text, kind, hashlib.sha256(text.encode()).hexdigest()[:16], _integrity(text))
 

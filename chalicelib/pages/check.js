@@ -357,7 +357,7 @@ function readSized(kind, hex, start) {
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-function addressDigits(text, tron) {
+export function addressDigits(text, tron) {
   const form = tron ? /^T[1-9A-HJ-NP-Za-km-z]{33}$/ : /^0x[0-9a-fA-F]{40}$/;
   demand(typeof text === "string" && form.test(text));
   if (!tron) return text.slice(2).toLowerCase();

@@ -1,6 +1,6 @@
 // What became of a link that nobody can pay now: paid, expired, waiting for the owners of a Safe, and the like.
 
-import { Notes } from "./link.js";
+import { Notes, isPayment } from "./link.js";
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
 const DEFAULT_LABEL = "Go Back and Close"; // what the service says for a link without a label of its own
@@ -30,18 +30,18 @@ export function copyField({ t, el, say }, label, text, id) {
   return el("div", { class: "field" }, el("label", { for: id }, label), el("div", { class: "pair" }, input, press));
 }
 
-/** Shows the end of a link; while a Safe's owners sign it is looked at again. */
+/** Shows the end of a link. While a Safe's owners sign, or something was sent for it, it is looked at again. */
 export async function ended(app, outcome) {
   const { kind, body = {}, link = app.link } = outcome;
   const told = Array.isArray(body.requestStatuses) ? body.requestStatuses.filter((each) => each instanceof Object) : [];
   const known = ["completed", "safe", "expired", "invalidated", "missing"].includes(kind) ? kind : "closed";
   const note = noted(app);
-  const sent = note?.txHash;
-  const key = known === "completed" && !app.paidHere && !sent ? "paid" : known;
-  const said = told.map((each) => each[known === "safe" ? "safeTxHash" : "txHash"]);
-  const hashes = new Set([...said, sent].map((each) => String(each).toLowerCase()));
-  const valid = [...hashes].filter((hash) => HASH.test(hash));
-  if (known === "completed") app.stored.set(`pay:${app.token}`, null);
+  const sent = note?.txHash?.toLowerCase();
+  const said = told.map((each) => String(each[known === "safe" ? "safeTxHash" : "txHash"]).toLowerCase());
+  const isDone = known === "completed" && !(note?.isLate && sent && !said.includes(sent)); // else it was paid before that
+  const key = known === "completed" && !(isDone && (app.paidHere || sent)) ? "paid" : known;
+  const valid = [...new Set([...said, sent])].filter((hash) => HASH.test(hash));
+  if (isDone) app.stored.set(`pay:${app.token}`, null);
   if (app.link) app.summary(app.link);
   app.show(known, () => ({
     title: app.t(`${key}.title`),
@@ -49,23 +49,24 @@ export async function ended(app, outcome) {
     tone: TONES[known] ?? "plain",
     body: [
       ...valid.map((hash) => shown(app, known, hash, link?.chain ?? body.chain)),
-      note && !["completed", "safe"].includes(known) && begun(app, note),
+      note && !isDone && known !== "safe" && begun(app, note),
       known === "safe" && deadline(app, told),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
-  if (known === "safe") await again(app);
+  if (known === "safe" || (note && known !== "completed")) await again(app, kind);
 }
 
 /** What a wallet was asked to pay here, if one was: sent, or not answered. */
 function noted(app) {
   const note = new Notes(app).of(app.token);
-  return note && ["pay", "safe"].includes(note.step) && !note.isReleased ? note : null;
+  return note && isPayment(note) && !note.isReleased ? note : null;
 }
 
 /** Whoever pays the next link for it may pay twice. */
-function begun({ t, el, code }, { txHash, wallet }) {
-  return el("p", { class: "note" }, t(txHash ? "late.text" : "asked.title"), " ", !txHash && code(wallet));
+function begun({ t, el, code }, { txHash, wallet, code: trouble }) {
+  const key = txHash ? "late.text" : trouble ? "unclear.title" : "asked.title";
+  return el("p", { class: "note" }, t(key), " ", !txHash && code(wallet));
 }
 
 function shown(app, kind, hash, chain) {
@@ -90,11 +91,11 @@ function back({ t, anchor, webAddress, clean, code }, { redirectUrl, redirectLab
   return [anchor(href, isOwn ? clean(redirectLabel) : t("back"), options), host];
 }
 
-async function again(app) {
+async function again(app, before) {
   const { poll } = await app.asset("poll.js");
   app.stopWatch = poll(async () => {
     const outcome = await app.load();
-    if (outcome.kind === "safe") return false;
+    if (outcome.kind === before) return false;
     if (outcome.kind === "open") return location.reload(), true; // free to be paid by anybody again
     Object.assign(app, { paidHere: true, end: outcome.kind });
     await ended(app, outcome);

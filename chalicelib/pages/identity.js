@@ -107,10 +107,8 @@ export function isKnown({ network, chain, payments }) {
   return isChain && payments.every(isRight);
 }
 
-/**
- * The network of a link for wallets and payers, as it is and not as an answer has it. `confirmations` is the service's
- * own, which waits as long; `depth` is not less than what the network takes: what is as deep as that stays.
- */
+// The network of a link for wallets and payers, as it is and not as an answer has it. `confirmations` is the service's
+// own, which waits as long; `depth` is not less than what the network takes: what is as deep as that stays.
 export function chainOf({ network, chain }) {
   if (!Object.hasOwn(NETWORKS, network)) return { ...chain, explorerUrl: null, publicRpcUrls: [], depth: Infinity };
   const [chainId, name, [coin, symbol, decimals], , [depth, explorerUrl, ...publicRpcUrls]] = NETWORKS[network];

@@ -136,6 +136,9 @@ export function fixed({ network, reference, payments }) {
 
 const FORM = { wallet: "string", chainId: "number", step: "string", place: "number", startedAt: "number" };
 
+/** Whether a step pays; an approval takes nothing. */
+export const isPayment = ({ step }) => ["pay", "safe"].includes(step);
+
 /** What was noted, or null when it is nothing that this page writes. */
 function noteOf(token, text) {
   try {
@@ -158,7 +161,7 @@ export class Notes {
   all() {
     const { token, link, stored } = this.app;
     const open = new Set(link.payments.filter((each) => each.left > 0n).map(({ reference }) => reference));
-    const pays = ({ step, references }) => step !== "approve" && references.some((each) => open.has(each));
+    const pays = (note) => isPayment(note) && note.references.some((each) => open.has(each));
     const tokens = stored.keys().filter((key) => key.startsWith("pay:")).map((key) => key.slice(4));
     const others = tokens.filter((each) => each !== token).map((each) => this.of(each));
     return [this.of(token), ...others.filter((note) => note && pays(note))].filter(Boolean);
@@ -171,6 +174,12 @@ export class Notes {
   /** That of this link, unless the payer has said that nothing was sent. */
   own() {
     return this.all().find((note) => note.token === this.app.token && !note.isReleased) ?? null;
+  }
+
+  /** The same if it pays. */
+  paying() {
+    const note = this.own();
+    return note && isPayment(note) ? note : null;
   }
 
   /** The same of another link. */
@@ -188,13 +197,16 @@ export class Notes {
     if (!isKept && note.step !== "safe") throw new Trouble("storage");
   }
 
-  /** Notes what the wallet is about to be asked for; false when another tab was faster. */
+  /** Notes what the wallet is about to be asked for, and gives the note; null when another tab was faster. */
   claim(facts) {
     const { token } = this.app;
     return locked("pay", {}, () => {
-      if (this.own() || this.twin()) return false;
-      this.write({ ...facts, token, earlier: this.all().find((note) => note.token === token) });
-      return true;
+      if (this.own() || this.twin()) return null;
+      const earlier = this.of(token) ?? undefined;
+      const startedAt = Math.max(Date.now(), (earlier?.startedAt ?? 0) + 1); // the clock may have been set back
+      const note = { ...facts, token, startedAt, earlier };
+      this.write(note);
+      return note;
     });
   }
 

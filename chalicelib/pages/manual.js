@@ -1,7 +1,7 @@
 // For payers without a wallet in this browser: the page and each transaction as a QR image, and as fields to copy.
 
 import { copyField } from "./ends.js";
-import { expected, readQuote, verify } from "./quote.js";
+import { charged, expected, readQuote, verify } from "./quote.js";
 
 /** Fills the section with what an account without an approval would sign; nothing when that is not what is shown. */
 export async function show(app) {
@@ -16,19 +16,30 @@ export async function show(app) {
     if (!verdict.ok) return fill(paragraph(t(`unsafe.${verdict.reason}`), "note bad"));
     const steps = verdict.steps.map((step, index) => el("li", {}, oneStep(app, step, index)));
     const lead = paragraph(t("manual.steps", { count: steps.length }));
-    fill(paragraph(t("manual.text")), thisPage(app), lead, el("ol", {}, steps), paragraph(t("manual.after"), "note"));
+    const after = paragraph(t("manual.after"), "note");
+    fill(paragraph(t("manual.text")), thisPage(app), ...inAll(app, verdict), lead, el("ol", {}, steps), after);
   } catch {
     fill(paragraph(t("away.title"), "note bad"));
   }
 }
 
+/** What is taken in all, where the batch contract has a fee of its own: above it is left out. */
+function inAll({ t, el, link, listed }, verdict) {
+  const sums = charged(link.payments.filter((each) => each.left > 0n), verdict);
+  const extra = sums.filter((each) => each.extra > 0n);
+  if (extra.length === 0) return [];
+  const row = (name, amount) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, amount));
+  const total = listed(sums, (each) => each.left + each.fee + each.extra);
+  return [el("dl", {}, row("fee.batch", listed(extra, (each) => each.extra)), row("pay.total", total))];
+}
+
 /** The address of this page, to be opened in the browser of a wallet on a phone. */
 function thisPage(app) {
   const address = copyField(app, app.t("manual.address"), location.href, "manual-address");
-  return figure(app, "page", app.t("manual.page"), address);
+  return figure(app, "step=page", app.t("manual.page"), address);
 }
 
-function oneStep(app, { kind, transaction: { to, data, value } }, index) {
+function oneStep(app, { kind, amount, transaction: { to, data, value } }, index) {
   const { t } = app;
   const coins = BigInt(value) > 0n && copyField(app, t("manual.value"), String(BigInt(value)), `manual-value-${index}`);
   const fields = [
@@ -36,12 +47,13 @@ function oneStep(app, { kind, transaction: { to, data, value } }, index) {
     coins,
     copyField(app, t("manual.data"), data, `manual-data-${index}`),
   ];
-  return figure(app, index, t(`manual.${kind}`), ...fields);
+  // Browsers show an image again that they have shown: of another amount it has another address.
+  return figure(app, `of=${amount}&step=${index}`, t(`manual.${kind}`), ...fields);
 }
 
 /** A QR image, which the server draws: of the page or of a transaction, beside the fields that say the same. */
-function figure({ el, token, t }, step, title, ...fields) {
-  const src = `/pages/qr.svg?token=${encodeURIComponent(token)}&step=${step}`;
+function figure({ el, token, t }, which, title, ...fields) {
+  const src = `/pages/qr.svg?token=${encodeURIComponent(token)}&${which}`;
   const image = el("img", { class: "qr", alt: t("manual.qr", { what: title }), width: 168, height: 168, src });
   image.addEventListener("error", () => image.remove());
   const beside = el("div", { class: "beside" }, image, el("div", {}, ...fields));

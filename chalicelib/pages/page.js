@@ -244,19 +244,20 @@ Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, butt
 Object.assign(app, { ask, load, settle, look, outcomeOf, totals, listed, failed, asset, summary, fillManual });
 app.renew = () => render(false);
 
-async function open(answer = load()) {
+async function open(answer) {
   try {
     const outcome = await answer;
     const branding = outcome.link?.branding ?? outcome.body?.branding;
-    if (branding) (await asset("wallets.js")).brand(app, branding);
+    if (branding && !app.isBranded) (await asset("wallets.js")).brand(app, branding);
+    app.isBranded ||= Boolean(branding);
     if (await settle(outcome)) return;
     if (!app.choose) (await asset("wallets.js")).offerWallets(app);
-    if (!app.link.canPay && !app.notes.own()) return void (await asset("ends.js")).blocked(app);
+    setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
+    if (!app.link.canPay && !app.notes.paying()) return void (await asset("ends.js")).blocked(app);
     app.choose();
     app.resume();
-    setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
   } catch (trouble) {
-    failed(trouble, () => (loading(), open()));
+    failed(trouble, () => (loading(), open(read())));
   }
 }
 
@@ -279,7 +280,7 @@ async function speak(wanted) {
 function preferred() {
   const known = [...byId("language").options].map((option) => option.value);
   const asked = [new URLSearchParams(location.search).get("lang"), stored.get("language"), ...navigator.languages];
-  return asked.map((each) => each?.slice(0, 2).toLowerCase()).find((each) => known.includes(each)) ?? "en";
+  return asked.map((each) => each?.split(/[-_]/)[0].toLowerCase()).find((each) => known.includes(each)) ?? "en";
 }
 
 const read = () => (/^[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" }));

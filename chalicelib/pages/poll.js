@@ -37,5 +37,18 @@ export function poll(task, { first, most }) {
 export function watch(app) {
   if (app.end) return;
   app.stopWatch();
-  app.stopWatch = poll(async () => !app.paying && app.look(), { first: 10_000, most: 60_000 });
+  const look = async () => {
+    const before = app.link;
+    return (await app.look()) || unblock(app, before);
+  };
+  app.stopWatch = poll(async () => !app.paying && look(), { first: 10_000, most: 60_000 });
+}
+
+/** What could not be paid is offered once it can, and shown anew when it is for another reason that it cannot. */
+async function unblock(app, before) {
+  const { link, payment } = app;
+  const facts = ({ canPay, blocked }) => JSON.stringify([canPay, blocked]);
+  if (document.getElementById("main").dataset.state !== "blocked" || facts(link) === facts(before)) return;
+  if (!link.canPay) (await app.asset("ends.js")).blocked(app);
+  else void (payment ? payment.start() : (app.choose(), app.resume()));
 }

@@ -2,6 +2,7 @@
 
 import { check } from "./check.js";
 import { isKnown } from "./identity.js";
+import { totals } from "./link.js";
 
 /** The transactions of an answer of /pay, with their values as hexadecimal text; Trouble when it is none. */
 export function readQuote(raw, need) {
@@ -30,6 +31,13 @@ export function expected(link, wallet) {
 /** What the transactions do, as check tells it; nothing is looked at when network or tokens are not what they are called. */
 export function verify(link, transactions, owed) {
   return isKnown(link) ? check(transactions, owed) : { ok: false, reason: "identity" };
+}
+
+/** The totals with what the batch contract takes for itself, as `extra`; `batchFee` is in hundredths of a per cent. */
+export function charged(payments, { batchFee, steps }) {
+  const calls = steps.flatMap((step) => totals(step.payments.map((place) => payments[place])));
+  const taken = (token) => calls.filter((each) => each.token === token).map(({ left }) => (left * BigInt(batchFee)) / 10_000n);
+  return totals(payments).map((each) => ({ ...each, extra: taken(each.token).reduce((sum, fee) => sum + fee, 0n) }));
 }
 
 /** Whether a link still asks for just what `steps` pay of what was checked, and lets it be paid. */

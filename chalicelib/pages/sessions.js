@@ -8,8 +8,6 @@ const DETAIL_LENGTH = 200;
 const STATUS = { "0x0": "failed", "0x1": "success" };
 const EVM_HASH = /^0x[0-9a-f]{64}$/i;
 const TRON_HASH = /^[0-9a-f]{64}$/i;
-const TRON_CALL = ["owner_address", "contract_address", "data", "call_value"];
-const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 function quantity(text) {
   believe(isLike(text, /^0x[0-9a-f]{1,13}$/i), "not a number");
@@ -103,6 +101,7 @@ async function addChain(ask, target, chain) {
 
 function reading(ask, chainId) {
   return {
+    isKnown: async (hash) => Boolean(await ask("eth_getTransactionByHash", [hash])),
     async receipt(hash, chain) {
       await demandChain(chainId, chain); // elsewhere the transaction is unknown, which would look like lost
       const found = await ask("eth_getTransactionReceipt", [hash]);
@@ -135,6 +134,7 @@ export function tronSession(wallet, address) {
     onChange: (callback) => (isOld ? watchTronLink(web, address, callback) : watch(provider, address, callback)),
     ensureChain: (chain) => (isOld ? demandChain(chainId, chain) : switchChain(ask, chainId, chain)),
     nonce: async () => null,
+    isKnown: async () => false,
     async receipt(hash, chain) {
       await demandChain(chainId, chain);
       const solid = await read(({ trx }) => trx.getTransactionInfo(hash));
@@ -178,7 +178,8 @@ async function tronSend(wallet, address, transaction, chain) {
   return broadcast(web, signed, hashOf(signed.txID, TRON_HASH));
 }
 
-// The transaction to be signed, and what holds it, and then what was signed, to what was asked for.
+// The transaction to be signed, and what holds it, and then what was signed, to what was asked for: the node builds it and
+// the wallet may change it.
 async function tronBuild(wallet, web, address, { to, data, value, feeLimit }, chain) {
   if (web.defaultAddress?.base58 !== address) throw new WalletError("account");
   await demandChain(() => tronChainId(wallet), chain);
@@ -186,39 +187,12 @@ async function tronBuild(wallet, web, address, { to, data, value, feeLimit }, ch
   const builder = web.transactionBuilder;
   const head = (await within(READ_MS, () => web.trx.getCurrentBlock()))?.block_header?.raw_data;
   believe(Number.isSafeInteger(head?.timestamp), "not a block");
+  const { demandCall } = await import("./tron.js");
   const until = Math.max(head.timestamp, Date.now()) + VALID_MS; // the payer's clock may be slow
   const built = await within(READ_MS, () => builder.triggerSmartContract(to, "", options, [], address));
   const demand = (each) => demandCall(each, address, to, options, until);
   await demand(built?.transaction);
   return { built: built.transaction, demand };
-}
-
-// The node builds the transaction and the wallet may change it: it has to be the one call that was asked for, under
-// its own id, and has to end in time.
-async function demandCall(transaction, owner, to, { input, callValue, feeLimit }, until) {
-  const { raw_data: raw, raw_data_hex: bytes, txID } = transaction ?? {};
-  const isOne = raw?.contract?.length === 1 && raw.contract[0].type === "TriggerSmartContract";
-  const call = (isOne && raw.contract[0].parameter?.value) || {};
-  const isSame = call.data === input && (call.call_value ?? 0) === callValue;
-  believe(isSame && isTron(call.owner_address, owner) && isTron(call.contract_address, to), "another transaction");
-  believe(Object.keys(call).every((name) => TRON_CALL.includes(name)), "more than was asked for");
-  believe(!feeLimit || raw.fee_limit <= feeLimit, "a higher fee limit");
-  believe(raw.expiration <= until, "valid for too long");
-  believe(await isIdOf(bytes, hashOf(txID, TRON_HASH)), "another id");
-}
-
-// An id is the SHA-256 of the bytes, which browsers compute on https alone.
-async function isIdOf(bytes, id) {
-  if (!globalThis.crypto?.subtle) return true;
-  if (!isLike(bytes, /^(?:[0-9a-f]{2})+$/i)) return false;
-  const numbers = Uint8Array.from(bytes.match(/../g), (digits) => parseInt(digits, 16));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", numbers));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("") === id;
-}
-
-function isTron(digits, base58) {
-  const number = [...base58].reduce((sum, letter) => sum * 58n + BigInt(BASE58.indexOf(letter)), 0n);
-  return digits === base58 || digits === number.toString(16).slice(0, 42);
 }
 
 // The same bytes again do no harm: the network takes them once, and not later than they are valid. What is refused
@@ -233,7 +207,7 @@ async function broadcast(web, signed, hash) {
       continue;
     }
     if (sent?.result === true || sent?.code === "DUP_TRANSACTION_ERROR") return hash;
-    throw new WalletError("failed", shortText(sent?.code, DETAIL_LENGTH), tries > 1 ? hash : null);
+    throw new WalletError(tries > 1 ? "timeout" : "failed", shortText(sent?.code, DETAIL_LENGTH), hash);
   }
 }
 

@@ -3,6 +3,7 @@
 import { copyField, transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
 import { poll } from "./poll.js";
+import { charged } from "./quote.js";
 
 const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
@@ -45,7 +46,7 @@ export class Views {
     const { t, el, button, paragraph } = app;
     const isShort = this.quote.metadata.hasEnoughBalance !== true;
     app.show("review", () => {
-      const sums = this.withBatchFee(app.totals(app.link.payments));
+      const sums = charged(this.due, this.verdict);
       const amount = app.listed(sums, (each) => each.left + each.fee + each.extra);
       const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
       const act = this.isSafe ? "act.safe" : steps.length > 1 ? "act.steps" : "act.pay";
@@ -66,10 +67,10 @@ export class Views {
 
   /** What the wallet has against what is needed, in the service's words for numbers; an estimate where it is gas. */
   balances() {
-    const { t, el, totals, listed, link, clean } = this.app;
+    const { t, el, listed, clean } = this.app;
     const { balance, estimatedNetworkFee: gas, hasEnoughGas } = this.quote.metadata;
     const { symbol } = this.chain.nativeCurrency;
-    const sums = this.withBatchFee(totals(link.payments));
+    const sums = charged(this.due, this.verdict);
     const [first] = sums;
     const row = (name, value, tone = "") =>
       el("div", { class: `row ${tone}` }, el("dt", {}, t(name)), el("dd", {}, value));
@@ -84,14 +85,6 @@ export class Views {
       rows.push(row("missing", t("gas.short", { coin: clean(symbol) }), "bad"));
     }
     return rows.length > 0 && el("dl", { class: "balances" }, rows);
-  }
-
-  /** The totals with what the batch contract takes for itself, as `extra`; `batchFee` is in hundredths of a per cent. */
-  withBatchFee(sums) {
-    const { batchFee, steps } = this.verdict;
-    const calls = steps.map(({ payments }) => this.app.totals(payments.map((at) => this.due[at])));
-    const ofOne = (token) => (call) => ((call.find((sum) => sum.token === token)?.left ?? 0n) * BigInt(batchFee)) / 10_000n;
-    return sums.map((each) => ({ ...each, extra: calls.map(ofOne(each.token)).reduce((sum, fee) => sum + fee, 0n) }));
   }
 
   /** What the account has of each token, as its wallet's node says, where the service tells no single balance. */
@@ -212,6 +205,7 @@ export class Views {
       text: t(`${state}.text`, values),
       tone: "busy",
       body: [
+        this.said(note),
         steps.length > 0 && this.stepsOf(steps, place),
         state === "confirming" && el("progress", { ...bar, "aria-label": t("confirming.title", values) }),
         note?.txHash && note.step !== "safe" && transaction(app, note.txHash, chain),
@@ -225,7 +219,8 @@ export class Views {
   question(note, word, from) {
     const { app, chain } = this;
     const isOwn = note.token === app.token;
-    const name = !isOwn ? "twin" : note.txHash ? "unclear" : "asked";
+    const state = !isOwn ? "twin" : note.isUncounted ? "uncounted" : note.txHash ? "unclear" : "asked";
+    const name = state === "asked" && note.code ? `wallet-${note.code}` : state;
     const there = `?token=${encodeURIComponent(note.token)}`;
     const other = () => app.anchor(there, app.t("twin.open"), { class: "action", id: "twin" });
     const time = () => new Intl.DateTimeFormat(app.language(), { timeStyle: "short" }).format(from);
@@ -233,26 +228,40 @@ export class Views {
       if (note.step === "safe") return copyField(app, app.t("safe.hash"), note.txHash, "safe-hash");
       return transaction(app, note.txHash, chain);
     };
-    app.show(name, () => ({
+    app.show(state, () => ({
       title: app.t(`${name}.title`),
-      text: app.t(`${name}.text`),
+      text: app.t(`${state}.text`),
       body: [
+        this.said(note),
         !isOwn && other(),
         note.txHash && sent(),
         app.paragraph(app.t("asked.account")),
         app.code(note.wallet),
-        from === 0 ? this.promise(word) : from && app.paragraph(app.t("asked.when", { time: time() }), "note"),
+        from === 0 ? this.promise(word, note) : from && app.paragraph(app.t("asked.when", { time: time() }), "note"),
       ],
     }));
   }
 
-  promise(word) {
+  /** What a wallet or its node said instead of giving a hash. */
+  said(note) {
+    const { el, clean } = this.app;
+    return note?.detail && el("p", { class: "note bad" }, el("bdi", {}, clean(note.detail)));
+  }
+
+  /** The request may still be open in the wallet, and must not be confirmed. */
+  withdrawn() {
     const { app } = this;
+    app.show("withdrawn", () => ({ title: app.t("withdrawn.title"), text: app.t("withdrawn.text"), tone: "bad" }));
+  }
+
+  promise(word, { isUncounted }) {
+    const { app } = this;
+    const sure = isUncounted ? "uncounted.sure" : "asked.sure";
     const press = app.button("ask-again", app.t("asked.again"), () => (word.isWanted = true));
     const change = ({ target }) => (press.disabled = !(word.isSure = target.checked));
     const box = app.el("input", { type: "checkbox", id: "ask-sure", checked: word.isSure, on: { change } });
     press.disabled = !word.isSure;
-    return [app.el("label", { class: "tick", for: "ask-sure" }, box, app.t("asked.sure")), press];
+    return [app.el("label", { class: "tick", for: "ask-sure" }, box, app.t(sure)), press];
   }
 
   /** `more` gives a text and nodes besides, in the language of the moment. */
@@ -291,7 +300,7 @@ export class Views {
 
   stumbled(trouble) {
     if (trouble.code === "account") return void (this.isStale = true); // begun anew with the other one
-    if (trouble instanceof this.app.Trouble) return this.app.failed(trouble, () => this.start());
+    if (typeof trouble.code !== "string") return this.app.failed(trouble, () => this.start());
     if (NETWORK_TROUBLES.includes(trouble.code)) return this.network(trouble.code);
     const other = () => ({ body: HOPELESS.includes(trouble.code) ? [this.other()] : [] });
     return this.problem(`wallet-${WALLET_TROUBLES.includes(trouble.code) ? trouble.code : "failed"}`, other);

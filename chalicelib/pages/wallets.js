@@ -4,9 +4,10 @@
 // Wallet: { id, name, icon: data URI | null, family: "evm" | "tron" | "safe", connect(), resume() } give a Session
 //   id is the same in the next visit; resume asks without a prompt, and gives null where there would be one.
 // Session: { address, family, chainId(), onChange(callback) -> off(), ensureChain(chain), send(transaction, chain),
-//            receipt(hash, chain), nonce(block), call({ to, data }) }
+//            receipt(hash, chain), isKnown(hash), nonce(block), call({ to, data }) }
 //   callback gets "account", "chain" or "disconnect"; send gives the hash, or of a list, for a Safe, { safeTxHash };
 //   nonce counts what is in blocks, or with "pending" also what the wallet's node has heard of; null: there is none;
+//   isKnown: whether its node has heard of what is in no block yet; on Tron, where that ends soon, nobody is asked;
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 // WalletError.code: those of CODES, "account" (another one is connected), "wrong-chain", "add-chain-refused",
 //   "timeout", "lied", "failed". After these three from send it may be on its way; hash is set where it is known.
@@ -90,9 +91,10 @@ export function within(milliseconds, work, isInWords = false) {
   return Promise.race([late, Promise.resolve().then(work)]).catch(failed).finally(() => clearTimeout(timer));
 }
 
-// Fetched when the first wallet has answered, with all that pays; held to the hashes in the page.
-function sessions() {
-  for (const each of document.querySelectorAll('link[rel="later"]')) each.rel = "modulepreload";
+// Fetched when the first wallet has answered, with all that pays with it; held to the hashes in the page.
+function sessions(isTron) {
+  const needed = isTron ? "" : ':not([data-asset="tron.js"])';
+  for (const each of document.querySelectorAll(`link[rel="later"]${needed}`)) each.rel = "modulepreload";
   return import("./sessions.js");
 }
 
@@ -128,7 +130,7 @@ function evmWallet(info, provider) {
     believe(Array.isArray(accounts), "no accounts");
     if (accounts.length === 0) throw new WalletError("rejected");
     believe(isLike(accounts[0], EVM_ADDRESS), "not an address");
-    return (await sessions()).evmSession(ask, provider, accounts[0].toLowerCase());
+    return (await sessions(false)).evmSession(ask, provider, accounts[0].toLowerCase());
   };
   const connect = async () => session(await ask("eth_requestAccounts", [], CONNECT_MS));
   return { ...info, family: "evm", connect, resume: quietly(async () => session(await ask("eth_accounts"))) };
@@ -144,7 +146,7 @@ function tronWallet(info, provider) {
   const session = async (address) => {
     if (!address) throw new WalletError("rejected");
     believe(isLike(address, TRON_ADDRESS), "not an address");
-    return (await sessions()).tronSession(wallet, address);
+    return (await sessions(true)).tronSession(wallet, address);
   };
   const current = () => wallet.web().defaultAddress?.base58;
   const connect = async () => {
@@ -187,7 +189,7 @@ async function safeWallet() {
   await info(SAFE_MS);
   const connect = async () => {
     const { address } = await info();
-    return (await sessions()).safeSession(ask, info, address);
+    return (await sessions(false)).safeSession(ask, info, address);
   };
   return { id: "safe", name: "Safe", icon: null, family: "safe", connect, resume: quietly(connect) };
 }
@@ -209,7 +211,7 @@ export function offerWallets(app) {
     app.show("choose", () => {
       const found = wallets.list().filter(fits);
       const hint = found.length ? "choose.text" : app.link.network === "tron" ? "choose.none.tron" : "choose.none";
-      const [isOwn, twin] = [app.notes.own() !== null, app.notes.twin()];
+      const [isOwn, twin] = [app.notes.paying() !== null, app.notes.twin()];
       const [title, text] = isOwn ? ["found.title", "found.text"] : ["choose.title", hint];
       const note = trouble && el("p", { class: "note bad" }, t(trouble));
       const offers = found.map((each) => el("li", {}, offer(each)));

@@ -175,7 +175,7 @@ class Scene:
     state: str
     link: tuple[int, Any] | None = (200, _LINK)
     then: tuple[int, Any] | None = None
-    """What the service says of the link once the page has looked for a receipt."""
+    """What the service says of the link once the wallet was asked to send something, or for a receipt."""
     pay: tuple[int, Any] | None = field(default_factory=lambda: (200, _quote()))
     wallets: tuple[str, ...] = ("Example Wallet",)
     how: str = "announced"
@@ -213,6 +213,7 @@ _PROPOSED = {"safeTxHash": HASH, "safePaymentDeadline": 4_070_908_800}
 _REFUSES = {"eth_requestAccounts": _error(4001)}
 _IN_A_BLOCK = {"eth_getTransactionReceipt": _receipt("0x1", 100)}
 _DEEP = {"eth_getTransactionReceipt": _receipt("0x1", 90)}
+_HEARD_OF = {"eth_getTransactionByHash": {"result": {"hash": HASH}}}
 _TAKEN = {"eth_getTransactionCount": {"result": "0x2"}}
 _AWAY = {"wallet_switchEthereumChain": {"result": None}, "eth_chainId": {"result": "0x1"}}
 _UNKNOWN = {**_AWAY, "wallet_switchEthereumChain": _error(4902), "wallet_addEthereumChain": _error(4001)}
@@ -272,9 +273,10 @@ SCENES: dict[str, Scene] = {
     "unsafe-changed": Scene("unsafe", then=_CHANGED, note=_noted(), waits=True),
     "elsewhere": Scene("elsewhere", before=_IN_ANOTHER_TAB, press=_PAY),
     "switching": Scene("switching", says={**_AWAY, "wallet_switchEthereumChain": HANGS}, press=_PAY),
-    "network": Scene("network", says=_AWAY, press=_PAY),
+    "network": Scene("network", says=_AWAY, press=_PAY, waits=True),
     "network-refused": Scene("network", says=_UNKNOWN, press=_PAY),
     "signing": Scene("signing", says={"eth_sendTransaction": HANGS}, press=_PAY),
+    "withdrawn": Scene("withdrawn", then=_PAID, says={"eth_sendTransaction": HANGS}, press=_PAY, waits=True),
     "slow": Scene("slow", says={"eth_sendTransaction": HANGS}, press=_PAY, waits=True),
     "declined": Scene("wallet-rejected", says={"eth_sendTransaction": _error(4001)}, press=_PAY),
     "busy": Scene("wallet-busy", says={"eth_sendTransaction": _error(-32002)}, press=_PAY),
@@ -283,13 +285,15 @@ SCENES: dict[str, Scene] = {
     "broken": Scene("wallet-failed", says={"eth_getTransactionCount": _error(-32000)}, press=_PAY),
     "lied": Scene("wallet-lied", says={"eth_chainId": {"result": "one"}}, press=_PAY),
     "waiting": Scene("waiting", press=_PAY),
+    "pending": Scene("pending", says=_HEARD_OF, note=_noted(startedAt=1), waits=True),
     "confirming": Scene("confirming", says=_IN_A_BLOCK, note=_noted(), waits=True),
     "settling": Scene("settling", says=_DEEP, note=_noted(), waits=True),
     "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=_noted(), waits=True),
     "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=_noted(), waits=True),
-    "doubt": Scene("doubt", says=_TAKEN, note=_noted(txHash=None)),
-    "asked": Scene("asked", note=_noted(txHash=None, startedAt=0)),
+    "doubt": Scene("doubt", says=_TAKEN, note=_noted(txHash=None), waits=True),
+    "asked": Scene("asked", note=_noted(txHash=None, startedAt=0, code="failed", detail="insufficient funds for gas")),
     "asked-early": Scene("asked", note=_noted(txHash=None, startedAt=4_070_908_800_000)),
+    "uncounted": Scene("uncounted", says=_DEEP, note=_noted(deepAt=1), waits=True),
     "unclear": Scene("unclear", says=_TAKEN, note=_noted(doubtAt=1), waits=True),
     "completed": Scene("completed", then=_PAID, says=_DEEP, note=_noted(), waits=True),
 }

@@ -1,5 +1,6 @@
 """The payment page as it is served: to everybody, the same bytes but for the facts of the link, and nothing of others."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -11,6 +12,7 @@ from urllib.parse import quote
 import pytest
 import segno
 
+from chalicelib import pages
 from chalicelib.api.pages import drawn
 from chalicelib.calldata.payment_uris import LONGEST
 from chalicelib.pages import assets, locales
@@ -208,6 +210,26 @@ def test_every_file_is_served_in_its_type(api: Api) -> None:
         assert (reply.status, reply.body.decode()) == (200, asset.text)
         assert reply.headers["content-type"] == f"{types[Path(name).suffix]}; charset=utf-8"
         assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> None:
+    for name, asset in assets().items():
+        lines = (Path(pages.__file__).parent / name).read_text(encoding="utf-8").splitlines()
+        comments = [line for line in lines if line.lstrip().startswith(("//", "/**", "*"))]
+        if name.endswith(".js"):
+            assert comments, "it says what it holds"
+        assert all(line.lstrip().startswith("//") or line.endswith("*/") for line in comments), "one line each"
+        kept = [line for line in lines if line not in comments]
+        assert asset.text.splitlines() == kept
+        assert all(line.count("`") % 2 == 0 for line in kept), "no text goes over lines, where it could look like one"
+
+
+@pytest.mark.parametrize("language", sorted(locales()))
+def test_all_of_it_in_a_language_is_60_kb_at_most(api: Api, language: str) -> None:
+    spoken = f"locales/{language}.json"
+    texts = [asset.text for name, asset in assets().items() if name.endswith(".js") or name == spoken]
+    page = get(api, "/?token=x", {"Accept-Language": language}).body
+    assert sum(len(gzip.compress(each)) for each in [page, *(text.encode() for text in texts)]) <= 60_000
 
 
 def test_a_file_is_kept_for_good_under_its_version_alone(api: Api) -> None:

@@ -1,5 +1,6 @@
 // Fake wallets, as they look from a page: EIP-1193 and EIP-6963, Tron's, and Safe's app around the page.
 const { createHash } = require("crypto");
+const { utils } = require("tronweb");
 
 const ME = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57";
 const OTHER = "0xf17f52151EbEF6C7334FAD080c5704D77216b732";
@@ -8,8 +9,7 @@ const OWNER = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7";
 const PROXY = "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd";
 const PROXY_DIGITS = "411b6ca35d39842cf8fbe49000653a1505412da659";
 const OWNER_DIGITS = "4174472e7d35395a6b5add427eecb7f4b62ad2b071";
-const TRON_BYTES = "0a02";
-const TX_ID = createHash("sha256").update(TRON_BYTES, "hex").digest("hex");
+const TX_ID = "cd".repeat(32);
 
 const icon = "data:image/png;base64,AAAA";
 const never = () => new Promise(() => {});
@@ -45,22 +45,29 @@ function announcing(name, detail) {
 
 const info = (name, rdns, uuid = `${rdns}-uuid`) => ({ uuid, name, icon, rdns });
 
+// In JSON, and as npm tronweb writes that in bytes.
+function tronBuilt(data, { value, valid = 60_000, feeLimit = 1000, id } = {}) {
+  const call = { owner_address: OWNER_DIGITS, contract_address: PROXY_DIGITS, data, ...value };
+  const contract = [{ type: "TriggerSmartContract", parameter: { value: call } }];
+  const [block, time] = [{ ref_block_bytes: "267e", ref_block_hash: "9a447d222e8de9f2" }, { timestamp: Date.now() }];
+  const raw = { ...block, ...time, fee_limit: feeLimit, expiration: Date.now() + valid, contract };
+  const written = { ...raw, expiration: raw.expiration || 0 };
+  const bytes = utils.transaction.txPbToRawDataHex(utils.transaction.txJsonToPb({ raw_data: written })).toLowerCase();
+  return { txID: id ?? createHash("sha256").update(bytes, "hex").digest("hex"), raw_data_hex: bytes, raw_data: raw };
+}
+
 function tronWeb(changes = {}) {
   const sent = [];
-  const built = (data) => {
-    const value = { owner_address: OWNER_DIGITS, contract_address: PROXY_DIGITS, data, ...changes.value };
-    const contract = [{ type: "TriggerSmartContract", parameter: { value } }];
-    const expiration = Date.now() + (changes.valid ?? 60_000);
-    return { txID: changes.id ?? TX_ID, raw_data_hex: TRON_BYTES, raw_data: { fee_limit: 1000, expiration, contract } };
-  };
-  return {
+  const web = {
     sent,
-    built,
+    id: TX_ID, // of what was built last
     defaultAddress: { base58: OWNER },
     transactionBuilder: {
       triggerSmartContract: async (to, name, options, parameters, owner) => {
         sent.push(["build", to, name, options, owner]);
-        return { transaction: built(changes.data ?? options.input) };
+        const transaction = tronBuilt(changes.data ?? options.input, changes);
+        web.id = transaction.txID;
+        return { transaction };
       },
       triggerConstantContract: async () => ({ constant_result: ["00".repeat(31) + "05"] }),
     },
@@ -74,6 +81,7 @@ function tronWeb(changes = {}) {
       ...changes.trx,
     },
   };
+  return web;
 }
 
 // Safe's app: a parent window that answers messages.
@@ -94,4 +102,4 @@ function framed(answers, { origin = "https://app.safe.global", source } = {}) {
   return asked;
 }
 
-module.exports = { ME, OTHER, HASH, OWNER, PROXY, TX_ID, icon, info, never, failing, announcing, framed, provider, tronWeb };
+module.exports = { ME, OTHER, HASH, OWNER, PROXY, TX_ID, icon, info, never, failing, announcing, framed, provider, tronBuilt, tronWeb };

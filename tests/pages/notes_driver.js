@@ -6,6 +6,8 @@ async function main() {
   const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/link.js")).toString("base64");
   const { Notes } = await import(`data:text/javascript;base64,${source}`);
   const facts = { wallet: "0x1", chainId: 1, step: "pay", place: 0, references: ["0xaa"] };
+  let now = 0; // one more with every look at the clock
+  Date.now = () => (now += 1);
   const first = { ...facts, startedAt: 1 };
   const second = { ...facts, startedAt: 2, txHash: `0x${"2".repeat(64)}` };
 
@@ -21,6 +23,7 @@ async function main() {
     return new Notes({ token, link: { payments }, stored: { keys: () => Object.keys(kept), get, set } });
   }
 
+  const both = async (...claims) => (await Promise.all(claims)).map(Boolean);
   const scenarios = {
     "an older one ends": (kept) => {
       const here = notes("A", kept);
@@ -35,34 +38,51 @@ async function main() {
       here.write({ ...second, token: "A", txHash: undefined, isDoubted: true });
       return [here.own().txHash, here.own().isDoubted];
     },
-    "two claim the same": async (kept) => [await notes("A", kept).claim(first), await notes("B", kept).claim(second)],
+    "two claim the same": async (kept) => both(notes("A", kept).claim(facts), notes("B", kept).claim(facts)),
     "two claim other requests": async (kept) => {
-      return [await notes("A", kept).claim(first), await notes("B", kept, ["0xbb"]).claim(second)];
+      return both(notes("A", kept).claim(facts), notes("B", kept, ["0xbb"]).claim(facts));
     },
     "an approval is no claim": async (kept) => {
-      return [await notes("A", kept).claim({ ...first, step: "approve" }), await notes("B", kept).claim(second)];
+      return both(notes("A", kept).claim({ ...facts, step: "approve" }), notes("B", kept).claim(facts));
+    },
+    "an approval pays nothing": async (kept) => {
+      const here = notes("A", kept);
+      await here.claim({ ...facts, step: "approve" });
+      return [here.own().step, here.paying()];
+    },
+    "the clock is set back": async (kept) => {
+      const here = notes("A", kept);
+      now = 3_600_000;
+      here.release(await here.claim(facts));
+      now = 0;
+      const note = await here.claim(facts);
+      here.write({ ...note, txHash: second.txHash });
+      return [note.startedAt, here.own().txHash, (await here.claim(facts)) === null];
     },
     "one is refused after others were given up": async (kept) => {
       const [a, b] = [notes("A", kept), notes("B", kept)];
-      await a.claim(first);
+      await a.claim(facts);
       a.release(a.own());
-      await b.claim(second);
+      await b.claim(facts);
       b.release(b.own());
-      await b.claim({ ...facts, startedAt: 3 });
+      await b.claim(facts);
       b.undo(b.own());
       return [a.own().startedAt, b.own().startedAt];
     },
     "one is done after others were given up": async (kept) => {
       const here = notes("A", kept);
-      await here.claim(first);
+      await here.claim(facts);
       here.release(here.own());
-      await here.claim(second);
+      await here.claim(facts);
       here.over(here.own());
       return [here.own(), here.all().map(({ startedAt, isReleased }) => [startedAt, isReleased])];
     },
   };
   const outcomes = {};
-  for (const [name, scenario] of Object.entries(scenarios)) outcomes[name] = await scenario({});
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    now = 0;
+    outcomes[name] = await scenario({});
+  }
   process.stdout.write(JSON.stringify(outcomes));
 }
 

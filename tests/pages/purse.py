@@ -96,7 +96,7 @@ class TronPurse(Purse):
             import requests
 
             path, payload, verb = params
-            return requests.request(verb, f"{self._node.url}/{path}", json=payload, timeout=10).json()
+            return requests.request(verb, f"{self._node.url}/{path}", json=payload, timeout=60).json()
         return super()._result(method, params)
 
 

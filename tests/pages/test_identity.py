@@ -18,7 +18,7 @@ from tests.pages.purse import REJECTS, UNKNOWN_CHAIN, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import Change, forge
 
-DRIVER = str(Path(__file__).parent / "identity_driver.js")
+DRIVER, QUOTE_DRIVER = (str(Path(__file__).parent / f"{name}_driver.js") for name in ("identity", "quote"))
 TABLE = Path(__file__).parents[2] / "chalicelib/pages/identity.js"
 
 THIEF = "https://evil.example/"
@@ -117,6 +117,42 @@ def test_a_network_is_told_as_it_is_whatever_an_answer_says_and_is_not_deep_befo
     assert known == honest["chain"] | {"confirmations": 0, "depth": 10}
     assert waits == honest["chain"] | {"confirmations": 30, "depth": 30}
     assert (unknown["explorerUrl"], unknown["publicRpcUrls"]) == (None, [])
+
+
+# --- whether what was checked is still asked for ---
+
+
+def owing(*references: str) -> Json:
+    """A link that owes one payment for each reference."""
+    known = link(*find_tokens("base", "USDC") * len(references))
+    due = {"payee": "0x" + "11" * 20, "left": "5", "fee": "0", "feeAddress": None}
+    payments = [each | due | {"reference": name} for each, name in zip(known["payments"], references, strict=True)]
+    return known | {"kind": "multicall", "blocked": [], "payments": payments}
+
+
+def test_what_was_checked_is_signed_only_while_the_link_asks_for_just_that() -> None:
+    first, second = "0x" + "aa" * 8, "0x" + "bb" * 8
+    now, pay_all, pay_second = owing(first, second), [{"payments": [0, 1]}], [{"payments": [1]}]
+
+    def then(place: int, **changes: Any) -> Json:
+        changed = deepcopy(now)
+        changed["payments"][place] |= changes
+        return changed
+
+    stopped = now | {"blocked": [{"paymentReference": first}]}
+    cases: dict[str, tuple[Json, list[Json], bool]] = {
+        "as it was": (now, pay_all, True),
+        "one is blocked": (stopped, pay_all, False),
+        "one is blocked that was paid by a step before": (stopped | {"payments": [now["payments"][1]]}, pay_second, True),
+        "less is left": (then(1, left="4"), pay_all, False),
+        "another payee": (then(1, payee="0x" + "22" * 20), pay_all, False),
+        "one is paid": (then(0, left="0"), pay_all, False),
+        "one is paid by a step before": (then(0, left="0"), pay_second, True),
+        "another name for the network": (now | {"chain": now["chain"] | {"chainId": 10}}, pay_all, False),
+    }
+    asked = [{"link": now, "then": changed, "steps": steps} for changed, steps, _ in cases.values()]
+    found = dict(zip(cases, run(QUOTE_DRIVER, asked), strict=True))
+    assert found == {name: wanted for name, (_, _, wanted) in cases.items()}
 
 
 def test_it_stays_small() -> None:

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.api.items import native
-from tests.api.stored_links import expire
+from tests.api.items import native, tron
+from tests.api.stored_links import expire, pay_part
 from tests.chain.ledger import Ledger
 from tests.chain.payer import FUSDC
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import BUSY, HANGS, REJECTS, Purse
+from tests.pages.purse import BUSY, HANGS, REJECTS, Purse, TronPurse
 from tests.pages.stack import Stack
 from tests.pages.test_payments import OTHER, payout
 from tests.pages.test_troubles import SENT, by_hand
@@ -20,6 +20,7 @@ from tests.pages.visitor import Visitor
 pytestmark = pytest.mark.xdist_group("browser")
 HOUR = 3_600_000
 """In milliseconds."""
+POOR = {"error": {"code": -32000, "message": "insufficient funds for gas * price + value"}}
 
 
 def two_fees(stack: Stack, purse: Purse) -> str:
@@ -28,11 +29,11 @@ def two_fees(stack: Stack, purse: Purse) -> str:
     return stack.made("/multicall-payouts", {"childTokens": [payout(stack, purse, **fee) for fee in fees]})
 
 
-def age(visitor: Visitor, token: str, *names: str) -> None:
+def age(visitor: Visitor, token: str, *names: str, by: int = HOUR) -> None:
     """What the page noted was that much earlier."""
     change = "([key, names, age]) => { const note = JSON.parse(localStorage[key]); "
     change += "for (const name of names) note[name] = Date.now() - age; localStorage[key] = JSON.stringify(note); }"
-    visitor.page.evaluate(change, [f"pay:{token}", names, HOUR])
+    visitor.page.evaluate(change, [f"pay:{token}", names, by])
 
 
 def sends_and_hangs(purse: Purse) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -164,6 +165,70 @@ def test_what_failed_behind_another_link_is_free_again(stack: Stack, purse: Purs
     visitor.reach("review")
 
 
+def test_what_was_lost_behind_another_link_is_looked_for_on_its_network(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    coins = {"currency": "ETH-sepolia-sepolia", "amount": "0.5"}
+    child = payout(stack, purse, **coins)
+    whole = stack.made("/multicall-payouts", {"childTokens": [child, payout(stack, purse, **coins)]})
+    purse.says[SENT] = {"result": "0x" + "ab" * 32}
+    visitor = new_visitor(purse).open(child).connect(purse).pay("waiting")
+    age(visitor, child, "startedAt", "sentAt")
+    purse.chain_id = 1
+    start_again(visitor.open(whole, "twin"))
+    assert "wallet_switchEthereumChain" in purse.asked
+
+
+# --- sent, and not what was owed ---
+
+
+def test_a_transaction_that_is_not_counted_is_a_question_for_the_payee(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    """It may be another one's, or the service counts a part of it. Also behind another link that pays the same."""
+    coins = {"currency": "ETH-sepolia-sepolia", "amount": "0.5"}
+    child = payout(stack, purse, **coins)
+    whole = stack.made("/multicall-payouts", {"childTokens": [child, payout(stack, purse, **coins)]})
+    other = Purse(stack.chain)
+    purse.says[SENT] = {"result": stack.chain.send_as(other.address, {"to": OTHER, "value": "0x1", "data": "0x"})}
+    stack.mine(2)
+    visitor = new_visitor(purse).open(child).connect(purse).pay("settling")
+    visitor.until(lambda: "deepAt" in (visitor.note(child) or {}))
+    assert not visitor.can_pay() and visitor.button("Start again").count() == 0
+    with stack.lock:
+        pay_part(child, 4 * 10**17)
+    age(visitor, child, "deepAt")
+    visitor.open(whole, "twin").shows("I asked the payee")
+    assert visitor.button("Start again").is_disabled()
+    visitor.open(child, "uncounted").shows("Your transaction is confirmed, but this payment is not complete")
+    assert not visitor.can_pay() and visitor.button("Start again").is_disabled()
+    visitor.page.get_by_label("I asked the payee: what this page shows is still to be paid.").check()
+    visitor.press("Start again").reach("review").shows("Left to pay", "0.1 ETH")
+
+
+def test_a_transaction_that_takes_long_is_waited_for_also_when_the_link_ends(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    visitor = new_visitor(purse).open(token).connect(purse)
+    with by_hand(stack.chain):
+        visitor.pay("waiting")
+        age(visitor, token, "startedAt", "sentAt")
+        visitor.reload("pending").shows("not lost", "Transaction")
+        lost = "key => { localStorage[key] = JSON.stringify({ ...JSON.parse(localStorage[key]), isLost: true }); }"
+        visitor.page.evaluate(lost, f"pay:{token}")
+        visitor.reload("pending")
+        assert not visitor.can_pay()
+        with stack.lock:
+            expire(token)
+        stack.mine(3)
+    for _ in range(2):
+        visitor.reach("expired").shows("You have sent a transaction for it.", purse.sent[0][:10])
+        visitor.page.reload()
+    stack.settle()
+    visitor.reach("completed").shows("Payment complete")
+
+
 # --- asked for, without an answer ---
 
 
@@ -267,12 +332,45 @@ def test_a_wallet_that_fails_before_it_is_asked_was_not_asked(
     assert SENT not in purse.asked and visitor.note(token) is None
 
 
-def test_a_busy_wallet_may_be_at_the_payment(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [(BUSY, "Your wallet has a request open already"), (POOR, "Your wallet reported an error")],
+)
+def test_a_wallet_that_is_busy_or_fails_may_be_at_the_payment(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, answer: dict[str, Any], title: str
+) -> None:
+    """What another of its accounts does, or has done, says nothing about that."""
     token = stack.shop.link(native())
-    purse.says[SENT] = BUSY
+    purse.says[SENT] = answer
     visitor = new_visitor(purse).open(token).connect(purse).pay("asked")
     assert visitor.note(token) is not None
-    visitor.shows("you can start again from")
+    other = Purse(stack.chain)
+    stack.chain.send_as(other.address, {"to": OTHER, "value": "0x1", "data": "0x"})
+    purse.address = other.address
+    visitor.reload("asked")
+    asked = len(purse.asked)
+    visitor.until(lambda: len(purse.asked) > asked + 4)
+    assert visitor.state == "asked"
+    visitor.shows(title, answer["error"]["message"], "you can start again from")
+
+
+def test_what_a_node_of_tron_refuses_is_over_with_its_time(
+    stack: Stack, tron_purse: TronPurse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(tron())
+    visitor = new_visitor(tron_purse).open(token).connect(tron_purse)
+
+    def node(path: str, payload: Any, verb: str) -> dict[str, Any]:
+        note = visitor.note(token) if "broadcasttransaction" in path else None
+        is_payment = note is not None and note["step"] == "pay"
+        return {"result": {"code": "SIGERROR"} if is_payment else tron_purse._result("node", [path, payload, verb])}
+
+    tron_purse.says["node"] = node
+    visitor.pay("doubt").shows("SIGERROR")
+    assert not visitor.can_pay()
+    age(visitor, token, "sentAt", by=121_000)
+    visitor.reload("unclear").shows("SIGERROR", "Transaction")
+    assert visitor.button("Start again").is_disabled()
 
 
 # --- what is written down ---

@@ -32,6 +32,14 @@ def test_of_two_links_that_pay_the_same_one_alone_is_asked_for(found: Found) -> 
     assert found["an approval is no claim"] == [True, True]
 
 
+def test_an_approval_pays_nothing(found: Found) -> None:
+    assert found["an approval pays nothing"] == ["approve", None]
+
+
+def test_a_clock_that_is_set_back_loses_no_note(found: Found) -> None:
+    assert found["the clock is set back"] == [3_600_002, "0x" + "2" * 64, True]
+
+
 def test_what_was_given_up_is_believed_no_longer_when_the_wallet_refuses_the_next(found: Found) -> None:
     assert found["one is refused after others were given up"] == [1, 2]
     assert found["one is done after others were given up"] == [None, [[1, True]]]

@@ -1,7 +1,6 @@
 """The page's wallets.js and sessions.js among fake wallets: several, refusing, hanging, lying, changing under its hands."""
 
 import gzip
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tests.oracles.node import run
 PAGES = Path(__file__).parents[2] / "chalicelib/pages"
 DRIVER = str(Path(__file__).parent / "wallets_driver.js")
 ME, OTHER = "0x627306090abab3a6e1400e9345bc60c78a8bef57", "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
-HASH, TX_ID = "0x" + "ab" * 32, hashlib.sha256(bytes.fromhex("0a02")).hexdigest()
+HASH, TX_ID = "0x" + "ab" * 32, "cd" * 32
 OWNER, PROXY = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7", "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"
 CALL = {"to": OTHER, "data": "0xc219a14d", "value": "0x0"}
 SWITCH = ["wallet_switchEthereumChain", [{"chainId": "0x2105"}]]
@@ -212,10 +211,15 @@ def test_on_tron_a_transaction_is_built_signed_and_sent(found: Found) -> None:
         ("tron: it never expires", {"code": "lied"}),
         ("tron: it is signed for a day", {"code": "lied"}),
         ("tron: another id", {"code": "lied"}),
+        ("tron: bytes of another call are signed", {"code": "lied"}),
+        ("tron: bytes that go elsewhere are signed", {"code": "lied"}),
+        ("tron: bytes with coins are signed", {"code": "lied"}),
+        ("tron: bytes with a higher fee limit are signed", {"code": "lied"}),
+        ("tron: bytes that are valid for a day are signed", {"code": "lied"}),
         ("tron: signing refused", {"code": "rejected"}),
         ("tron: signing hangs", {"code": "timeout"}),
-        ("tron: the node refuses", {"code": "failed"}),
-        ("tron: the node refuses what it did not answer before", {"code": "failed", "hash": TX_ID}),
+        ("tron: the node refuses", {"code": "failed", "hash": TX_ID}),
+        ("tron: the node refuses what it did not answer before", {"code": "timeout", "hash": TX_ID}),
         ("tron: the node is away", {"code": "timeout", "hash": TX_ID}),
     ],
 )

@@ -8,21 +8,24 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Error, Frame, Locator, Page, expect
 
-from infra.local.browser import axe_script, wallet_script
+from infra.local.browser import PATIENT, axe_script, wallet_script
+from tests.browser import SECONDS
 from tests.pages.purse import FRAMING_PAGE, Purse
 from tests.pages.stack import Stack
 
-SECONDS = 10
-"""How long a state may take to come, however slow the machine."""
 # The page's pauses between two looks, which are no whole numbers, are made a twentieth, and so is how long it waits before
-# the first; how long it waits for somebody (5 s, 15 s and more) is not.
+# the first, and for a wallet that switches (300 ms); how long it waits for somebody (5 s, 15 s and more) is not.
 _HASTE = """(() => {
   const real = window.setTimeout;
-  const short = (ms) => (!Number.isInteger(ms) || ms === 10_000 ? ms / 20 : ms);
+  const short = (ms) => (!Number.isInteger(ms) || [300, 10_000].includes(ms) ? ms / 20 : ms);
   window.setTimeout = (task, ms, ...given) => real(task, short(ms), ...given);
   addEventListener("securitypolicyviolation", (e) =>
     console.error("violated " + e.effectiveDirective + " by " + (e.blockedURI || e.sample)));
 })();"""
+_UNWATCHED = """{
+  const real = window.setTimeout;
+  window.setTimeout = (task, ms, ...given) => (ms === 10_000 ? 0 : real(task, ms, ...given));
+}"""
 _STATUS = re.compile(r"Failed to load resource: (the server responded with a status of \d|net::ERR_FAILED)")
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -48,7 +51,7 @@ class Visitor:
         self.complaints: list[str] = []
         self._purses = dict[str, Purse]()
         context.expose_binding("askWallet", self._asked)
-        context.add_init_script(_HASTE)
+        context.add_init_script(PATIENT + _HASTE)
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         context.on("console", self._told)
         context.set_default_timeout(SECONDS * 1_000)
@@ -63,6 +66,11 @@ class Visitor:
                 continue
             rdns = f"test.wallet{len(self._purses)}"
             self.context.add_init_script(wallet_script(name=purse.name, rdns=rdns, how=purse.how, key=purse.key))
+        return self
+
+    def unwatched(self) -> "Visitor":
+        """The page does not look now and then what became of the link: it finds that out when something is pressed."""
+        self.context.add_init_script(_UNWATCHED)
         return self
 
     def open(self, token: str, state: str = "choose", **query: str) -> "Visitor":

@@ -5,7 +5,7 @@ const os = require("os");
 const path = require("path");
 
 const { ME, OTHER, HASH, OWNER, PROXY, TX_ID, icon, info, never, failing } = require("./fake_wallets.js");
-const { announcing, framed, provider, tronWeb } = require("./fake_wallets.js");
+const { announcing, framed, provider, tronBuilt, tronWeb } = require("./fake_wallets.js");
 
 const PAGES = path.join(__dirname, "../../chalicelib/pages");
 const BASE = {
@@ -62,7 +62,13 @@ async function sendingOnTron(discover, changes, provided) {
   const { web, session } = await onTron(discover, changes, provided);
   const transaction = { to: PROXY, data: "0xc219a14d", value: "0x0", feeLimit: 1000 };
   const outcome = await session.send(transaction, TRON).catch(told);
-  return { outcome, sent: web.sent };
+  return JSON.parse(JSON.stringify({ outcome, sent: web.sent }).replaceAll(web.id, TX_ID)); // its time is in its id
+}
+
+// The wallet shows what was built, and signs the bytes of something else.
+function signingOnTron(discover, data, changes) {
+  const sign = async ({ raw_data }) => ({ ...tronBuilt(data, changes), raw_data, signature: ["00"] });
+  return sendingOnTron(discover, { trx: { sign } });
 }
 
 const SAFE = { safeAddress: ME, chainId: 8453 };
@@ -224,16 +230,22 @@ const SCENARIOS = {
   "tron: sends": (discover) => sendingOnTron(discover),
   "tron: another transaction is built": (discover) => sendingOnTron(discover, { data: "ffff" }),
   "tron: another transaction is signed": (discover) =>
-    sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: tronWeb().built("ffff").raw_data, signature: ["00"] }) } }),
+    sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: tronBuilt("ffff").raw_data, signature: ["00"] }) } }),
+  "tron: bytes of another call are signed": (discover) => signingOnTron(discover, "ffff"),
+  "tron: bytes that go elsewhere are signed": (discover) =>
+    signingOnTron(discover, "c219a14d", { value: { contract_address: "41" + "66".repeat(20) } }),
+  "tron: bytes with coins are signed": (discover) => signingOnTron(discover, "c219a14d", { value: { call_value: 1 } }),
+  "tron: bytes with a higher fee limit are signed": (discover) => signingOnTron(discover, "c219a14d", { feeLimit: 1001 }),
+  "tron: bytes that are valid for a day are signed": (discover) => signingOnTron(discover, "c219a14d", { valid: 86_400_000 }),
   "tron: a higher fee limit is signed": (discover) =>
     sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: { ...each.raw_data, fee_limit: 1001 }, signature: ["00"] }) } }),
   "tron: tokens are to go with it": (discover) => sendingOnTron(discover, { value: { call_token_value: 1, token_id: 1002000 } }),
   "tron: it is valid for a day": (discover) => sendingOnTron(discover, { valid: 86_400_000 }),
   "tron: the payer's clock is slow": (discover) => sendingOnTron(discover, { valid: 150_000, ahead: 90_000 }),
   "tron: it never expires": (discover) => sendingOnTron(discover, { valid: NaN }),
-  "tron: another id": (discover) => sendingOnTron(discover, { id: "cd".repeat(32) }),
+  "tron: another id": (discover) => sendingOnTron(discover, { id: "ee".repeat(32) }),
   "tron: it is signed for a day": (discover) =>
-    sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: tronWeb({ valid: 86_400_000 }).built("c219a14d").raw_data, signature: ["00"] }) } }),
+    sendingOnTron(discover, { trx: { sign: async (each) => ({ ...each, raw_data: tronBuilt("c219a14d", { valid: 86_400_000 }).raw_data, signature: ["00"] }) } }),
   "tron: signing refused": (discover) =>
     sendingOnTron(discover, { trx: { sign: () => Promise.reject("Confirmation declined by user") } }),
   "tron: signing hangs": (discover) => sendingOnTron(discover, { trx: { sign: never } }),
@@ -338,7 +350,7 @@ const SCENARIOS = {
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "wallets-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  for (const name of ["link.js", "wallets.js", "sessions.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  for (const name of ["link.js", "wallets.js", "check.js", "sessions.js", "tron.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   global.document = { querySelectorAll: () => [] };
   const { discover } = await import(path.join(folder, "wallets.js"));

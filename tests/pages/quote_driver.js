@@ -1,0 +1,26 @@
+// Asks the page's quote.js. Input: [{link, then, steps}], amounts as text; output: for each whether the transactions of
+// `steps`, which pay what `link` owed, still stand for the link as it is then.
+const fs = require("fs");
+const os = require("os");
+const path = require("path");
+
+const PAGES = path.join(__dirname, "../../chalicelib/pages");
+
+async function main() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "quote-"));
+  process.on("exit", () => fs.rmSync(folder, { recursive: true }));
+  fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
+  for (const name of ["check.js", "identity.js", "link.js", "quote.js"]) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
+  const { expected, stands } = await import(path.join(folder, "quote.js"));
+  const read = ({ payments, ...link }) => {
+    return { ...link, payments: payments.map((each) => ({ ...each, left: BigInt(each.left), fee: BigInt(each.fee) })) };
+  };
+  const questions = JSON.parse(fs.readFileSync(0));
+  const answers = questions.map(({ link, then, steps }) => stands(read(then), expected(read(link), "0x1"), steps));
+  process.stdout.write(JSON.stringify(answers));
+}
+
+main().catch((error) => {
+  process.stderr.write(`${error.stack ?? error}\n`);
+  process.exit(1);
+});
