@@ -38,7 +38,7 @@ export async function ended(app, outcome) {
   const note = noted(app);
   const sent = note?.txHash?.toLowerCase();
   const said = told.map((each) => String(each[known === "safe" ? "safeTxHash" : "txHash"]).toLowerCase());
-  const isDone = known === "completed" && !(note?.isLate && sent && !said.includes(sent)); // else it was paid before that
+  const isDone = known === "completed" && !(note?.isLate && !said.includes(sent)); // else it was paid before that
   const key = known === "completed" && !(isDone && (app.paidHere || sent)) ? "paid" : known;
   const valid = [...new Set([...said, sent])].filter((hash) => HASH.test(hash));
   if (isDone) app.stored.set(`pay:${app.token}`, null);
@@ -97,7 +97,7 @@ async function again(app, before) {
     const outcome = await app.load();
     if (outcome.kind === before) return false;
     if (outcome.kind === "open") return location.reload(), true; // free to be paid by anybody again
-    Object.assign(app, { paidHere: true, end: outcome.kind });
+    Object.assign(app, { paidHere: before === "safe" || Boolean(noted(app)?.txHash), end: outcome.kind });
     await ended(app, outcome);
     return true;
   }, { first: 4_000, most: 30_000 });
@@ -121,6 +121,7 @@ export function blocked(app) {
     body: [
       el("ul", { class: "reasons" }, link.blocked.map(item)),
       isPart && link.free.length > 0 && el("ul", { class: "reasons" }, link.free.map(left)),
+      link.canPay && app.button("again", t("again"), () => app.payment.start()), // who would sign was refused alone
     ],
   }));
 }

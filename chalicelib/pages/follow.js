@@ -31,6 +31,7 @@ export class Follower extends Views {
 
   /** Follows a step to its end: `done` when the next one may be asked for. */
   async follow(note) {
+    this.entered = Date.now();
     if (!note.txHash || note.isLost || note.isUncounted) return this.asked(note);
     if (note.isAnnounced) return this.asked({ ...note, isDoubted: true }); // and its owners have not executed it yet
     if (note.step === "safe") return this.announce(note);
@@ -74,7 +75,7 @@ export class Follower extends Views {
     const isDeep = receipt?.confirmations >= this.chain.depth;
     if (receipt?.status === "failed" && isDeep) return "failed"; // before that, another block may undo the failure
     if (receipt?.status === "success") return this.counted(note, receipt);
-    const isLate = receipt === null && Date.now() - (note.sentAt ?? note.startedAt) > LOST_AFTER;
+    const isLate = receipt === null && Date.now() - this.past(note.sentAt ?? note.startedAt) > LOST_AFTER;
     const pending = isLate ? await this.pending(note) : null;
     this.progress(isHere ? (pending ?? (note.code ? "doubt" : "waiting")) : "away-chain", note.place, note);
     if (note.step === "pay" && (await this.isOverNow())) return "settled";
@@ -99,10 +100,15 @@ export class Follower extends Views {
   async unseen(note, name) {
     const { app, chain } = this;
     const patience = 2 * (UNTIL_SEEN + chain.confirmations * PER_CONFIRMATION);
-    if (!note[name]) app.notes.write(Object.assign(note, { [name]: Date.now() }));
+    if (!(note[name] <= Date.now())) app.notes.write(Object.assign(note, { [name]: Date.now() }));
     if (Date.now() - note[name] < patience) return null;
     const outcome = await app.load();
     return outcome.kind === "open" ? "never" : (await app.settle(outcome)) && "settled";
+  }
+
+  /** When something was, or when it was found where the clock says that it is still to come. */
+  past(time) {
+    return Math.min(time, this.entered);
   }
 
   async isOn(chainId) {
@@ -118,7 +124,7 @@ export class Follower extends Views {
 
   /** Whether what was sent can no longer come: its nonce is taken, or on Tron, which has none, its time is over. */
   async isNonceTaken(note, block = "latest") {
-    if (this.session.family === "tron") return Date.now() - (note.sentAt ?? note.startedAt) > VALID;
+    if (this.session.family === "tron") return Date.now() - this.past(note.sentAt ?? note.startedAt) > VALID;
     if (note.nonce === null || this.session.address !== note.wallet) return false;
     const nonce = await this.session.nonce(block).catch(() => null);
     return nonce !== null && nonce > note.nonce;
@@ -155,7 +161,7 @@ export class Follower extends Views {
     if (!isPayment(note)) return this.again(note);
     notes.write(note);
     const word = { isSure: false, isWanted: false };
-    const from = note.isDoubted ? 0 : note.startedAt + AGAIN_AFTER;
+    const from = note.isDoubted ? 0 : this.past(note.startedAt) + AGAIN_AFTER;
     const isDue = () => Date.now() >= from;
     let isOffered = isDue();
     const show = () => this.question(note, word, isOffered ? 0 : from);
@@ -187,7 +193,8 @@ export class Follower extends Views {
   async waitFor(twin) {
     const { app, session, chain } = this;
     const word = { isSure: false, isWanted: false };
-    const due = ({ txHash, startedAt }) => startedAt + (txHash ? LOST_AFTER : AGAIN_AFTER);
+    this.entered = Date.now();
+    const due = ({ txHash, startedAt }) => this.past(startedAt) + (txHash ? LOST_AFTER : AGAIN_AFTER);
     const show = (note, why) => this.question(note, word, why ? 0 : note.txHash ? null : due(note));
     let offered = null; // why it is
     show(twin, offered);

@@ -176,7 +176,8 @@ class Payment extends Follower {
       if (isAnswered || (kind === "open" && stands(link, this.owed, rest))) return isAnswered;
       clearTimeout(slow);
       this.withdrawn();
-      return (note.isLate = true);
+      app.notes.write(Object.assign(note, { isWithdrawn: true, isLate: kind !== "expired" })); // nobody else paid that
+      return true;
     }, BESIDE);
     return () => void (clearTimeout(slow), stop(), (isAnswered = true));
   }
@@ -188,7 +189,7 @@ class Payment extends Follower {
     const isHarmless = trouble.isUnasked || HARMLESS.includes(code) || !isPayment(note);
     if (isHarmless && !(hash && code === "timeout")) {
       app.notes.undo(note);
-      if (note.isLate && (await app.look())) return "settled";
+      if (note.isWithdrawn && (await app.look())) return "settled";
       throw trouble;
     }
     if (code !== "timeout") Object.assign(note, { code, detail });

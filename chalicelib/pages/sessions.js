@@ -187,7 +187,9 @@ async function tronBuild(wallet, web, address, { to, data, value, feeLimit }, ch
   const builder = web.transactionBuilder;
   const head = (await within(READ_MS, () => web.trx.getCurrentBlock()))?.block_header?.raw_data;
   believe(Number.isSafeInteger(head?.timestamp), "not a block");
-  const { demandCall } = await import("./tron.js");
+  const { demandCall } = await import("./tron.js").catch((error) => {
+    throw Object.assign(error, { kind: "away" });
+  });
   const until = Math.max(head.timestamp, Date.now()) + VALID_MS; // the payer's clock may be slow
   const built = await within(READ_MS, () => builder.triggerSmartContract(to, "", options, [], address));
   const demand = (each) => demandCall(each, address, to, options, until);

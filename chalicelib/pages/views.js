@@ -205,7 +205,7 @@ export class Views {
       text: t(`${state}.text`, values),
       tone: "busy",
       body: [
-        this.said(note),
+        state === "doubt" && this.said(note),
         steps.length > 0 && this.stepsOf(steps, place),
         state === "confirming" && el("progress", { ...bar, "aria-label": t("confirming.title", values) }),
         note?.txHash && note.step !== "safe" && transaction(app, note.txHash, chain),

@@ -1,5 +1,6 @@
 """Nothing is paid twice: not while the service is behind, not when a wallet kept a request to itself, not by odd notes."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -146,6 +147,8 @@ def test_what_was_begun_behind_another_link_is_given_up_by_the_payer_alone(
     purse.says[SENT] = HANGS
     visitor = new_visitor(purse).open(child).connect(purse).pay_unanswered(purse).open(whole, "twin")
     assert visitor.button("Start again").count() == 0
+    age(visitor, child, "startedAt", by=-HOUR)  # the clock of then was ahead
+    assert visitor.reload("twin").button("Start again").count() == 0
     age(visitor, child, "startedAt")
     purse.says[SENT] = REJECTS
     start_again(visitor.reload("twin"))
@@ -197,6 +200,8 @@ def test_a_transaction_that_is_not_counted_is_a_question_for_the_payee(
     assert not visitor.can_pay() and visitor.button("Start again").count() == 0
     with stack.lock:
         pay_part(child, 4 * 10**17)
+    age(visitor, child, "deepAt", by=-HOUR)  # the clock of then was ahead: it is waited for from now on
+    visitor.reload("settling").until(lambda: visitor.note(child)["deepAt"] < time.time() * 1_000)
     age(visitor, child, "deepAt")
     visitor.open(whole, "twin").shows("I asked the payee")
     assert visitor.button("Start again").is_disabled()

@@ -1,12 +1,13 @@
 """What goes wrong while somebody pays: the page says so, pays nothing twice, and finds its own payment again."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from infra.local.chain import Chain
 from tests.api.items import native
-from tests.api.stored_links import complete
+from tests.api.stored_links import complete, expire, pay_part
 from tests.chain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import BUSY, HANGS, OK, REJECTS, UNKNOWN_CHAIN, Purse, SafePurse
@@ -120,11 +121,11 @@ ANSWERS_LATER = """{
 def test_while_a_wallet_asks_the_payer_is_told_that_it_is_paid_already(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
-    """And what is sent all the same is not called the payment."""
+    """What is sent all the same is not called the payment, and what nobody answered may still be confirmed."""
     purse.says[SENT] = HANGS
     visitor = new_visitor(purse).unwatched()
     visitor.page.add_init_script(ANSWERS_LATER)
-    for answer in (REJECTS, {"result": "0x" + "cd" * 32}):
+    for answer in (REJECTS, BUSY, {"result": "0x" + "cd" * 32}):
         token = stack.shop.link(native())
         visitor.open(token, "choose" if answer is REJECTS else "review")
         (visitor.connect(purse) if answer is REJECTS else visitor).pay_unanswered(purse)
@@ -132,10 +133,31 @@ def test_while_a_wallet_asks_the_payer_is_told_that_it_is_paid_already(
             complete(token)
         visitor.reach("withdrawn").shows("If the request is still open in your wallet, reject it there.")
         assert visitor.note(token) is not None
-        visitor.page.evaluate("answer => window.answer(answer)", answer)
-        visitor.reach("completed").shows("Already paid")
+        if answer is BUSY:
+            visitor.reload("completed").shows("Already paid", "Your wallet was asked to pay and has not answered")
+        else:
+            visitor.page.evaluate("answer => window.answer(answer)", answer)
+            visitor.reach("completed").shows("Already paid")
         assert (visitor.note(token) is None) is (answer is REJECTS)
     visitor.shows("Ask the payee before you pay again.", "0xcdcdcdcd")
+
+
+@pytest.mark.parametrize("happens", [expire, lambda token: pay_part(token, 10**17)], ids=["expired", "paid in part"])
+def test_what_was_asked_for_before_the_link_changed_is_the_payment_when_it_is_counted(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, happens: Callable[[str], None]
+) -> None:
+    token, asked = stack.shop.link(native()), list[Any]()
+    purse.says[SENT] = lambda wanted: asked.append(wanted) or HANGS
+    visitor = new_visitor(purse).unwatched()
+    visitor.page.add_init_script(ANSWERS_LATER)
+    visitor.open(token).connect(purse).pay("signing").until(lambda: len(asked) > 0)
+    with stack.lock:
+        happens(token)
+    visitor.reach("withdrawn")
+    visitor.page.evaluate("hash => window.answer({ result: hash })", purse.send(asked[0]))
+    stack.settle()
+    visitor.reach("completed").shows("Payment complete", purse.sent[0][:10])
+    assert visitor.note(token) is None
 
 
 # --- balance and network ---
