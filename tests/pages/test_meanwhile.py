@@ -15,6 +15,7 @@ from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import forge
+from tests.pages.test_never_twice import age, doubted
 from tests.pages.test_payments import payout
 from tests.pages.test_troubles import SENT, by_hand
 
@@ -92,6 +93,16 @@ def test_a_link_that_expires_while_it_is_open_is_not_paid(stack: Stack, purse: P
     visitor.pay("expired")
     assert SENT not in purse.asked
     assert not visitor.can_pay()
+
+
+def test_a_link_that_ends_meanwhile_tells_of_what_was_asked_for(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    visitor, token = doubted(stack, purse, new_visitor)
+    with stack.lock:
+        expire(token)
+    age(visitor, token, "doubtAt")
+    visitor.reload("expired").shows("Your wallet was asked to pay and has not answered", purse.address.lower())
 
 
 def test_what_is_paid_in_another_tab_is_paid_here(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
@@ -176,7 +187,13 @@ def test_what_cannot_be_paid_is_offered_once_it_can(stack: Stack, purse: Purse, 
     reasons[:] = ["compliance_failed"]
     visitor.shows("Was stopped by a compliance check")
     reasons.clear()
-    visitor.reach("choose").connect(purse)
+    visitor.reach("choose")
+    refusal: dict[str, Any] = {"status": 400, "json": {"message": "no", "failures": [{}]}}
+    pattern = re.compile(re.escape(stack.api_url) + r"/v2/secure-payments/\w+/pay")
+    visitor.page.route(pattern, lambda route: route.fulfill(headers={"access-control-allow-origin": "*"}, **refusal))
+    visitor.connect(purse, "blocked")
+    visitor.page.unroute(pattern)
+    visitor.press("Try again").reach("review")
 
 
 def test_a_link_that_a_safe_no_longer_holds_is_offered_again(stack: Stack, new_visitor: NewVisitor) -> None:

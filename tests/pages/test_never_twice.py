@@ -24,6 +24,20 @@ HOUR = 3_600_000
 POOR = {"error": {"code": -32000, "message": "insufficient funds for gas * price + value"}}
 
 
+def something_else(stack: Stack, purse: Purse) -> str:
+    """The hash of what the account sends next, which pays nothing that is shown."""
+    return stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
+
+
+def doubted(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> tuple[Visitor, str]:
+    """A page in doubt of its link: its wallet has not answered, and something else has the nonce."""
+    token = stack.shop.link(native())
+    purse.says[SENT] = HANGS
+    visitor = new_visitor(purse).open(token).connect(purse).pay_unanswered(purse)
+    something_else(stack, purse)
+    return visitor.reload("doubt"), token
+
+
 def two_fees(stack: Stack, purse: Purse) -> str:
     """A multicall that one transaction cannot pay: each has one address for fees."""
     fees = [{"feePercentage": "1", "feeAddress": FEE_ADDRESS}, {"feePercentage": "2", "feeAddress": OTHER}]
@@ -193,7 +207,7 @@ def test_a_transaction_that_is_not_counted_is_a_question_for_the_payee(
     child = payout(stack, purse, **coins)
     whole = stack.made("/multicall-payouts", {"childTokens": [child, payout(stack, purse, **coins)]})
     other = Purse(stack.chain)
-    purse.says[SENT] = {"result": stack.chain.send_as(other.address, {"to": OTHER, "value": "0x1", "data": "0x"})}
+    purse.says[SENT] = {"result": something_else(stack, other)}
     stack.mine(2)
     visitor = new_visitor(purse).open(child).connect(purse).pay("settling")
     visitor.until(lambda: "deepAt" in (visitor.note(child) or {}))
@@ -256,11 +270,7 @@ def test_a_payment_that_is_on_its_way_without_its_hash_is_not_offered_again(
 def test_something_else_with_its_nonce_ends_with_a_question_to_the_payer(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
-    token = stack.shop.link(native())
-    purse.says[SENT] = HANGS
-    visitor = new_visitor(purse).open(token).connect(purse).pay_unanswered(purse)
-    stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
-    visitor.reload("doubt")
+    visitor, token = doubted(stack, purse, new_visitor)
     age(visitor, token, "doubtAt")
     visitor.reload("asked")
     assert not visitor.can_pay() and visitor.button("Start again").is_disabled()
@@ -274,7 +284,7 @@ def test_a_payment_that_was_replaced_ends_with_a_question_to_the_payer(
     token = stack.shop.link(native())
     purse.says[SENT] = {"result": "0x" + "ab" * 32}
     visitor = new_visitor(purse).open(token).connect(purse).pay("waiting")
-    stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
+    something_else(stack, purse)
     visitor.reach("doubt")
     age(visitor, token, "doubtAt")
     visitor.reload("unclear").shows("It is not certain", "Transaction")
@@ -313,20 +323,6 @@ def test_a_wallet_that_refuses_the_second_request_may_still_have_the_first(
     assert not visitor.can_pay()
 
 
-def test_a_link_that_ends_meanwhile_tells_of_what_was_asked_for(
-    stack: Stack, purse: Purse, new_visitor: NewVisitor
-) -> None:
-    token = stack.shop.link(native())
-    purse.says[SENT] = HANGS
-    visitor = new_visitor(purse).open(token).connect(purse).pay_unanswered(purse)
-    stack.chain.send_as(purse.address, {"to": OTHER, "value": "0x1", "data": "0x"})
-    visitor.reload("doubt")
-    with stack.lock:
-        expire(token)
-    age(visitor, token, "doubtAt")
-    visitor.reload("expired").shows("Your wallet was asked to pay and has not answered", purse.address.lower())
-
-
 def test_a_wallet_that_fails_before_it_is_asked_was_not_asked(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
@@ -350,7 +346,7 @@ def test_a_wallet_that_is_busy_or_fails_may_be_at_the_payment(
     visitor = new_visitor(purse).open(token).connect(purse).pay("asked")
     assert visitor.note(token) is not None
     other = Purse(stack.chain)
-    stack.chain.send_as(other.address, {"to": OTHER, "value": "0x1", "data": "0x"})
+    something_else(stack, other)
     purse.address = other.address
     visitor.reload("asked")
     asked = len(purse.asked)
