@@ -1,1 +1,0 @@
-"""HTTP: who is asking, what for; parse in, shape out."""

@@ -1,1 +1,0 @@
-"""pydantic models of bodies, queries and answers; the OpenAPI document is generated from them."""

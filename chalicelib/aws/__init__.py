@@ -1,1 +1,0 @@
-"""How we reach DynamoDB, SQS, KMS and Secrets Manager."""

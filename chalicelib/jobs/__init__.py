@@ -1,1 +1,0 @@
-"""Queue consumers and schedules: one flow each."""
