@@ -4,36 +4,32 @@ from typing import Any
 
 from chalice import Chalice, Rate
 
-from chalicelib.api import (
-    api_keys,
-    audit,
-    auth,
-    branding,
-    checkout,
-    client_ids,
-    currencies,
-    fee_plans,
-    intents,
-    multicall_payouts,
-    orchestrators,
-    pages,
-    payee_destinations,
-    payouts,
-    secure_payments,
-    service,
-    transfers,
-    tron_broadcast,
-    webhooks,
-)
-from chalicelib.api.edge import complete_routes
-from chalicelib.jobs import deliver_webhook as deliver_webhook_job
-from chalicelib.jobs import expire_links as expire_links_job
-from chalicelib.jobs import scan_chain as scan_chain_job
-from chalicelib.jobs import start_scans as start_scans_job
-from chalicelib.jobs import sweep_outbox as sweep_outbox_job
-from chalicelib.jobs import track_intents as track_intents_job
+from chalicelib.accounts.api_keys import api as api_keys
+from chalicelib.accounts.audit_log import api as audit
+from chalicelib.accounts.branding import api as branding
+from chalicelib.accounts.client_ids import api as client_ids
+from chalicelib.accounts.orchestrators import api as orchestrators
+from chalicelib.accounts.sign_in import api as auth
+from chalicelib.checkout import api as checkout
+from chalicelib.checkout.broadcasts import api as tron_broadcast
+from chalicelib.checkout.intents import api as intents
+from chalicelib.checkout.intents import jobs as intent_jobs
+from chalicelib.currencies import api as currencies
+from chalicelib.detection import jobs as detection_jobs
+from chalicelib.http import api as service
+from chalicelib.http.edge import complete_routes
+from chalicelib.links import api as secure_payments
+from chalicelib.links import jobs as link_jobs
+from chalicelib.links.fees import api as fee_plans
+from chalicelib.links.multicalls import api as multicall_payouts
+from chalicelib.links.payouts import api as payouts
+from chalicelib.pages import api as pages
+from chalicelib.payees import api as payee_destinations
 from chalicelib.services import assembled
 from chalicelib.settings import settings
+from chalicelib.transfers import api as transfers
+from chalicelib.webhooks import api as webhooks
+from chalicelib.webhooks import jobs as webhook_jobs
 
 app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
 
@@ -65,30 +61,30 @@ complete_routes(app)
 @app.on_sqs_message(queue=settings().webhooks_queue, batch_size=1, maximum_concurrency=20)
 def deliver_webhook(event: Any) -> None:
     for message in event:
-        deliver_webhook_job.run(assembled(), message.body)
+        webhook_jobs.deliver_webhook(assembled(), message.body)
 
 
 @app.on_sqs_message(queue=settings().scans_queue, batch_size=1, maximum_concurrency=10)
 def scan_chain(event: Any) -> None:
     for message in event:
-        scan_chain_job.run(assembled(), message.body)
+        detection_jobs.scan_chain(assembled(), message.body)
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES))
 def start_scans(event: Any) -> None:
-    start_scans_job.run(assembled())
+    detection_jobs.start_scans(assembled())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep_outbox(event: Any) -> None:
-    sweep_outbox_job.run(assembled())
+    webhook_jobs.sweep_outbox(assembled())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES))
 def expire_links(event: Any) -> None:
-    expire_links_job.run(assembled())
+    link_jobs.expire_links(assembled())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES))
 def track_intents(event: Any) -> None:
-    track_intents_job.run(assembled())
+    intent_jobs.track_intents(assembled())

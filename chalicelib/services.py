@@ -8,15 +8,15 @@ from functools import cache
 
 from aws_lambda_powertools import Logger
 
-from chalicelib.aws.queue import Queue
-from chalicelib.aws.secrets import Secrets
-from chalicelib.aws.store import Store
-from chalicelib.core.events import EventContext
-from chalicelib.core.ids import Entropy
-from chalicelib.net.chains import Chains
-from chalicelib.net.safe import SafeService
-from chalicelib.net.webhook_sender import WebhookSender
+from chalicelib.base.ids import Entropy
+from chalicelib.chain.chains import Chains
+from chalicelib.chain.safe import SafeService
+from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings, settings
+from chalicelib.storage.queue import Queue
+from chalicelib.storage.secrets import Secrets
+from chalicelib.storage.store import Store
+from chalicelib.webhooks.rules import EventContext
 
 
 @dataclass(frozen=True)

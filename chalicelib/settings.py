@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from chalicelib.core.multicall import FEWEST_CHILDREN, MOST_CHILDREN
-from chalicelib.core.networks import network
+from chalicelib.catalogue.networks import network
+from chalicelib.links.multicalls.rules import FEWEST_CHILDREN, MOST_CHILDREN
 
 PositiveInt = Annotated[int, Field(gt=0)]
 BaseUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#]*[^/\s?#]$")]

@@ -11,16 +11,20 @@ from datetime import datetime
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import account_key
-from chalicelib.core import ids
-from chalicelib.core.audit import Actor
-from chalicelib.core.credentials import Account, ApiKey, ClientId, OrchestratorKey
-from chalicelib.core.errors import NotFound, ServiceError
-from chalicelib.core.events import iso
-from chalicelib.core.rate_limits import Tier
-from chalicelib.flows import credentials, orchestrators, sessions
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
+from chalicelib.access.modes import Tier
+from chalicelib.accounts.api_keys import flows as api_keys
+from chalicelib.accounts.client_ids import flows as client_ids
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.base import ids
+from chalicelib.base.errors import NotFound, ServiceError
+from chalicelib.base.timestamps import iso
 from chalicelib.services import Services, assembled
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.tables import account_key
 
 FROM_STDIN = "-"
 
@@ -35,13 +39,13 @@ def create_account(services: Services, name: str) -> str:
 
 def create_api_key(services: Services, account_id: str, label: str) -> str:
     """A new API key of the account; returns the key, which is stored only as a hash. Raises NotFound."""
-    return credentials.create_api_key(services, _operator(services, account_id), {"label": label})[1]
+    return api_keys.create_api_key(services, _operator(services, account_id), {"label": label})[1]
 
 
 def create_client_id(services: Services, account_id: str, label: str, domains: list[str]) -> str:
     """A new client id of the account for the given origins (none: server use). Raises NotFound, BadRequest."""
     actor = _operator(services, account_id)
-    return credentials.create_client_id(services, actor, {"label": label, "allowed_domains": domains}).client_id
+    return client_ids.create_client_id(services, actor, {"label": label, "allowed_domains": domains}).client_id
 
 
 def create_orchestrator(services: Services, account_id: str, name: str, email: str) -> str:

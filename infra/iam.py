@@ -25,7 +25,7 @@ CHALICE_DIR = Path(__file__).resolve().parent.parent / ".chalice"
 class Access:
     """What one function may reach: actions by table, tables whose `by_due` it reads, queues, the key, the node URLs.
 
-    `seals` and `opens` name whose secrets: patterns of the `owner` that each is encrypted for (aws/secrets.py).
+    `seals` and `opens` name whose secrets: patterns of the `owner` that each is encrypted for (storage/secrets.py).
     """
 
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)

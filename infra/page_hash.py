@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
-from chalicelib.pages import assets, template
+from chalicelib.pages.assets import assets, template
 
 _HTML = "text/html; charset=utf-8"
 _SECONDS = 20

@@ -25,16 +25,19 @@ for name, value in {
 }.items():
     os.environ.setdefault(name, value)
 
-from chalicelib.net import evm, safe, tron
+from chalicelib.chain import evm, safe, tron
 from infra.local.cloud import Cloud
 from infra.local.setup import MISSING_BROWSER
+from tests.base import tron_vector_files
 from tests.calldata import vector_files
-from tests.core import interop_vectors, tron_vector_files
+from tests.catalogue import interop_vectors
 from tests.fakes.world import PREFIX, World, in_process_aws
 
-FIRST = ("pages/", "deploy/test_deployed.py", "deploy/test_package.py", "flows/test_crashes.py", "local/", "jobs/", "chain/", "net/")
+FIRST = ("pages/", "deploy/test_deployed.py", "deploy/test_package.py", "detection/test_crashes.py", "local/", "webhooks/test_real_queue.py", "onchain/", "chain/", "outbound/")
 """What takes longest or waits for other processes: begun first, so that no process is left alone with it at the end."""
 
+
+pytest_plugins = ("tests.support.api",)
 
 settings.register_profile(
     "this suite",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.settings import Settings
-from tests.api.served_page import FACTS, Served, serving
+from tests.support.served_page import FACTS, Served, serving
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -2,30 +2,40 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
-from chalicelib.core.credentials import ClientId
-from chalicelib.core.link_creation import ClientSettings, Owner
-from chalicelib.core.rate_limits import Tier
-from chalicelib.core.sessions import Session
-
-
-class Mode(StrEnum):
-    """How a caller may prove who they are."""
-
-    PUBLIC = "public"
-    ORCHESTRATOR = "orchestrator"
-    """The pair: an orchestrator's key and the client id it acts for."""
-    ORCHESTRATOR_KEY = "orchestratorKey"
-    """The key alone, for the orchestrator's own affairs."""
-    API_KEY = "apiKey"
-    CLIENT_ID = "clientId"
-    SESSION = "session"
+from chalicelib.access.credentials.records import ClientId
+from chalicelib.access.modes import Mode, Tier
+from chalicelib.access.sessions.records import Session
+from chalicelib.base.money import Fee
 
 
-CREDENTIALS = (Mode.ORCHESTRATOR, Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION)
-"""The four-way operations accept all of them."""
+@dataclass(frozen=True)
+class ClientSettings:
+    """What a client id lays down for its links: its fee, the record of the destination it is bound to, and the
+    orchestrator that alone creates for it."""
 
+    fee_percentage: str | None = None
+    fee_address: str | None = None
+    payee_destination_id: str | None = None
+    orchestrator_id: str | None = None
+
+    @property
+    def fee(self) -> Fee:
+        return Fee(self.fee_percentage, self.fee_address)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who creates a link: the account, and the client id with its Origin when one was used.
+
+    `orchestrator_id` is set when an orchestrator acts for the client id.
+    """
+
+    account_id: str
+    client_id: str | None
+    origin: str | None
+    settings: ClientSettings = ClientSettings()
+    orchestrator_id: str | None = None
 
 @dataclass(frozen=True)
 class Sent:

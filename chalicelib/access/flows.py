@@ -3,23 +3,25 @@
 from dataclasses import replace
 from typing import Any, Literal
 
-from chalicelib.aws.tables import Block, Key, block_key, credential_key, session_key
-from chalicelib.core.callers import Caller, Mode, Sent
-from chalicelib.core.credentials import (
-    ApiKey,
-    ClientId,
-    OrchestratorKey,
+from chalicelib.access.callers import Caller, Sent
+from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey
+from chalicelib.access.credentials.rules import (
     check_api_key,
     check_client_id,
     check_linked,
     check_orchestrator_key,
     credential_hash,
 )
-from chalicelib.core.errors import Forbidden, ForeignOrigin, Unauthorized
-from chalicelib.core.rate_limits import ANONYMOUS, REFUSED, Tier, caller_digest
-from chalicelib.core.sessions import Session, check_session
-from chalicelib.flows import sessions
+from chalicelib.access.modes import Mode, Tier
+from chalicelib.access.rate_limits.records import Block
+from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
+from chalicelib.access.sessions import flows as sessions
+from chalicelib.access.sessions.records import Session
+from chalicelib.access.sessions.rules import check_session
+from chalicelib.base.errors import Forbidden, ForeignOrigin, Unauthorized
+from chalicelib.base.records import Key
 from chalicelib.services import Services
+from chalicelib.storage.tables import block_key, credential_key, session_key
 
 _KINDS: dict[Mode, type] = {
     Mode.ORCHESTRATOR: OrchestratorKey,

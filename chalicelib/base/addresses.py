@@ -4,8 +4,8 @@ import hashlib
 import re
 from functools import lru_cache
 
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.keccak import keccak256
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.keccak import keccak256
 
 ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
 DEAD_ADDRESS = "0x000000000000000000000000000000000000dEaD"

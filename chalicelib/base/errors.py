@@ -1,4 +1,4 @@
-"""Every error the service answers with, in one tree; `api/edge.py` alone turns them into HTTP.
+"""Every error the service answers with, in one tree; `http/` alone turns them into HTTP.
 
 ServiceError                      status, message, and what else the body shows
 ├── BadRequest              400   the caller's input cannot be used; the message says what to change

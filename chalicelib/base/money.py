@@ -1,10 +1,23 @@
 """Amounts and percentages: decimal text outside, whole base units inside, never a float."""
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import NewType
 
-from chalicelib.core.errors import BadRequest
+from chalicelib.base.errors import BadRequest
+
+
+@dataclass(frozen=True)
+class Fee:
+    """`percentage` of an amount, paid on top of it to `address`; nothing is taken while one of them is None."""
+
+    percentage: str | None = None
+    address: str | None = None
+
+    @property
+    def is_charged(self) -> bool:
+        return self.percentage is not None and self.address is not None and parse_percentage(self.percentage) > 0
 
 BaseUnits = NewType("BaseUnits", int)
 """A sum in the smallest unit of its token: 1.5 USDC (6 decimals) is 1_500_000."""

@@ -6,16 +6,16 @@
     TIP-712   EIP-712 over the 20 bytes of each base58 address
 
 A signature is r | s | v: 65 bytes. The older signing of Tron (v1) hashes something else, so that it recovers to a
-stranger. Contract wallets answer for themselves: net/evm.py, is_valid_signature.
+stranger. Contract wallets answer for themselves: chain/evm.py, is_valid_signature.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.core.addresses import address_bytes, evm_address, tron_address_of
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.keccak import keccak256
+from chalicelib.base.addresses import address_bytes, evm_address, tron_address_of
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.keccak import keccak256
 
 SIGNATURE_BYTES = 65
 MAX_SIGNATURE_BYTES = 32 * 1024

@@ -1,1 +1,3 @@
 """Calldata: the bytes a wallet sends, one module per family of contracts."""
+
+

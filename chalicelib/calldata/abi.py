@@ -4,7 +4,7 @@ The layouts of our few calls are fixed, so they are joined from words directly: 
 cost a cold start more than everything else in this package. The tests hold the result against such a library.
 """
 
-from chalicelib.core.addresses import address_bytes
+from chalicelib.base.addresses import address_bytes
 
 WORD = 32
 

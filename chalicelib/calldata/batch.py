@@ -34,13 +34,13 @@ versions of it behave like the other one, so it gets the same.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
 from chalicelib.calldata.abi import WORD, address_word, call, uint_word
 from chalicelib.calldata.fee_proxy import reference_tail
 from chalicelib.calldata.transaction import Call, Transaction
-from chalicelib.core.addresses import DEAD_ADDRESS, address_bytes
-from chalicelib.core.contracts import BATCH, TRON_BATCH, address_of
-from chalicelib.core.networks import network as network_named
-from chalicelib.core.tokens import token_with_id
+from chalicelib.catalogue.contracts import BATCH, TRON_BATCH, address_of
+from chalicelib.catalogue.networks import network as network_named
+from chalicelib.catalogue.tokens import token_with_id
 
 ERC20_GROUP, NATIVE_GROUP = 2, 3
 

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import batch, erc20, fee_proxy
 from chalicelib.calldata.batch import BatchItem
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import PAYMENT_FEE_LIMIT
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.core.links import Link, Request, fee_on, remaining
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.tokens import Token
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.tokens import Token
 
 TRANSFER_GAS = 60_000
 """Of an approval or a transferFrom: approve measures about 46,000 gas."""
@@ -71,19 +70,6 @@ class Checkout:
     def fee_limit(self) -> int:
         """The most that one payment on tron may burn, in sun: the usual limit, or three times what a batch may take."""
         return max(PAYMENT_FEE_LIMIT, min(self.gas * _SUN_PER_ENERGY, MAX_FEE_LIMIT))
-
-
-def due_of(request: Request, link: Link, token: Token) -> Due:
-    """What remains of a request, with the fee on that part."""
-    amount = remaining(request)
-    return Due(
-        token=token,
-        payee=request.payee,
-        amount=amount,
-        fee=fee_on(amount, link),
-        fee_address=link.fee_address,
-        reference=bytes.fromhex(request.payment_reference[2:]),
-    )
 
 
 def spender_of(token: Token, batched: bool) -> str:

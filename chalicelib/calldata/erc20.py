@@ -6,9 +6,9 @@ balanceOf     70a08231 | owner
 allowance     dd62ed3e | owner | spender
 """
 
+from chalicelib.base.addresses import evm_address
 from chalicelib.calldata.abi import address_word, call, uint_word
 from chalicelib.calldata.transaction import Call, Transaction
-from chalicelib.core.addresses import evm_address
 
 _APPROVE = bytes.fromhex("095ea7b3")
 _TRANSFER_FROM = bytes.fromhex("23b872dd")

@@ -7,9 +7,9 @@ The question is an eth_call that creates a contract: instead of its code the val
 factory (that deploys the wallet, within this eth_call alone), then the wallet's isValidSignature (ERC-1271).
 """
 
+from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.calldata.abi import WORD, address_word, bytes_tail, uint_word
-from chalicelib.core.addresses import ZERO_ADDRESS
-from chalicelib.data import load
+from chalicelib.catalogue.data import load
 
 GAS = 10_000_000
 """More than a wallet needs to be deployed and asked, less than what a stranger's contract could burn at our node."""

@@ -31,7 +31,7 @@ from chalicelib.calldata.functions import (
 from chalicelib.calldata.safe import unpack_packed
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.wording import Wording
-from chalicelib.core.networks import network as network_named
+from chalicelib.catalogue.networks import network as network_named
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

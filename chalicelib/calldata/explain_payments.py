@@ -6,13 +6,13 @@ what this package writes.
 
 from typing import Any
 
+from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
 from chalicelib.calldata.batch import ERC20_GROUP, NATIVE_GROUP
 from chalicelib.calldata.explanation import ExpectedEvent, Explanation, ReadCall, explained
 from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
 from chalicelib.calldata.functions import FUNCTIONS, PAY_ERC20, PAY_NATIVE, Function
 from chalicelib.calldata.wording import Wording, listed
-from chalicelib.core.addresses import DEAD_ADDRESS, address_bytes
-from chalicelib.core.contracts import BATCH
+from chalicelib.catalogue.contracts import BATCH
 
 PAYMENT_EVENT = "TransferWithReferenceAndFee"
 

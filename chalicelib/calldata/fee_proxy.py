@@ -26,10 +26,10 @@ Without a fee both name the zero address: the native proxy would also "send" 0 t
 when that is a contract. With the zero address a fee would be announced and never moved, so that is refused.
 """
 
+from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes
 from chalicelib.calldata.abi import address_word, bytes_tail, call, uint_word
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import ZERO_ADDRESS, address_bytes
-from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 
 _PAY_ERC20 = bytes.fromhex("c219a14d")
 _PAY_NATIVE = bytes.fromhex("b868980b")

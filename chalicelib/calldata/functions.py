@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chalicelib.calldata.decode import Array, Kind
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, NATIVE_FEE_PROXY, TRON_BATCH
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, NATIVE_FEE_PROXY, TRON_BATCH
 
 APPROVE = bytes.fromhex("095ea7b3")
 TRANSFER = bytes.fromhex("a9059cbb")

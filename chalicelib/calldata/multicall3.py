@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from chalicelib.calldata.abi import WORD, address_word, bytes_tail, call, read_uint, uint_word
 from chalicelib.calldata.transaction import Call
-from chalicelib.core.contracts import MULTICALL3, address_of
+from chalicelib.catalogue.contracts import MULTICALL3, address_of
 
 _AGGREGATE3 = bytes.fromhex("82ad56cb")
 _GET_ETH_BALANCE = bytes.fromhex("4d2301cc")

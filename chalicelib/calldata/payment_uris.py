@@ -8,7 +8,7 @@ EIP-681 has neither arrays nor structs: what a batch contract is called with can
 
 from chalicelib.calldata.explanation import Argument, Explanation
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.networks import network
+from chalicelib.catalogue.networks import network
 
 LONGEST = 2_900
 """Letters: a QR code holds 2,953 bytes at the most (ISO/IEC 18004, version 40 at level L)."""

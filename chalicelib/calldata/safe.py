@@ -10,11 +10,11 @@ each transaction. One that fails undoes them all.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
+from chalicelib.base.signatures import typed_data_digest
 from chalicelib.calldata.abi import WORD, bytes_tail, call, read_uint, uint_word
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import ZERO_ADDRESS, address_bytes, evm_address
-from chalicelib.core.contracts import MULTI_SEND, address_of
-from chalicelib.core.wallets import typed_data_digest
+from chalicelib.catalogue.contracts import MULTI_SEND, address_of
 
 DELEGATECALL = 1
 

@@ -14,8 +14,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chalicelib.core.addresses import address_bytes, tron_address_of
-from chalicelib.core.wallets import SIGNATURE_BYTES, recover_digest
+from chalicelib.base.addresses import address_bytes, tron_address_of
+from chalicelib.base.signatures import SIGNATURE_BYTES, recover_digest
 
 APPROVAL_FEE_LIMIT = 100_000_000
 """Sun (100 TRX) that an approval may burn for energy at most: what Request Network's payment processor sets."""

@@ -2,19 +2,12 @@
 
 from collections.abc import Iterable
 
-from chalicelib.core.addresses import address_of_family, evm_address, same_address, tron_address_of
-from chalicelib.core.contracts import (
-    BATCH,
-    ERC20_FEE_PROXY,
-    MULTI_SEND,
-    NATIVE_FEE_PROXY,
-    TRON_BATCH,
-    address_of,
-)
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.money import MAX_UINT256, format_amount
-from chalicelib.core.networks import Network
-from chalicelib.core.tokens import Token, token_at, token_with_id
+from chalicelib.base.addresses import address_of_family, evm_address, same_address, tron_address_of
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import MAX_UINT256, format_amount
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.networks import Network
+from chalicelib.catalogue.tokens import Token, token_at, token_with_id
 
 _CONTRACTS = (ERC20_FEE_PROXY, NATIVE_FEE_PROXY, BATCH, TRON_BATCH, MULTI_SEND)
 

@@ -1,6 +1,6 @@
 """Where the payment contracts are deployed, per network."""
 
-from chalicelib.data import load
+from chalicelib.catalogue.data import load
 
 ERC20_FEE_PROXY = "ERC20FeeProxy"
 NATIVE_FEE_PROXY = "EthereumFeeProxy"

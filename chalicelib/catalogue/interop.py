@@ -12,11 +12,11 @@ No public profile says how Tron enters the binary: the text stays base58 under `
 import re
 from dataclasses import dataclass
 
-from chalicelib.core.addresses import address_bytes, address_of_family, same_address
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.keccak import keccak256
-from chalicelib.core.networks import network_of_chain
-from chalicelib.core.tokens import token_at
+from chalicelib.base.addresses import address_bytes, address_of_family, same_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.keccak import keccak256
+from chalicelib.catalogue.networks import network_of_chain
+from chalicelib.catalogue.tokens import token_at
 
 _VERSION = bytes.fromhex("0001")
 _EIP155 = bytes.fromhex("0000")

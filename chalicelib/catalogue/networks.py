@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from chalicelib.data import load
+from chalicelib.catalogue.data import load
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,12 @@ def network(name: str) -> Network | None:
 def network_of_chain(chain_id: int) -> Network | None:
     """The network with that chain id, or None."""
     return _by_chain().get(chain_id)
+
+
+def canonical_name(name: str) -> str:
+    """A network's own name for one of its aliases; any other text stays as it is."""
+    chain = network(name)
+    return chain.name if chain else name
 
 
 @cache

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from chalicelib.core.keccak import keccak256
-from chalicelib.core.networks import ALL_NETWORKS, Network, network
-from chalicelib.data import load
+from chalicelib.base.keccak import keccak256
+from chalicelib.catalogue.data import load
+from chalicelib.catalogue.networks import ALL_NETWORKS, Network, canonical_name, network
 
 FIAT = "fiat"
 _NATIVE_DECIMALS = 18
@@ -24,10 +24,6 @@ _ALIASES = {
     "USDT0-matic": "USDT-matic",
     "USDT0-optimism": "USDT-optimism",
 }
-
-# An invoice in one of these can be paid in the tokens below and in the native coin of a network.
-_INVOICE_CURRENCIES = frozenset({"USD", "EUR", "CNY", "GBP", "JPY"})
-_PAYMENT_SYMBOLS = frozenset({"USDC", "USDT", "DAI", "FAU"})
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ def family_of(token: Token) -> str:
 
 def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[Token, ...]:
     """Tokens of a network (a name, an alias or `fiat`) and a symbol, case ignored; all tokens without a filter."""
-    name = None if network is None else _network_name(network)
+    name = None if network is None else canonical_name(network)
     folded = None if symbol is None else symbol.lower()
     return tuple(
         entry
@@ -85,34 +81,13 @@ def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[
 
 def token_at(network: str, address: str) -> Token | None:
     """The token of a network at a contract address, or its native coin at the coin's hash; None when unlisted."""
-    return _by_address().get((_network_name(network), _address_key(address)))
-
-
-def conversion_routes(token: Token, networks: tuple[str, ...] | None) -> tuple[Token, ...]:
-    """What an invoice in `token` can be paid in, on the given networks (names or aliases; None means all).
-
-    A crypto token is paid in itself. USD, EUR, CNY, GBP and JPY are paid in USDC, USDT, DAI, FAU or a native
-    coin; no other fiat currency has a route.
-    """
-    if not token.is_fiat:
-        routes: tuple[Token, ...] = (token,)
-    else:
-        routes = _fiat_routes() if token.id in _INVOICE_CURRENCIES else ()
-    if networks is None:
-        return routes
-    names = {_network_name(name) for name in networks}
-    return tuple(entry for entry in routes if entry.network in names)
+    return _by_address().get((canonical_name(network), _address_key(address)))
 
 
 def currency_hash(type: str, symbol: str) -> str:
     """The stand-in for a contract address: the last 20 bytes of keccak256 of a lower-cased JSON text."""
     text = f'{{"type":"{type}","value":"{symbol}"}}'.lower()
     return "0x" + keccak256(text.encode())[-20:].hex()
-
-
-def _network_name(name: str) -> str:
-    chain = network(name)
-    return chain.name if chain else name
 
 
 def _address_key(address: str) -> str:
@@ -136,11 +111,6 @@ def _by_id() -> dict[str, Token]:
 @cache
 def _by_address() -> dict[tuple[str, str], Token]:
     return {(entry.network, _address_key(entry.address)): entry for entry in _by_id().values()}
-
-
-@cache
-def _fiat_routes() -> tuple[Token, ...]:
-    return tuple(entry for entry in _by_id().values() if entry.is_native or entry.symbol in _PAYMENT_SYMBOLS)
 
 
 def _tokens_of(chain: Network, catalogue: dict[str, Any]) -> Iterator[Token]:

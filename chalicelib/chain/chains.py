@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from chalicelib.core.errors import ChainUnavailable
-from chalicelib.core.networks import network
-from chalicelib.net.evm import EvmChain
-from chalicelib.net.tron import TronChain
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.catalogue.networks import network
+from chalicelib.chain.evm import EvmChain
+from chalicelib.chain.tron import TronChain
 
 
 class Chains:

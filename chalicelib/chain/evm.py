@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from functools import cache, cached_property
 from typing import Any
 
-from chalicelib.calldata import erc20, erc6492, multicall
+from chalicelib.base.addresses import address_bytes, evm_address, same_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.signatures import recover_digest
+from chalicelib.calldata import erc20, erc6492
+from chalicelib.calldata import multicall3 as multicall
 from chalicelib.calldata.batch import batch_fee_of
 from chalicelib.calldata.transaction import Call, Transaction
-from chalicelib.core.addresses import address_bytes, evm_address, same_address
-from chalicelib.core.chainlog import TRANSFER_TOPICS, BlockRange, Checkpoint
-from chalicelib.core.contracts import fee_proxies
-from chalicelib.core.errors import ChainUnavailable
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.networks import network
-from chalicelib.core.wallets import recover_digest
-from chalicelib.net import simulation
-from chalicelib.net.jsonrpc import (
+from chalicelib.catalogue.contracts import fee_proxies
+from chalicelib.catalogue.networks import network
+from chalicelib.chain import simulation
+from chalicelib.chain.jsonrpc import (
     CONNECT_SECONDS,
     READ_SECONDS,
     Question,
@@ -32,9 +32,10 @@ from chalicelib.net.jsonrpc import (
     raise_first_error,
     results,
 )
-from chalicelib.net.receipts import PaidTransfer, Payer, payer
-from chalicelib.net.safe_events import SAFE_TOPICS, SafeEvent, read_event
-from chalicelib.net.simulation import Simulation, StepResult
+from chalicelib.chain.logs import TRANSFER_TOPICS, BlockRange, Checkpoint
+from chalicelib.chain.receipts import PaidTransfer, Payer, payer
+from chalicelib.chain.safe_events import SAFE_TOPICS, SafeEvent, read_event
+from chalicelib.chain.simulation import Simulation, StepResult
 
 _TOO_MANY = ("block range", "range too", "range is too", "too many results", "more than", "response size", "too large")
 _SAFE_NONCE = "0xaffed0e0"
@@ -172,7 +173,7 @@ class EvmChain:
 
     @asks
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[Payer | None, ...]:
-        """Who paid each of them, from the receipts; None where that cannot be told: see net/receipts.py.
+        """Who paid each of them, from the receipts; None where that cannot be told: see chain/receipts.py.
 
         Payers who did not send the transaction themselves are asked for code, in a second batch.
         """

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from chalicelib.core.errors import ChainUnavailable
+from chalicelib.base.errors import ChainUnavailable
 
 CONNECT_SECONDS, READ_SECONDS = 2, 6
 """Two questions one after the other stay within what API Gateway waits for (29 s)."""

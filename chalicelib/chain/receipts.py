@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.base.addresses import address_bytes
 from chalicelib.calldata.abi import WORD
-from chalicelib.core.addresses import address_bytes
-from chalicelib.core.contracts import payment_contracts
+from chalicelib.catalogue.contracts import payment_contracts
 
 _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Of ERC-20: Transfer(indexed from, indexed to, value)."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
+from chalicelib.base.errors import BadRequest, ServiceError
+from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction
-from chalicelib.core.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.core.errors import BadRequest, ServiceError
-from chalicelib.core.money import MAX_UINT256
-from chalicelib.net.jsonrpc import CONNECT_SECONDS
+from chalicelib.chain.jsonrpc import CONNECT_SECONDS
 
 READ_SECONDS = 5
 _LONGEST_DATA = 128 * 1024

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.calldata.reverts import revert_reason
-from chalicelib.net.jsonrpc import RpcError
+from chalicelib.chain.jsonrpc import RpcError
 
 UNKNOWN_STEP = "this node cannot run a transaction after another one; it depends on the steps before it"
 _NO_FUNDS = "the sender does not have the native coin that the transaction sends"

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from chalicelib.base.addresses import address_bytes, hex_address, tron_address_of
+from chalicelib.base.errors import BadGateway, ChainUnavailable
+from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc20
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.reverts import printable, revert_reason
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import address_bytes, hex_address, tron_address_of
-from chalicelib.core.errors import BadGateway, ChainUnavailable
-from chalicelib.core.wallets import recover_digest
-from chalicelib.net import simulation
-from chalicelib.net.evm import EvmChain, WalletReading, wallet_reading
-from chalicelib.net.jsonrpc import CONNECT_SECONDS, READ_SECONDS, Question, TooSlow, asks, results
-from chalicelib.net.simulation import Simulation, StepResult
+from chalicelib.chain import simulation
+from chalicelib.chain.evm import EvmChain, WalletReading, wallet_reading
+from chalicelib.chain.jsonrpc import CONNECT_SECONDS, READ_SECONDS, Question, TooSlow, asks, results
+from chalicelib.chain.simulation import Simulation, StepResult
 
 _LONGEST_CODE = 64
 _CONTRACT_FAILED = ("CONTRACT_VALIDATE_ERROR", "CONTRACT_EXE_ERROR")

@@ -2,25 +2,18 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.multicall_shapes import multicall_answer
-from chalicelib.api.pay_shapes import pay_answer
-from chalicelib.api.schemas.checkout import (
-    BatchPayAnswer,
-    BatchPaymentAnswer,
-    MulticallPayAnswer,
-    PayAnswer,
-    PayQuery,
-    SecurePaymentAnswer,
-    WalletQuery,
-)
-from chalicelib.api.schemas.multicall import MulticallAnswer
-from chalicelib.api.shapes import secure_payment_answer
-from chalicelib.core.sources import Source
-from chalicelib.flows import checkout
-from chalicelib.flows.checkout import Payer
-from chalicelib.flows.links import Reader
+from chalicelib.access.modes import Mode
+from chalicelib.checkout import flows as checkout
+from chalicelib.checkout.flows import Payer
+from chalicelib.checkout.rules import Source
+from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAnswer, WalletQuery, secure_payment_answer
+from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery
+from chalicelib.checkout.schemas.pay_answers import pay_answer
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.links.flows import Reader
+from chalicelib.links.multicalls.schemas import MulticallAnswer
+from chalicelib.links.multicalls.shapes import multicall_answer
 
 blueprint = Blueprint(__name__)
 READERS = (Mode.API_KEY, Mode.CLIENT_ID)

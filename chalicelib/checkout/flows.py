@@ -3,24 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from chalicelib.accounts.branding import flows as branding
+from chalicelib.accounts.branding.records import Branding
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata import erc20, safe
-from chalicelib.calldata.checkout import Checkout, Due, due_of
+from chalicelib.calldata.checkout import Checkout, Due
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.safe import SafeTransaction
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import same_address
-from chalicelib.core.branding import Branding
-from chalicelib.core.errors import BadRequest, Forbidden
-from chalicelib.core.links import Link, PaymentType, SecurePayment, check_payable, check_unlocked, remaining
-from chalicelib.core.multicall import MulticallDetails
-from chalicelib.core.sources import Source, check_source
-from chalicelib.core.tokens import Token
-from chalicelib.flows import branding, multicalls
-from chalicelib.flows.links import Reader, currency_of, load_owned, refuse_contract_fees
-from chalicelib.net.evm import EvmChain, WalletReading
-from chalicelib.net.simulation import Simulation
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.evm import EvmChain, WalletReading
+from chalicelib.chain.simulation import Simulation
+from chalicelib.checkout.rules import Source, check_source, due_of
+from chalicelib.links.flows import Reader, load_owned, refuse_contract_fees
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls.rules import MulticallDetails
+from chalicelib.links.records import Link, PaymentType, SecurePayment
+from chalicelib.links.rules import check_payable, check_unlocked
+from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 
 

@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.links import Request
-from chalicelib.core.networks import network
-from chalicelib.core.tokens import Token
+from chalicelib.base.errors import BadRequest
+from chalicelib.calldata.checkout import Due
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token
+from chalicelib.links.records import Link
+from chalicelib.links.rules import fee_on
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import remaining
 
 
 @dataclass(frozen=True)
@@ -24,3 +28,15 @@ def check_source(request: Request, currency: Token, source: Source) -> None:
             f"Paying from {source.token} on {source.chain} is not supported for this link: omit chain and token to pay "
             f"in {currency.id}"
         )
+
+def due_of(request: Request, link: Link, token: Token) -> Due:
+    """What remains of a request, with the fee on that part."""
+    amount = remaining(request)
+    return Due(
+        token=token,
+        payee=request.payee,
+        amount=amount,
+        fee=fee_on(amount, link),
+        fee_address=link.fee_address,
+        reference=bytes.fromhex(request.payment_reference[2:]),
+    )

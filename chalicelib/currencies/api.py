@@ -2,11 +2,13 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.currencies import CurrenciesQuery, RoutesAnswer, RoutesQuery, TokenAnswer
-from chalicelib.core.errors import NotFound, Problem, ValidationFailed
-from chalicelib.core.tokens import Token, conversion_routes, find_tokens, token_with_id
+from chalicelib.access.modes import Mode
+from chalicelib.base.errors import NotFound, Problem, ValidationFailed
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.currencies.rules import conversion_routes
+from chalicelib.currencies.schemas import CurrenciesQuery, RoutesAnswer, RoutesQuery, TokenAnswer
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
 
 blueprint = Blueprint(__name__)
 _MODES = (Mode.PUBLIC, Mode.API_KEY, Mode.CLIENT_ID)

@@ -4,8 +4,8 @@ from typing import Self
 
 from pydantic import field_validator
 
-from chalicelib.api.schemas.common import Input, Output, rule
-from chalicelib.core.tokens import Token
+from chalicelib.catalogue.tokens import Token
+from chalicelib.http.schemas import Input, Output, rule
 
 
 class CurrenciesQuery(Input):

@@ -1,59 +1,14 @@
 """Events: what a merchant is told, with the exact bytes of each body (interface.md, Events)."""
 
-import json
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
-
-from chalicelib.core import ids
-from chalicelib.core.addresses import hex_address
-from chalicelib.core.ids import Entropy
-from chalicelib.core.links import Link, Payment, Request, RequestStatus
-from chalicelib.core.money import BaseUnits, format_amount
-from chalicelib.core.tokens import Token, token_with_id
-
-Payload = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Event:
-    """One thing to tell; `body` is the JSON text that every delivery of it signs and sends.
-
-    `announced` turns true in the transaction that writes the deliveries; until then the event is in the outbox.
-    """
-
-    event_id: str
-    kind: str
-    account_id: str
-    client_id: str | None
-    body: str
-    created_at: datetime
-    announced: bool
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class EventContext:
-    """When an event happens, and the two names in its body that are the deployment's own."""
-
-    now: datetime
-    entropy: Entropy
-    explorer_url: str
-    payment_processor: str
-
-
-def iso(instant: datetime) -> str:
-    """ISO 8601 UTC with milliseconds: 2026-03-15T10:00:00.000Z."""
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def compact_json(value: Any) -> str:
-    """Exactly what JavaScript's `JSON.stringify(JSON.parse(text))` gives back.
-
-    Receivers in the field verify the signature over the re-serialised body (supplement, 10.1): no spaces, no
-    escapes beyond the necessary, and every amount a string, so that no number can be spelt in two ways.
-    """
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+from chalicelib.base import ids
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.links.records import Link
+from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
 
 def payment_events(link: Link, request: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:

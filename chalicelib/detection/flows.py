@@ -5,13 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from chalicelib.aws.tables import OPS, Reference, YoungPayment, cursor_key, reference_key, young_payment_prefix
-from chalicelib.core import chainlog
-from chalicelib.core.chainlog import Checkpoint, Cursor, ProxyTransfer
-from chalicelib.core.networks import Network, network
-from chalicelib.flows.recording import Ledgers
-from chalicelib.net.evm import Disconnected, EvmChain, RangeReading, RangeTooLarge
+from chalicelib.base.records import OPS
+from chalicelib.catalogue.networks import Network, network
+from chalicelib.chain import logs
+from chalicelib.chain.evm import Disconnected, EvmChain, RangeReading, RangeTooLarge
+from chalicelib.chain.logs import Checkpoint, ProxyTransfer
+from chalicelib.detection import rules as chainlog
+from chalicelib.detection.recording import Ledgers
+from chalicelib.detection.records import Cursor, YoungPayment
+from chalicelib.requests.records import Reference
 from chalicelib.services import Services
+from chalicelib.storage.tables import cursor_key, reference_key, young_payment_prefix
 
 _RANGES_PER_TICK = 20
 """What one tick may catch up after an outage; the next tick goes on from there."""
@@ -84,7 +88,7 @@ def _record_all(services: Services, chain: EvmChain, reading: RangeReading, dead
     merged into a batch: then its reference is looked up again. A reference that leads to no whole link was never given
     to anybody.
     """
-    transfers = [t for log in reading.logs if (t := chainlog.decode_transfer(chain.network, log)) is not None]
+    transfers = [t for log in reading.logs if (t := logs.decode_transfer(chain.network, log)) is not None]
     places = _places(services, transfers)
     turns = _turns(_dated(chain, [t for t in transfers if t.reference_topic in places]), places)
     ledgers, recorded = Ledgers(services), 0

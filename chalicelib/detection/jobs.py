@@ -1,21 +1,34 @@
-"""Queue consumer: one tick of one network. A node that does not answer is logged; the next tick is seconds away."""
+"""The queue consumer that reads one network, and the schedule that plans its ticks."""
 
 import json
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.core.errors import ChainUnavailable
-from chalicelib.flows import detection
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.catalogue.networks import network
+from chalicelib.detection import flows
 from chalicelib.services import Services
+from chalicelib.storage.queue import Message
+from chalicelib.storage.store import WriteConflict
+
+_MINUTE = 60
 
 
-def run(services: Services, body: str) -> None:
-    network = json.loads(body)["network"]
+def scan_chain(services: Services, body: str) -> None:
+    """One tick of one network a message. A node that does not answer is logged; the next tick is seconds away."""
+    name = json.loads(body)["network"]
     try:
-        recorded = detection.scan(services, network)
+        recorded = flows.scan(services, name)
     except ChainUnavailable as error:
-        services.log.error("scan failed", extra={"network": network, "reason": error.message})
+        services.log.error("scan failed", extra={"network": name, "reason": error.message})
     except WriteConflict:
-        services.log.info("scan overtaken", extra={"network": network})
+        services.log.info("scan overtaken", extra={"network": name})
     else:
         if recorded:
-            services.log.info("payments recorded", extra={"network": network, "count": recorded})
+            services.log.info("payments recorded", extra={"network": name, "count": recorded})
+
+
+def start_scans(services: Services) -> None:
+    """Plans a minute of ticks for every network with a node, as messages with growing delays."""
+    delays = range(0, _MINUTE, services.settings.scan_interval_seconds)
+    scanned = [name for name in services.chains.networks if network(name) is not None]
+    messages = [Message({"network": name}, name, delay) for name in scanned for delay in delays]
+    services.queue.send(services.settings.scans_queue, messages)

@@ -8,21 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from chalicelib.core.addresses import hex_address
-from chalicelib.core.chainlog import ProxyTransfer
-from chalicelib.core.events import Event, EventContext, failed_events, payment_events
-from chalicelib.core.links import (
-    Link,
-    LinkStatus,
-    Payment,
-    PaymentStatus,
-    Place,
-    Request,
-    RequestStatus,
-    SecurePayment,
-)
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.tokens import token_with_id
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.logs import ProxyTransfer
+from chalicelib.detection.events import failed_events, payment_events
+from chalicelib.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.requests.records import Payment, PaymentStatus, Place, Request, RequestStatus
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext
 
 MAX_TOLD = 100
 """How many payments of a request the merchant is told of one by one: anybody can send specks of dust, and each would be

@@ -5,16 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from chalicelib.aws.store import LARGEST_TRANSACTION, WriteConflict
-from chalicelib.aws.tables import PAYMENTS, YoungPayment, payments_partition, strays_partition
-from chalicelib.core import payments, strays
-from chalicelib.core.chainlog import ProxyTransfer
-from chalicelib.core.events import Event
-from chalicelib.core.links import Link, Payment, PaymentStatus, Place, Request, SecurePayment, StrayTransfer
-from chalicelib.core.payments import Decision
-from chalicelib.core.references import reference_topic
-from chalicelib.flows import links, webhooks
+from chalicelib.base.records import PAYMENTS
+from chalicelib.chain.logs import ProxyTransfer
+from chalicelib.detection import payments
+from chalicelib.detection import unmatched as strays
+from chalicelib.detection.payments import Decision
+from chalicelib.detection.records import YoungPayment
+from chalicelib.links import flows as links
+from chalicelib.links.records import Link, SecurePayment
+from chalicelib.requests.records import Payment, PaymentStatus, Place, Request, StrayTransfer
+from chalicelib.requests.references import reference_topic
 from chalicelib.services import Services
+from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
+from chalicelib.storage.tables import payments_partition, strays_partition
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.records import Event
 
 _ATTEMPTS = 10
 """How often a step is decided anew when another scan or another payment of the link was faster."""

@@ -6,106 +6,12 @@ Where it does not, a fork went deeper than the confirmations: reading resumes at
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cache
-from typing import Any
+from dataclasses import replace
 
-from chalicelib.core.addresses import hex_address
-from chalicelib.core.contracts import address_of
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.networks import network as known_network
-
-ERC20_TRANSFER_TOPIC = "0x9f16cbcc523c67a60c450e5ffe4f3b7b6dbe772e7abcadb2686ce029a9a0a2b6"
-"""Of ERC20FeeProxy: TransferWithReferenceAndFee(token, to, amount, indexed reference, fee, fee address)."""
-NATIVE_TRANSFER_TOPIC = "0xa1c241e337c4610a9d0f881111e977e9dc8690c85fe2108897bb1483c66e6a96"
-"""Of EthereumFeeProxy: TransferWithReferenceAndFee(to, amount, indexed reference, fee, fee address)."""
-TRANSFER_TOPICS = (ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC)
+from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.detection.records import Cursor
 
 MAX_CHECKPOINTS = 64
-
-
-@dataclass(frozen=True)
-class ProxyTransfer:
-    """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
-
-    `tx_hash` is spelt as wallets and explorers of the network do: 0x hex, on tron without the 0x. `paid_at` is the
-    time of the block, once it has been read.
-    """
-
-    network: str
-    token_address: str | None
-    payee: str
-    amount: BaseUnits
-    fee_amount: BaseUnits
-    fee_address: str
-    reference_topic: str
-    tx_hash: str
-    log_index: int
-    block_number: int
-    block_hash: str
-    paid_at: datetime | None = None
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    number: int
-    hash: str
-
-
-@dataclass(frozen=True)
-class Cursor:
-    """How far a network has been read: every block up to `scanned_to` is confirmed and done.
-
-    `range_limit` is how many blocks the node answers for at once; it falls when the node refuses and grows again.
-    """
-
-    network: str
-    scanned_to: int
-    checkpoints: tuple[Checkpoint, ...]
-    range_limit: int
-    version: int = 0
-
-    @property
-    def newest(self) -> Checkpoint | None:
-        return self.checkpoints[-1] if self.checkpoints else None
-
-
-@dataclass(frozen=True)
-class BlockRange:
-    first: int
-    last: int
-
-
-def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | None:
-    """A JSON-RPC log object as a transfer; None when it is not exactly what this network's fee proxies emit.
-
-    Data words (32 bytes each): ERC-20: token, to, amount, fee, feeTo; native: to, amount, fee, feeTo.
-    """
-    topics, data = log["topics"], bytes.fromhex(log["data"][2:])
-    if len(topics) != 2 or log.get("removed"):
-        return None
-    contract, words = {
-        ERC20_TRANSFER_TOPIC: ("ERC20FeeProxy", 5),
-        NATIVE_TRANSFER_TOPIC: ("EthereumFeeProxy", 4),
-    }.get(topics[0], ("", 0))
-    if not contract or len(data) != 32 * words or log["address"].lower() != _contract(contract, network):
-        return None
-    values = [data[i : i + 32] for i in range(0, len(data), 32)]
-    token_address = _address(values.pop(0)) if words == 5 else None
-    return ProxyTransfer(
-        network=network,
-        token_address=token_address,
-        payee=_address(values[0]),
-        amount=BaseUnits(int.from_bytes(values[1], "big")),
-        fee_amount=BaseUnits(int.from_bytes(values[2], "big")),
-        fee_address=_address(values[3]),
-        reference_topic=topics[1].lower(),
-        tx_hash=_tx_hash(network, log["transactionHash"].lower()),
-        log_index=int(log["logIndex"], 16),
-        block_number=int(log["blockNumber"], 16),
-        block_hash=log["blockHash"].lower(),
-    )
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
@@ -181,20 +87,3 @@ def _thinned(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
         level = max((newest - checkpoint.number).bit_length() - 4, 0)
         kept.setdefault((level, checkpoint.number >> level), checkpoint)
     return tuple(kept.values())[-MAX_CHECKPOINTS:]
-
-
-@cache
-def _contract(contract: str, network: str) -> str | None:
-    try:
-        return hex_address(address_of(contract, network))
-    except LookupError:
-        return None
-
-
-def _tx_hash(network: str, text: str) -> str:
-    known = known_network(network)
-    return text.removeprefix("0x") if known is not None and known.family == "tron" else text
-
-
-def _address(word: bytes) -> str:
-    return "0x" + word[12:].hex()

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
-from chalicelib.core.addresses import address_of_log, hex_address
-from chalicelib.core.chainlog import ProxyTransfer
-from chalicelib.core.links import Request, StrayTransfer
-from chalicelib.core.networks import network
-from chalicelib.core.tokens import Token, token_at, token_with_id
+from chalicelib.base.addresses import address_of_log, hex_address
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token, token_at, token_with_id
+from chalicelib.chain.logs import ProxyTransfer
+from chalicelib.requests.records import Request, StrayTransfer
 
 
 class Kind(StrEnum):

@@ -2,11 +2,12 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.openapi import document
-from chalicelib.api.repeats import Answer
-from chalicelib.api.schemas.common import HealthAnswer
+from chalicelib.access.modes import Mode
+from chalicelib.http.edge import operation
+from chalicelib.http.idempotency import Answer
+from chalicelib.http.openapi import document
+from chalicelib.http.operation import Call
+from chalicelib.http.schemas import HealthAnswer
 
 blueprint = Blueprint(__name__)
 

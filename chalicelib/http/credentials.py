@@ -7,10 +7,11 @@ counts that the operation accepts: a client that always sends its API key and it
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from chalicelib.api.incoming import CHANGING, Incoming
-from chalicelib.core.callers import CREDENTIALS, Caller, Mode, Sent
-from chalicelib.core.errors import ForeignOrigin, Unauthorized
-from chalicelib.core.sessions import COOKIE
+from chalicelib.access.callers import Caller, Sent
+from chalicelib.access.modes import CREDENTIALS, Mode
+from chalicelib.access.sessions.rules import COOKIE
+from chalicelib.base.errors import ForeignOrigin, Unauthorized
+from chalicelib.http.request import CHANGING, Incoming
 from chalicelib.settings import Settings, origin_of
 
 __all__ = ["CREDENTIALS", "Caller", "Mode", "origin_sent", "refuse_other_pages", "sent_by", "session_token"]

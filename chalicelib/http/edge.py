@@ -3,30 +3,20 @@
 It also keeps the list of operations: which mode may call what is read from it by the OpenAPI document and the tests.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from chalice.app import Blueprint, Chalice, Response
 from pydantic import BaseModel
 
-from chalicelib.api import limits
-from chalicelib.api.answers import (
-    METHODS,
-    answer_of,
-    cors_headers,
-    error_answer,
-    preflight_headers,
-    respond,
-)
-from chalicelib.api.caller import Caller, Mode, origin_sent, refuse_other_pages, sent_by, session_token
-from chalicelib.api.incoming import Incoming, incoming, refuse_repeated
-from chalicelib.api.parsing import parse_body, parse_query
-from chalicelib.api.repeats import Answer, once
-from chalicelib.aws.store import WriteConflict
-from chalicelib.core.audit import Actor
-from chalicelib.core.credentials import check_scope
-from chalicelib.core.errors import (
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.callers import Caller
+from chalicelib.access.credentials.flows import note_use
+from chalicelib.access.credentials.rules import check_scope
+from chalicelib.access.flows import identify, nobody
+from chalicelib.access.modes import Mode
+from chalicelib.base.errors import (
     BadRequest,
     Conflict,
     Forbidden,
@@ -37,67 +27,17 @@ from chalicelib.core.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from chalicelib.core.rate_limits import Rate
-from chalicelib.flows.credentials import note_use
-from chalicelib.flows.identify import identify, nobody
+from chalicelib.http import limits
+from chalicelib.http.credentials import origin_sent, refuse_other_pages, sent_by, session_token
+from chalicelib.http.idempotency import Answer, once
+from chalicelib.http.operation import Call, Operation, Reply
+from chalicelib.http.parsing import parse_body, parse_query
+from chalicelib.http.request import Incoming, incoming, refuse_repeated
+from chalicelib.http.responses import METHODS, answer_of, cors_headers, error_answer, preflight_headers, respond
 from chalicelib.services import Services, assembled
+from chalicelib.storage.store import WriteConflict
 
 _LOGGED = 500  # characters: a message may repeat what was sent
-
-
-@dataclass(frozen=True)
-class Call:
-    """What a view is handed: the world, the caller, and the request as typed values."""
-
-    services: Services
-    caller: Caller
-    actor: Actor
-    body: Any
-    query: Any
-    path: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One endpoint, as it is routed and as it is documented."""
-
-    method: str
-    path: str
-    name: str
-    summary: str
-    modes: tuple[Mode, ...]
-    answer: Any
-    status: int = 200
-    body: type[BaseModel] | None = None
-    optional_body: bool = False
-    """True where a request without a body has a meaning of its own; the view's body is then None."""
-    query: type[BaseModel] | None = None
-    errors: tuple[int, ...] = ()
-    scope: str | None = None
-    """What a limited API key must be allowed to do."""
-    rate: Rate | None = Rate.TIER
-    """The limit it is under; None for health and the document, which read nothing."""
-    lists_problems: bool = False
-    """True where the interface documents validation problems as a list under `message`."""
-    shows_secret: bool = False
-    """True where the answer holds a secret: an idempotency key then keeps it encrypted."""
-    looks_up_token: bool = False
-    """True where a path names a link by its token: guessing is limited."""
-    by_page: bool = False
-    """True for what the hosted payment page may do, which is what payers do with a link."""
-
-    @property
-    def with_session(self) -> bool:
-        """Whether browsers may send cookies to it."""
-        return Mode.SESSION in self.modes or self.rate is Rate.SIGN_IN
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A view's answer with headers of its own, such as Set-Cookie."""
-
-    value: Any
-    headers: Mapping[str, str]
 
 
 OPERATIONS: list[Operation] = []

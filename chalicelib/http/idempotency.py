@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from chalicelib.api.incoming import CHANGING, Incoming
-from chalicelib.aws.store import Delete, WriteConflict
-from chalicelib.aws.tables import repeat_key
-from chalicelib.core.callers import Caller
-from chalicelib.core.errors import Conflict
-from chalicelib.core.idempotency import Repeatable, begin, check_key, judge
+from chalicelib.access.callers import Caller
+from chalicelib.access.idempotency.records import Repeatable
+from chalicelib.access.idempotency.rules import begin, check_key, judge
+from chalicelib.base.errors import Conflict
+from chalicelib.http.request import CHANGING, Incoming
 from chalicelib.services import Services
+from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.tables import repeat_key
 
 _PIECE = 4_096  # bytes: what KMS encrypts at once
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from chalicelib.api.incoming import Incoming
-from chalicelib.core.callers import Caller
-from chalicelib.core.rate_limits import Rate
-from chalicelib.flows import limits
-from chalicelib.flows.identify import refused
-from chalicelib.flows.limits import Allowance, spend_unknown_token
+from chalicelib.access.callers import Caller
+from chalicelib.access.flows import refused
+from chalicelib.access.modes import Rate
+from chalicelib.access.rate_limits import flows as limits
+from chalicelib.access.rate_limits.flows import Allowance, spend_unknown_token
+from chalicelib.http.request import Incoming
 from chalicelib.services import Services
 
 __all__ = ["Left", "spend", "spend_failure", "spend_unknown_token"]

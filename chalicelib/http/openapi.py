@@ -9,12 +9,13 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import OPERATIONS, Operation
-from chalicelib.api.incoming import CHANGING
-from chalicelib.api.schemas.common import ErrorAnswer
-from chalicelib.core.idempotency import MAX_KEY_LENGTH
-from chalicelib.core.sessions import COOKIE
+from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH
+from chalicelib.access.modes import Mode
+from chalicelib.access.sessions.rules import COOKIE
+from chalicelib.http.edge import OPERATIONS
+from chalicelib.http.operation import Operation
+from chalicelib.http.request import CHANGING
+from chalicelib.http.schemas import ErrorAnswer
 
 VERSION = "0.13.0"
 _REFERENCE = "#/components/schemas/{model}"

@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from chalicelib.api.incoming import Incoming
-from chalicelib.core.errors import BadRequest, PayloadTooLarge, Problem, UnsupportedMediaType, ValidationFailed
+from chalicelib.base.errors import BadRequest, PayloadTooLarge, Problem, UnsupportedMediaType, ValidationFailed
+from chalicelib.http.request import Incoming
 
 MAX_BODY_BYTES = 256 * 1024
 _MAX_PROBLEMS = 100  # shown: a body of nothing but mistakes must not become an answer of megabytes

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
-from chalicelib.core.errors import BadRequest
+from chalicelib.base.errors import BadRequest
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 _SINGLE = ("x-api-key", "x-client-id", "x-orchestrator-key", "authorization", "origin", "idempotency-key")

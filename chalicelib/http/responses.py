@@ -8,9 +8,9 @@ from typing import Any
 from chalice.app import Response
 from pydantic import BaseModel
 
-from chalicelib.api.incoming import Incoming
-from chalicelib.api.repeats import Answer
-from chalicelib.core.errors import ChainUnavailable, ServiceError, TooManyRequests
+from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests
+from chalicelib.http.idempotency import Answer
+from chalicelib.http.request import Incoming
 from chalicelib.settings import Settings
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError
 
-from chalicelib.core.events import iso
+from chalicelib.base.timestamps import iso
 
 
 class Input(BaseModel):

@@ -4,25 +4,29 @@ from datetime import datetime
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import CREDENTIALS, Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.common import iso_or_none
-from chalicelib.api.schemas.fee_plans import fee_plan_answer
-from chalicelib.api.schemas.secure_payments import (
+from chalicelib.access.modes import CREDENTIALS, Mode
+from chalicelib.accounts.branding import flows as branding
+from chalicelib.accounts.branding.records import Branding as OwnBranding
+from chalicelib.base.timestamps import iso
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.http.schemas import iso_or_none
+from chalicelib.links import flows as links
+from chalicelib.links.fees.rules import plan_of
+from chalicelib.links.fees.schemas import fee_plan_answer
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls.rules import Reason, block_reason
+from chalicelib.links.records import PaymentType, SecurePayment
+from chalicelib.links.rules import check_unlocked, status_at
+from chalicelib.links.schemas import (
     Branding,
     CreateSecurePayment,
     LookupQuery,
     SecurePaymentCreated,
     SecurePaymentFound,
+    destination_answer,
     page_of,
 )
-from chalicelib.api.shapes import destination_answer
-from chalicelib.core.branding import Branding as OwnBranding
-from chalicelib.core.events import iso
-from chalicelib.core.fees import plan_of
-from chalicelib.core.links import PaymentType, SecurePayment, check_unlocked, status_at
-from chalicelib.core.multicall import Reason, block_reason
-from chalicelib.flows import branding, links, multicalls
 
 blueprint = Blueprint(__name__)
 

@@ -5,61 +5,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from chalicelib.core import fees, ids, money
-from chalicelib.core.addresses import address_bytes, address_of_family
-from chalicelib.core.destinations import Destination, parse_destination_id
-from chalicelib.core.errors import BadRequest, Forbidden, Problem, ValidationFailed
-from chalicelib.core.fees import Fee
-from chalicelib.core.ids import Entropy
-from chalicelib.core.links import (
-    Flow,
-    Link,
-    LinkStatus,
-    PaymentType,
-    Request,
-    RequestStatus,
-    SecurePayment,
-    amount_with_fee,
-)
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.networks import network_of_chain
-from chalicelib.core.references import payment_reference
-from chalicelib.core.tokens import Token, family_of, token_at, token_with_id
+from chalicelib.access.callers import Owner
+from chalicelib.base import ids, money
+from chalicelib.base.addresses import address_bytes, address_of_family
+from chalicelib.base.errors import BadRequest, Forbidden, Problem, ValidationFailed
+from chalicelib.base.ids import Entropy
+from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.catalogue.interop import Destination, parse_destination_id
+from chalicelib.catalogue.networks import network_of_chain
+from chalicelib.catalogue.tokens import Token, family_of, token_at, token_with_id
+from chalicelib.links.fees import rules as fees
+from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.rules import amount_with_fee
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.references import payment_reference
 
 T = TypeVar("T")
 DEFAULT_REDIRECT_LABEL = "Go Back and Close"
 LARGEST_TOTAL = 2**255
 """What several amounts and their fees may add up to, in base units: it leaves room for the batch contract's fee."""
 _SHOWN = 80  # characters of a text that was sent, in the message that refuses it
-
-
-@dataclass(frozen=True)
-class ClientSettings:
-    """What a client id lays down for its links: its fee, the record of the destination it is bound to, and the
-    orchestrator that alone creates for it."""
-
-    fee_percentage: str | None = None
-    fee_address: str | None = None
-    payee_destination_id: str | None = None
-    orchestrator_id: str | None = None
-
-    @property
-    def fee(self) -> Fee:
-        return Fee(self.fee_percentage, self.fee_address)
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Who creates a link: the account, and the client id with its Origin when one was used.
-
-    `orchestrator_id` is set when an orchestrator acts for the client id.
-    """
-
-    account_id: str
-    client_id: str | None
-    origin: str | None
-    settings: ClientSettings = ClientSettings()
-    orchestrator_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -5,27 +5,22 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
 
-from chalicelib.aws.store import LARGEST_TRANSACTION, Delete, WriteConflict
-from chalicelib.aws.tables import (
-    PAYMENTS,
-    Key,
-    Reference,
-    RequestPlace,
-    intent_key,
-    link_key,
-    request_key,
-    request_place_key,
-)
-from chalicelib.core.callers import Caller
-from chalicelib.core.destinations import parse_destination_id
-from chalicelib.core.errors import BadRequest, NotFound
-from chalicelib.core.link_creation import Draft, Owner, Terms, check_creator, create_link
-from chalicelib.core.links import IntentStatus, Link, LinkStatus, Request, SafeIntent, SecurePayment, fee_on, status_at
-from chalicelib.core.multicall import is_abandoned
-from chalicelib.core.references import reference_topic
-from chalicelib.core.tokens import Token, token_with_id
-from chalicelib.flows import destinations, sweeping
+from chalicelib.access.callers import Caller, Owner
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.records import PAYMENTS, Key
+from chalicelib.catalogue.interop import parse_destination_id
+from chalicelib.links.creation import Draft, Terms, check_creator, create_link
+from chalicelib.links.multicalls.rules import is_abandoned
+from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.rules import fee_on, status_at
+from chalicelib.payees import flows as destinations
+from chalicelib.requests.records import Reference, Request, RequestPlace
+from chalicelib.requests.references import reference_topic
+from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
+from chalicelib.storage import sweeping
+from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
+from chalicelib.storage.tables import intent_key, link_key, request_key, request_place_key
 
 _LONGEST_TOKEN = 64
 _LONGEST_REQUEST_ID = 66
@@ -197,13 +192,6 @@ def expire_due(services: Services) -> int:
         return True
 
     return sweeping.each(services, services.store.due(PAYMENTS, now, _EXPIRY_BATCH), expire)
-
-
-def currency_of(request: Request) -> Token:
-    """The token a stored request is paid in."""
-    found = token_with_id(request.currency)
-    assert found is not None, "a stored request always has a catalogued currency"
-    return found
 
 
 def refuse_contract_fees(services: Services, payments: Iterable[SecurePayment]) -> None:

@@ -1,10 +1,10 @@
-"""Schedule: writes down which links have expired."""
+"""The schedule that writes down which links have expired."""
 
-from chalicelib.flows import links
+from chalicelib.links import flows
 from chalicelib.services import Services
 
 
-def run(services: Services) -> None:
-    expired = links.expire_due(services)
+def expire_links(services: Services) -> None:
+    expired = flows.expire_due(services)
     if expired:
         services.log.info("links expired", extra={"count": expired})

@@ -1,20 +1,57 @@
 """Models of new secure payment links."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from chalicelib.api.schemas.checkout import DestinationAnswer
-from chalicelib.api.schemas.common import Input, Output, rule
-from chalicelib.api.schemas.fee_plans import FeePlanAnswer, fee_plan_answer
-from chalicelib.core.fees import plan_of
-from chalicelib.core.link_creation import Draft, Item
-from chalicelib.core.links import Link, LinkStatus, SecurePayment
+from chalicelib.catalogue.interop import Destination, destination_id, interop_address
+from chalicelib.catalogue.networks import network
+from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.links.creation import Draft, Item
+from chalicelib.links.fees.rules import plan_of
+from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_answer
+from chalicelib.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of
+
+
+class DestinationAnswer(Output):
+    destinationId: str
+    payeeAddress: str
+    tokenAddress: str
+    walletAddress: str
+    network: str
+
+
+class CoinAnswer(Output):
+    name: str
+    symbol: str
+    decimals: int
+
+
+class ChainAnswer(Output):
+    """The network as wallets have to be told of it; `explorerUrl` shows the transaction whose hash is appended."""
+
+    chainId: int
+    name: str
+    label: str
+    confirmations: int
+    explorerUrl: str
+    publicRpcUrls: list[str]
+    nativeCurrency: CoinAnswer
+
 
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+
+
 _UNSAFE_IN_URL = re.compile(r"[<>\"'`\s\x00-\x1f\x7f]")
+
+
 _UNSAFE_IN_LABEL = re.compile(r"[<>&\"'`]")
+
+
 _SAFE_URL = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 
 
@@ -140,11 +177,6 @@ class SecurePaymentFound(Output):
     blockReason: str | None
 
 
-def page_of(link: Link, pay_url: str) -> str:
-    """The hosted page of a link."""
-    return f"{pay_url}/?token={link.token}"
-
-
 class SecurePaymentCreated(Output):
     requestIds: list[str]
     securePaymentUrl: str
@@ -159,3 +191,35 @@ class SecurePaymentCreated(Output):
             token=payment.link.token,
             feePlan=fee_plan_answer(plan_of(payment)),
         )
+
+
+def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
+    """The network of that name, as it is catalogued and this deployment has it."""
+    chain = network(name)
+    assert chain is not None, "a stored request always has a catalogued network"
+    return ChainAnswer(
+        chainId=chain.chain_id,
+        name=chain.title,
+        label=chain.label,
+        confirmations=confirmations.get(chain.name, chain.confirmations),
+        explorerUrl=chain.explorer_url,
+        publicRpcUrls=list(chain.public_rpc_urls),
+        nativeCurrency=CoinAnswer(name=chain.coin.name, symbol=chain.coin.symbol, decimals=chain.coin.decimals),
+    )
+
+
+def destination_answer(request: Request) -> DestinationAnswer:
+    """Where a request is paid to."""
+    token = currency_of(request)
+    return DestinationAnswer(
+        destinationId=destination_id(Destination(request.payee, token.chain_id, token.address)),
+        payeeAddress=interop_address(request.payee, token.chain_id),
+        tokenAddress=token.address,
+        walletAddress=request.payee,
+        network=request.network,
+    )
+
+
+def page_of(link: Link, pay_url: str) -> str:
+    """The hosted page of a link."""
+    return f"{pay_url}/?token={link.token}"

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
-from chalicelib.core.errors import BadRequest
+from chalicelib.base.errors import BadRequest
 
 DEADLINE_SECONDS = 5.0  # interface.md, Delivery and retry: all of DNS, connect, TLS, request and answer headers
 MAX_URL_LENGTH = 2048

@@ -10,19 +10,20 @@ from urllib.parse import urlsplit
 from chalice import Blueprint
 from chalice.app import Response
 
-from chalicelib.api.answers import respond
-from chalicelib.api.edge import guarded
-from chalicelib.api.incoming import Incoming, incoming
-from chalicelib.api.page_html import Absence, language_of, page, page_headers
-from chalicelib.api.repeats import Answer
-from chalicelib.core.callers import Caller
-from chalicelib.core.errors import BadRequest, Forbidden, NotFound, TooManyRequests
-from chalicelib.core.rate_limits import Rate
-from chalicelib.flows import branding, pages
-from chalicelib.flows.identify import page_visitor
-from chalicelib.flows.limits import spend
-from chalicelib.flows.pages import PageFacts
-from chalicelib.pages import assets
+from chalicelib.access.callers import Caller
+from chalicelib.access.flows import page_visitor
+from chalicelib.access.modes import Rate
+from chalicelib.access.rate_limits.flows import spend
+from chalicelib.accounts.branding import flows as branding
+from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
+from chalicelib.http.edge import guarded
+from chalicelib.http.idempotency import Answer
+from chalicelib.http.request import Incoming, incoming
+from chalicelib.http.responses import respond
+from chalicelib.pages import flows as pages
+from chalicelib.pages.assets import assets
+from chalicelib.pages.flows import PageFacts
+from chalicelib.pages.html import Absence, language_of, page, page_headers
 from chalicelib.services import Services, assembled
 
 blueprint = Blueprint(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 FACTS = ("<!--facts-->", "<!--/facts-->")
 """What stands between them differs from link to link; all else of the page is the same for everybody."""
-_FOLDER = Path(__file__).parent
+_FOLDER = Path(__file__).parent / "payment"
 _TYPES = {".js": "text/javascript", ".json": "application/json"}
 _PLACEHOLDER = re.compile(r"\{\{(sha384|v):([\w./-]+)\}\}")
 _STYLE = "{{style}}"

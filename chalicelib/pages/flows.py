@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from chalicelib.calldata.checkout import Due, due_of
+from chalicelib.access.callers import Caller
+from chalicelib.access.rate_limits.flows import spend_unknown_token
+from chalicelib.base.errors import Conflict, Forbidden, Locked, NotFound
+from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
-from chalicelib.core.callers import Caller
-from chalicelib.core.errors import Conflict, Forbidden, Locked, NotFound
-from chalicelib.core.links import PaymentType, SecurePayment, check_payable, remaining
-from chalicelib.flows import multicalls
-from chalicelib.flows.checkout import Payer, quote
-from chalicelib.flows.limits import spend_unknown_token
-from chalicelib.flows.links import Reader, currency_of, load_owned
+from chalicelib.checkout.flows import Payer, quote
+from chalicelib.checkout.rules import due_of
+from chalicelib.links.flows import Reader, load_owned
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.records import PaymentType, SecurePayment
+from chalicelib.links.rules import check_payable
+from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 
 

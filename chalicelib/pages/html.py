@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from html import escape
 
-from chalicelib.core.events import iso
-from chalicelib.core.money import format_amount
-from chalicelib.core.networks import network
-from chalicelib.core.tokens import Token
-from chalicelib.flows.pages import PageFacts
-from chalicelib.pages import locale, locales, script_hashes, style_hash, template
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token
+from chalicelib.pages.assets import locale, locales, script_hashes, style_hash, template
+from chalicelib.pages.flows import PageFacts
 from chalicelib.settings import Settings, origin_of
 
 _HTTPS_ONLY = "max-age=63072000"

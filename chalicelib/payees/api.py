@@ -2,9 +2,17 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.payee_destinations import (
+from chalicelib.access.credentials.records import ClientId
+from chalicelib.access.modes import Mode
+from chalicelib.access.sessions.records import Wallet
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import Forbidden, Unauthorized
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.payees import flows as destinations
+from chalicelib.payees.records import Action, PayeeDestination
+from chalicelib.payees.rules import checked_route
+from chalicelib.payees.schemas import (
     DeactivateDestination,
     DestinationDeactivated,
     DestinationIdQuery,
@@ -18,12 +26,6 @@ from chalicelib.api.schemas.payee_destinations import (
     SigningDataQuery,
     WalletAddressQuery,
 )
-from chalicelib.core.addresses import same_address
-from chalicelib.core.credentials import ClientId
-from chalicelib.core.errors import Forbidden, Unauthorized
-from chalicelib.core.payee_destinations import Action, PayeeDestination, checked_route
-from chalicelib.core.sessions import Wallet
-from chalicelib.flows import destinations
 
 blueprint = Blueprint(__name__)
 _CLIENT = (Mode.API_KEY, Mode.CLIENT_ID)

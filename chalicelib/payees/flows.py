@@ -8,26 +8,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.aws.store import Delete, WriteConflict
-from chalicelib.aws.tables import (
-    IDENTITY,
-    ActiveDestination,
-    account_partition,
-    active_destination_key,
-    destination_key,
-    nonce_key,
-    user_key,
-)
-from chalicelib.core import audit
-from chalicelib.core.audit import Actor, AuditEntry
-from chalicelib.core.credentials import ClientId
-from chalicelib.core.destinations import Destination
-from chalicelib.core.errors import BadRequest, Forbidden, NotFound
-from chalicelib.core.payee_destinations import (
+from chalicelib.access.audit import rules as audit
+from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.credentials.records import ClientId, User
+from chalicelib.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.base.errors import BadRequest, Forbidden, NotFound
+from chalicelib.base.records import IDENTITY
+from chalicelib.catalogue.interop import Destination
+from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
+from chalicelib.payees.rules import (
     INVALID_NONCE,
-    Action,
-    PayeeDestination,
-    SigningNonce,
     belongs_to,
     check_addable,
     check_nonce,
@@ -41,9 +31,9 @@ from chalicelib.core.payee_destinations import (
     rerouted,
     route_of_id,
 )
-from chalicelib.core.sessions import Session, SessionKind, Wallet
-from chalicelib.core.users import User
 from chalicelib.services import Services
+from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.tables import account_partition, active_destination_key, destination_key, nonce_key, user_key
 
 _Active = tuple[ActiveDestination, PayeeDestination]
 _NOT_FOUND = "Payee destination not found"

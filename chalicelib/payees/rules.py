@@ -1,22 +1,21 @@
 """Payee destinations: where a wallet wants to be paid, proved by its signature, and bound to a client id."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
-from chalicelib.core import ids
-from chalicelib.core.addresses import address_of_family, same_address, tron_to_evm
-from chalicelib.core.credentials import ClientId
-from chalicelib.core.destinations import Destination, destination_id, parse_destination_id
-from chalicelib.core.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
-from chalicelib.core.ids import Entropy
-from chalicelib.core.networks import Network, network, network_of_chain
-from chalicelib.core.sessions import Wallet
-from chalicelib.core.tokens import token_at
-from chalicelib.core.users import User
-from chalicelib.core.wallets import recover_digest, signature_bytes, typed_data_digest
+from chalicelib.access.credentials.records import ClientId, User
+from chalicelib.access.sessions.records import Wallet
+from chalicelib.base import ids
+from chalicelib.base.addresses import address_of_family, same_address, tron_to_evm
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
+from chalicelib.base.ids import Entropy
+from chalicelib.base.signatures import recover_digest, signature_bytes, typed_data_digest
+from chalicelib.catalogue.interop import Destination, destination_id, parse_destination_id
+from chalicelib.catalogue.networks import Network, network, network_of_chain
+from chalicelib.catalogue.tokens import token_at
+from chalicelib.payees.records import Action, PayeeDestination, SigningNonce
 
 NONCE_LIFETIME = timedelta(minutes=5)
 INVALID_NONCE = "Invalid or expired nonce: get new signing data"
@@ -34,54 +33,6 @@ _FIELDS = (
     ("nonce", "string"),
     ("expiresAt", "uint256"),
 )
-
-
-class Action(StrEnum):
-    ADD = "add"
-    DEACTIVATE = "deactivate"
-
-
-@dataclass(frozen=True)
-class PayeeDestination:
-    """A receiving route. Addresses are in their canonical form (EIP-55, or base58 on Tron).
-
-    `account_id` is who made it: the account of the client id that it was signed for, or the wallet's own.
-    `access_mode` is the mode of its access policy when it was given one; screening is not built, so it is `off`.
-    """
-
-    record_id: str
-    destination_id: str
-    account_id: str
-    wallet_address: str
-    token_address: str
-    chain_id: int
-    is_active: bool
-    created_at: datetime
-    client_id: str | None = None
-    access_mode: str | None = None
-    version: int = 0
-
-    @property
-    def route(self) -> Destination:
-        return Destination(self.wallet_address, self.chain_id, self.token_address)
-
-
-@dataclass(frozen=True)
-class SigningNonce:
-    """What one signature is bound to: client id, wallet, token, chain and action; used once, within five minutes."""
-
-    nonce: str
-    client_id: str
-    wallet_address: str
-    token_address: str
-    chain_id: int
-    action: Action
-    expires_at: datetime
-    version: int = 0
-
-    @property
-    def route(self) -> Destination:
-        return Destination(self.wallet_address, self.chain_id, self.token_address)
 
 
 def checked_route(wallet: str, token_address: str, chain_id: int) -> Destination:

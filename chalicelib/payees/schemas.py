@@ -4,16 +4,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator
 
-from chalicelib.api.schemas.common import Input, Output, rule
-from chalicelib.core.destinations import interop_address, interop_binary
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.events import iso
-from chalicelib.core.payee_destinations import (
-    PayeeDestination,
-    SigningNonce,
-    signing_data,
-    wallet_address,
-)
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.interop import interop_address, interop_binary
+from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.payees.records import PayeeDestination, SigningNonce
+from chalicelib.payees.rules import signing_data, wallet_address
 
 _MAX_CHAIN_ID = 2**53 - 1  # what JSON numbers hold exactly
 Text = Annotated[str, StringConstraints(min_length=1)]

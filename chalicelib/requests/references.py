@@ -1,6 +1,6 @@
 """Payment references: the 8 bytes that tie a payment on a chain to its request."""
 
-from chalicelib.core.keccak import keccak256
+from chalicelib.base.keccak import keccak256
 
 
 def payment_reference(request_id: str, salt: str, address: str) -> bytes:

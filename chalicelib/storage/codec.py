@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, TypeVar
 
-from chalicelib.core.money import BaseUnits
+from chalicelib.base.money import BaseUnits
 
 Attributes = dict[str, Any]
 """{name: {"S": ...}}, as the DynamoDB API spells an item."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from chalicelib.aws.clients import aws_client
+from chalicelib.storage.clients import aws_client
 
 MAX_BATCH = 10
 

@@ -5,7 +5,7 @@ import json
 from functools import cached_property, lru_cache
 from typing import Any
 
-from chalicelib.aws.clients import aws_client
+from chalicelib.storage.clients import aws_client
 
 _TRON_API_KEY = "tron_api_key"
 _REMEMBERED = 1_000  # webhook secrets of 64 bytes each

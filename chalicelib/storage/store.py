@@ -12,10 +12,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from chalicelib.aws import codec, tables
-from chalicelib.aws.clients import aws_client
-from chalicelib.aws.tables import Key
-from chalicelib.core.rate_limits import Window
+from chalicelib.access.rate_limits.rules import Window
+from chalicelib.base import records as base
+from chalicelib.base.records import Key
+from chalicelib.storage import codec, tables
+from chalicelib.storage.clients import aws_client
 
 T = TypeVar("T")
 LARGEST_TRANSACTION = 100
@@ -119,7 +120,7 @@ class Store:
         failures = self.client.exceptions
         try:
             answer = self.client.update_item(
-                TableName=self._table(tables.OPS),
+                TableName=self._table(base.OPS),
                 Key={"pk": {"S": f"RATE#{window.key}"}, "sk": {"S": "RATE"}},
                 UpdateExpression="SET #ttl = :ttl ADD calls :one",
                 ConditionExpression="attribute_not_exists(calls) OR calls < :limit",
@@ -144,7 +145,7 @@ class Store:
         failures = self.client.exceptions
         try:
             self.client.update_item(
-                TableName=self._table(tables.OPS),
+                TableName=self._table(base.OPS),
                 Key={"pk": {"S": f"RATE#{window.key}"}, "sk": {"S": "RATE"}},
                 UpdateExpression="ADD calls :less",
                 ConditionExpression="calls > :none",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from chalicelib.aws.tables import Key
+from chalicelib.base.records import Key
 from chalicelib.services import Services
 
 

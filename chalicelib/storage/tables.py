@@ -37,34 +37,25 @@ spread over shards so that no partition takes all writes; intents have shards of
 """
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.branding import Branding
-from chalicelib.core.chainlog import Cursor
-from chalicelib.core.credentials import Account, ApiKey, ClientId, OrchestratorKey, Owned
-from chalicelib.core.events import Event
-from chalicelib.core.idempotency import Repeatable
-from chalicelib.core.links import (
-    IntentStatus,
-    Link,
-    LinkStatus,
-    Payment,
-    PaymentType,
-    Request,
-    SafeIntent,
-    StrayTransfer,
-)
-from chalicelib.core.multicall import ASSEMBLY_TIME
-from chalicelib.core.orchestrators import Linkage, Orchestrator
-from chalicelib.core.payee_destinations import PayeeDestination, SigningNonce
-from chalicelib.core.sessions import Challenge, Session
-from chalicelib.core.users import User
-from chalicelib.core.webhooks import Delivery, Endpoint, EndpointUrl, is_open
-
-PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS = "payments", "identity", "sessions", "webhooks", "ops"
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.records import Account, ApiKey, ClientId, LastUse, OrchestratorKey, Owned, User
+from chalicelib.access.idempotency.records import Repeatable
+from chalicelib.access.rate_limits.records import Block
+from chalicelib.access.sessions.records import OwnedSession, Session
+from chalicelib.accounts.branding.records import Branding
+from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
+from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.base.records import IDENTITY, OPS, PAYMENTS, SESSIONS, WEBHOOKS, Key
+from chalicelib.detection.records import Cursor, YoungPayment
+from chalicelib.links.multicalls.rules import ASSEMBLY_TIME
+from chalicelib.links.records import IntentStatus, Link, LinkStatus, PaymentType, SafeIntent
+from chalicelib.payees.records import ActiveDestination, PayeeDestination, SigningNonce
+from chalicelib.requests.records import Payment, Reference, Request, RequestPlace, StrayTransfer
+from chalicelib.webhooks.records import Delivery, Endpoint, EndpointUrl, Event
+from chalicelib.webhooks.rules import is_open
 
 DUE_INDEX = "by_due"
 DUE_SHARDS = 8
@@ -76,48 +67,6 @@ YOUNG_PAYMENT_RETENTION = timedelta(days=7)
 AUDIT_RETENTION = timedelta(days=400)
 INTENTS = "INTENT"
 """The shards of `by_due` that hold multisig intents."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """Leads from the indexed topic of a log (keccak256 of the reference) to the request it pays."""
-
-    topic: str
-    link_token: str
-    position: int
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class RequestPlace:
-    """Leads from a request id to the link it belongs to."""
-
-    request_id: str
-    link_token: str
-    position: int
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class YoungPayment:
-    """A payment, or a transfer that does not count, that a deep fork could still remove: findable by its block."""
-
-    network: str
-    block_number: int
-    block_hash: str
-    log_index: int
-    link_token: str
-    request_id: str
-    detected_at: datetime
-    is_stray: bool = False
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class Key:
-    table: str
-    pk: str
-    sk: str
 
 
 def scope(account_id: str, client_id: str | None) -> str:
@@ -151,45 +100,6 @@ def payments_partition(request_id: str) -> str:
 
 def strays_partition(request_id: str) -> str:
     return f"STRAYS#{request_id}"
-
-
-@dataclass(frozen=True)
-class OwnedSession:
-    """Leads from an account to one of its sessions."""
-
-    account_id: str
-    session_id: str
-    token_hash: str
-    expires_at: datetime
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class ActiveDestination:
-    """Holds a wallet to one active payee destination."""
-
-    wallet_address: str
-    account_id: str
-    record_id: str
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class LastUse:
-    """When a credential was last used, to the minute."""
-
-    record_id: str
-    at: datetime
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class Block:
-    """A caller who is shut out until then; `caller` is a digest."""
-
-    caller: str
-    until: datetime
-    version: int = 0
 
 
 CREDENTIAL_KINDS = {ApiKey: "API_KEY", ClientId: "CLIENT_ID", OrchestratorKey: "ORCHESTRATOR_KEY"}

@@ -2,23 +2,27 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.pay_shapes import explanation_answer
-from chalicelib.api.schemas.checkout import TransactionAnswer
-from chalicelib.api.schemas.common import iso_or_none
-from chalicelib.api.schemas.transfers import RefundAnswer, TransferAnswer, TransfersAnswer
-from chalicelib.api.shapes import ValueForm, transaction_answer
+from chalicelib.access.modes import Mode
+from chalicelib.base.addresses import address_of_log
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.core.addresses import address_of_log
-from chalicelib.core.events import iso
-from chalicelib.core.links import Payment, StrayTransfer
-from chalicelib.core.money import format_amount
-from chalicelib.core.networks import network
-from chalicelib.core.transfers import ClassifiedTransfer
-from chalicelib.flows import transfers
-from chalicelib.flows.links import currency_of
-from chalicelib.flows.transfers import Listed, Refund
+from chalicelib.catalogue.networks import network
+from chalicelib.checkout.schemas.transactions import (
+    TransactionAnswer,
+    ValueForm,
+    explanation_answer,
+    transaction_answer,
+)
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.http.schemas import iso_or_none
+from chalicelib.requests.records import Payment, StrayTransfer
+from chalicelib.requests.rules import currency_of
+from chalicelib.transfers import flows as transfers
+from chalicelib.transfers.flows import Listed, Refund
+from chalicelib.transfers.rules import ClassifiedTransfer
+from chalicelib.transfers.schemas import RefundAnswer, TransferAnswer, TransfersAnswer
 
 blueprint = Blueprint(__name__)
 

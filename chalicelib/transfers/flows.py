@@ -3,23 +3,27 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chalicelib.aws.tables import PAYMENTS, payments_partition, strays_partition
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import PAYMENTS
 from chalicelib.calldata import erc20, fee_proxy
 from chalicelib.calldata.checkout import spender_of
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core import strays, transfers
-from chalicelib.core.addresses import hex_address
-from chalicelib.core.errors import BadRequest, ChainUnavailable
-from chalicelib.core.links import Payment, PaymentType, Request, SecurePayment, StrayTransfer, check_unlocked
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.references import payment_reference
-from chalicelib.core.tokens import Token
-from chalicelib.core.transfers import ClassifiedTransfer
-from chalicelib.flows.links import Reader, load, load_owned
-from chalicelib.net.receipts import PaidTransfer, Payer
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.receipts import PaidTransfer, Payer
+from chalicelib.detection import unmatched as strays
+from chalicelib.links.flows import Reader, load, load_owned
+from chalicelib.links.records import PaymentType, SecurePayment
+from chalicelib.links.rules import check_unlocked
+from chalicelib.requests.records import Payment, Request, StrayTransfer
+from chalicelib.requests.references import payment_reference
 from chalicelib.services import Services
+from chalicelib.storage.tables import payments_partition, strays_partition
+from chalicelib.transfers import rules as transfers
+from chalicelib.transfers.rules import ClassifiedTransfer
 
 MAX_LISTED = 1000
 """Transfers in one answer: anybody can add to them."""

@@ -23,11 +23,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from chalicelib.core.addresses import hex_address
-from chalicelib.core.links import Link, Payment, PaymentStatus, Request, SecurePayment, StrayTransfer
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.strays import token_of
-from chalicelib.core.tokens import Token, token_with_id
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.detection.unmatched import token_of
+from chalicelib.links.records import Link, SecurePayment
+from chalicelib.requests.records import Payment, PaymentStatus, Request, StrayTransfer
 
 
 class Classification(StrEnum):

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from chalicelib.api.schemas.checkout import ExplanationAnswer, TransactionAnswer
-from chalicelib.api.schemas.common import Output
-from chalicelib.core.transfers import Classification, RecoveryAction
+from chalicelib.checkout.schemas.transactions import ExplanationAnswer, TransactionAnswer
+from chalicelib.http.schemas import Output
+from chalicelib.transfers.rules import Classification, RecoveryAction
 
 
 class RefundAnswer(Output):

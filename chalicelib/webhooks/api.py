@@ -5,9 +5,12 @@ A session names the client id, or means the account as a whole.
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.webhooks import (
+from chalicelib.access.modes import Mode
+from chalicelib.accounts.client_ids import flows as credentials
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.schemas import (
     ClientIdChoice,
     CreateWebhook,
     TestAnswer,
@@ -16,7 +19,6 @@ from chalicelib.api.schemas.webhooks import (
     WebhookCreated,
     WebhookDeleted,
 )
-from chalicelib.flows import credentials, webhooks
 
 blueprint = Blueprint(__name__)
 _MODES = (Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION)

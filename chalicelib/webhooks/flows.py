@@ -4,27 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from chalicelib.aws.queue import Message
-from chalicelib.aws.store import Absent, Delete, WriteConflict
-from chalicelib.aws.tables import (
-    WEBHOOKS,
-    delivery_key,
-    endpoint_key,
-    endpoint_url_key,
-    event_key,
-    scope,
-)
-from chalicelib.core import ids
-from chalicelib.core.audit import Actor, AuditEntry, entry
-from chalicelib.core.errors import BadRequest, NotFound
-from chalicelib.core.events import Event
-from chalicelib.core.samples import sample_event
-from chalicelib.core.webhooks import (
+from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.audit.rules import entry
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.records import WEBHOOKS
+from chalicelib.services import Services
+from chalicelib.storage.queue import Message
+from chalicelib.storage.store import Absent, Delete, WriteConflict
+from chalicelib.storage.tables import delivery_key, endpoint_key, endpoint_url_key, event_key, scope
+from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, EndpointUrl, Event
+from chalicelib.webhooks.rules import (
     MAX_ENDPOINTS,
-    Delivery,
-    DeliveryState,
-    Endpoint,
-    EndpointUrl,
     NextAttempt,
     abandon,
     claim,
@@ -35,7 +26,7 @@ from chalicelib.core.webhooks import (
     release,
     settle,
 )
-from chalicelib.services import Services
+from chalicelib.webhooks.samples import sample_event
 
 
 def register(services: Services, actor: Actor, client_id: str | None, url: str) -> tuple[Endpoint, str]:

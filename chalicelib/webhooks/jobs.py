@@ -1,11 +1,19 @@
-"""Queue consumer: one attempt of one webhook delivery a message."""
+"""The queue consumer that attempts webhook deliveries, and the schedule that finishes what a crash left undone."""
 
 import json
 
-from chalicelib.flows import webhooks
 from chalicelib.services import Services
+from chalicelib.webhooks import flows, outbox
 
 
-def run(services: Services, body: str) -> None:
+def deliver_webhook(services: Services, body: str) -> None:
+    """One attempt of one delivery a message."""
     message = json.loads(body)
-    webhooks.deliver(services, message["deliveryId"], message["attempt"])
+    flows.deliver(services, message["deliveryId"], message["attempt"])
+
+
+def sweep_outbox(services: Services) -> None:
+    """Announces events and queues deliveries that a crash left between a commit and its message."""
+    swept = outbox.sweep(services)
+    if swept:
+        services.log.warning("outbox swept", extra={"count": swept})

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
-from chalicelib.aws.tables import WEBHOOKS, Key
-from chalicelib.flows import sweeping, webhooks
+from chalicelib.base.records import WEBHOOKS, Key
 from chalicelib.services import Services
+from chalicelib.storage import sweeping
+from chalicelib.webhooks import flows as webhooks
 
 GRACE = timedelta(seconds=30)
 """Younger entries are still in the hands of whoever wrote them."""

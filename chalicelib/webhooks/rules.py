@@ -2,13 +2,14 @@
 
 import hashlib
 import hmac
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
+from typing import Any
 
-from chalicelib.core.events import Event
-from chalicelib.core.ids import ulid_from
+from chalicelib.base.ids import Entropy, ulid_from
+from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, Event
 
 RETRY_DELAYS = (1, 5, 15)
 """Seconds before the 2nd, 3rd and 4th attempt: at 0, 1, 6 and 21 s when each attempt fails at once."""
@@ -18,59 +19,6 @@ GIVE_UP = timedelta(hours=24)
 """A delivery that could not even be attempted for a day is given up. Failing receivers end after 21 seconds."""
 MAX_ENDPOINTS = 20
 """Webhooks of one client id or account: what bounds the transaction that fans an event out."""
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A webhook. `client_id` None means it hears every event of the account. The secret is stored encrypted."""
-
-    webhook_id: str
-    account_id: str
-    client_id: str | None
-    url: str
-    secret_ciphertext: str
-    is_active: bool
-    created_at: datetime
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class EndpointUrl:
-    """Holds one URL to one webhook of its client id or account."""
-
-    account_id: str
-    client_id: str | None
-    url: str
-    webhook_id: str
-    version: int = 0
-
-
-class DeliveryState(StrEnum):
-    PENDING = "pending"
-    SENDING = "sending"
-    DELIVERED = "delivered"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """One event on its way to one webhook. `attempt` counts from 0 and is the one that is due or under way.
-
-    `due_at` is when it should be looked at next: the attempt's time, or the end of the lease.
-    """
-
-    delivery_id: str
-    webhook_id: str
-    account_id: str
-    client_id: str | None
-    kind: str
-    body: str
-    is_test: bool
-    attempt: int
-    state: DeliveryState
-    due_at: datetime
-    created_at: datetime
-    version: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,3 +122,24 @@ def delivery_headers(delivery: Delivery, secret: str, brands: Iterable[str]) -> 
 def _delivery_id(event: Event, endpoint: Endpoint) -> str:
     seed = hashlib.sha256(f"{event.event_id}/{endpoint.webhook_id}".encode()).digest()
     return ulid_from(event.created_at, seed[:10])
+
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class EventContext:
+    """When an event happens, and the two names in its body that are the deployment's own."""
+
+    now: datetime
+    entropy: Entropy
+    explorer_url: str
+    payment_processor: str
+
+
+def compact_json(value: Any) -> str:
+    """Exactly what JavaScript's `JSON.stringify(JSON.parse(text))` gives back.
+
+    Receivers in the field verify the signature over the re-serialised body (supplement, 10.1): no spaces, no
+    escapes beyond the necessary, and every amount a string, so that no number can be spelt in two ways.
+    """
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from chalicelib.core import ids
-from chalicelib.core.errors import Problem, ValidationFailed
-from chalicelib.core.events import Event, EventContext, compact_json, iso
+from chalicelib.base import ids
+from chalicelib.base.errors import Problem, ValidationFailed
+from chalicelib.base.timestamps import iso
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext, compact_json
 
 CORE_KINDS = (
     "payment.processing",

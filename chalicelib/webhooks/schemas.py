@@ -4,9 +4,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.api.schemas.common import Input, Output
-from chalicelib.core.events import iso
-from chalicelib.core.webhooks import Endpoint
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Input, Output
+from chalicelib.webhooks.records import Endpoint
 
 
 class ClientIdChoice(Input):

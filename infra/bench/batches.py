@@ -13,14 +13,15 @@ from typing import Any
 
 from eth_abi import decode
 
+from chalicelib.base.addresses import evm_address
 from chalicelib.calldata import checkout
-from chalicelib.calldata.checkout import Checkout, due_of
+from chalicelib.calldata.checkout import Checkout
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.links import SecurePayment
-from chalicelib.core.references import payment_reference
-from chalicelib.core.tokens import token_with_id
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.checkout.rules import due_of
+from chalicelib.links.records import SecurePayment
+from chalicelib.requests.references import payment_reference
 from infra.bench.figures import ROUNDS, Figure
 from infra.local.chain import Chain
 from infra.local.process import LOCAL, StackProblem

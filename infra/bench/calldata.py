@@ -6,7 +6,7 @@ from eth_abi import encode
 from web3 import Web3
 
 from chalicelib.calldata import erc20, fee_proxy
-from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 

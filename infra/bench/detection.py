@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.aws.store import Store
-from chalicelib.aws.tables import Reference
-from chalicelib.core.links import SecurePayment
-from chalicelib.core.references import reference_topic
-from chalicelib.flows import detection
+from chalicelib.detection import flows as detection
+from chalicelib.links.records import SecurePayment
+from chalicelib.requests.records import Reference
+from chalicelib.requests.references import reference_topic
+from chalicelib.storage.store import Store
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
 from infra.local.cloud import Cloud

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.flows import detection, links, outbox
+from chalicelib.detection import flows as detection
+from chalicelib.links import flows as links
+from chalicelib.webhooks import outbox
 from infra.bench.calls import Calls, counted
 from infra.bench.deployment import deployed
 from infra.bench.figures import Figure
-from tests.api.node import Node
 from tests.fakes.world import WALLET, World, in_process_aws
+from tests.support.node import Node
 
 
 def measure() -> list[Figure]:

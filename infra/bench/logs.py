@@ -9,11 +9,12 @@ from hexbytes import HexBytes
 from web3 import Web3
 from web3.datastructures import AttributeDict
 
-from chalicelib.core import payments
-from chalicelib.core.chainlog import decode_transfer
-from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
-from chalicelib.core.link_creation import Owner, Terms, create_link
-from chalicelib.core.links import Request
+from chalicelib.access.callers import Owner
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.chain.logs import decode_transfer
+from chalicelib.detection import payments
+from chalicelib.links.creation import Terms, create_link
+from chalicelib.requests.records import Request
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import START, draft

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chalicelib.aws.tables import intent_key, link_key, request_key
-from chalicelib.core.links import Link, Request, SafeIntent, SecurePayment
-from chalicelib.flows import multicalls
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.records import Link, SafeIntent, SecurePayment
+from chalicelib.requests.records import Request
+from chalicelib.storage.tables import intent_key, link_key, request_key
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
 from infra.local.cloud import Cloud

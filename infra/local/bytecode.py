@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from chalicelib.core.addresses import ZERO_ADDRESS, tron_to_evm
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.core.networks import network as network_named
-from chalicelib.core.tokens import find_tokens
+from chalicelib.base.addresses import ZERO_ADDRESS, tron_to_evm
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.networks import network as network_named
+from chalicelib.catalogue.tokens import find_tokens
 from infra.local.process import StackProblem
 
 MODULES = Path(__file__).with_name("node_modules")

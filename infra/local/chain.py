@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from chalicelib.core.addresses import address_bytes
-from chalicelib.core.contracts import BATCH, address_of
-from chalicelib.core.keccak import keccak256
-from chalicelib.core.networks import network as network_named
-from chalicelib.core.tokens import find_tokens
+from chalicelib.base.addresses import address_bytes
+from chalicelib.base.keccak import keccak256
+from chalicelib.catalogue.contracts import BATCH, address_of
+from chalicelib.catalogue.networks import network as network_named
+from chalicelib.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER, Artefact, anvil, artefacts
 from infra.local.process import LOCAL, Child, StackProblem, free_port, is_free
 

@@ -13,17 +13,24 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.aws.tables import Key, credential_key, user_key
-from chalicelib.core.addresses import address_bytes, tron_address_of
-from chalicelib.core.audit import Actor
-from chalicelib.core.client_ids import ClientIdSettings
-from chalicelib.core.credentials import ApiKey, ClientId, OrchestratorKey, credential_hash
-from chalicelib.core.payee_destinations import Action, checked_route, signing_data
-from chalicelib.core.rate_limits import Tier
-from chalicelib.core.tokens import token_with_id
-from chalicelib.core.users import User
-from chalicelib.flows import credentials, destinations, orchestrators, sessions
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey, User
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.modes import Tier
+from chalicelib.accounts.api_keys import flows as api_keys
+from chalicelib.accounts.client_ids import flows as client_ids
+from chalicelib.accounts.client_ids.rules import ClientIdSettings
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.base.addresses import address_bytes, tron_address_of
+from chalicelib.base.records import Key
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.payees import flows as destinations
+from chalicelib.payees.records import Action
+from chalicelib.payees.rules import checked_route, signing_data
 from chalicelib.services import Services
+from chalicelib.storage.tables import credential_key, user_key
 from infra import admin
 
 PAID_IN = "fUSDC-sepolia"
@@ -51,7 +58,7 @@ def make(services: Services, origin: str) -> dict[str, Any]:
     payee = _new_key()
     email, password = f"merchant-{secrets.token_hex(4)}@example.com", secrets.token_urlsafe(16)
     merchant = _operator(sessions.register(services, email, password, _operator("")).account_id)
-    api_key = credentials.create_api_key(services, merchant, {"label": "local"})[1]
+    api_key = api_keys.create_api_key(services, merchant, {"label": "local"})[1]
     client = _client_id(services, merchant, "local", origin)
     for text in (api_key, client.client_id):
         record = credentials.find(services, text)
@@ -80,8 +87,8 @@ def _operator(account_id: str) -> Actor:
 
 
 def _client_id(services: Services, owner: Actor, label: str, origin: str) -> ClientId:
-    made = credentials.create_client_id(services, owner, {"label": label, "allowed_domains": [origin]})
-    return credentials.own_client_id(services, owner.account_id, made.client_id)
+    made = client_ids.create_client_id(services, owner, {"label": label, "allowed_domains": [origin]})
+    return client_ids.own_client_id(services, owner.account_id, made.client_id)
 
 
 def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) -> None:
@@ -104,7 +111,7 @@ def _orchestrator(services: Services, owner: Actor, client: ClientId) -> str:
     record = credentials.find(services, key)
     assert isinstance(record, OrchestratorKey)
     settings: ClientIdSettings = {"admits_orchestrator": record.orchestrator_id}
-    credentials.change_client_id(services, owner, client.record_id, settings)
+    client_ids.change_client_id(services, owner, client.record_id, settings)
     orchestrators.link_client(services, _operator(record.account_id), record.orchestrator_id, client.client_id)
     return key
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
+from chalicelib.base.keccak import keccak256
+from chalicelib.base.signatures import typed_data_digest
 from chalicelib.calldata import erc6492
-from chalicelib.core.addresses import ZERO_ADDRESS, address_bytes, evm_address
-from chalicelib.core.keccak import keccak256
-from chalicelib.core.wallets import typed_data_digest
 from infra.local.bytecode import DEPLOYER, MODULES
 from infra.local.chain import Chain
 from infra.local.process import StackProblem

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.wallets import recover_digest
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.signatures import recover_digest
 from infra.local.chain import Chain, RpcError
 from infra.local.safe import EXECUTION_FAILURE, EXECUTION_SUCCESS, SafeTransaction
 from infra.local.serving import Answer, Asked, JsonServer

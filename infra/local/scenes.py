@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.checkout import Due, pay_one, with_approvals
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.payment_uris import uri_of
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.tokens import find_tokens
-from chalicelib.flows.pages import PageFacts
+from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.pages.flows import PageFacts
 
 TOKEN = "01M7W6TC8F5481TMW6M18FVN1N"  # noqa: S105 - of a link
 WALLET = "0x627306090abab3a6e1400e9345bc60c78a8bef57"

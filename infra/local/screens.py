@@ -14,10 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from chalicelib.api.page_html import Absence, language_of
-from chalicelib.api.page_html import page as page_html
-from chalicelib.api.pages import drawn
-from chalicelib.pages import assets, locale
+from chalicelib.pages.api import drawn
+from chalicelib.pages.assets import assets, locale
+from chalicelib.pages.html import Absence, language_of
+from chalicelib.pages.html import page as page_html
 from chalicelib.settings import Settings
 from infra.local.browser import PATIENT, launch, wallet_script
 from infra.local.process import LOCAL

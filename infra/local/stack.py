@@ -219,7 +219,7 @@ def _prepare(chains: Mapping[str, Chain], tron: TronNode, credentials: Mapping[s
 
 def _fund(chain: Chain, holder: str) -> None:
     """Native coin and every token of the catalogue, unless it still has half of each."""
-    from chalicelib.core.tokens import find_tokens
+    from chalicelib.catalogue.tokens import find_tokens
 
     tokens = [token for token in find_tokens(network=chain.network) if not token.is_native]
     half = [_FUNDS * 10**token.decimals // 2 for token in tokens]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from chalicelib.core.keccak import keccak256
+from chalicelib.base.keccak import keccak256
 from infra.local.chain import Chain, RpcError
 from infra.local.serving import Answer, Asked, JsonServer
 from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id, revert_data

@@ -9,13 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core import ids
-from chalicelib.core.credentials import (
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.access.credentials.rules import (
     SCOPES,
-    ApiKey,
-    ClientId,
-    CredentialStatus,
-    OrchestratorKey,
     allowed_domain,
     check_api_key,
     check_client_id,
@@ -24,7 +20,8 @@ from chalicelib.core.credentials import (
     check_scope,
     credential_hash,
 )
-from chalicelib.core.errors import BadRequest, Forbidden, Unauthorized
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest, Forbidden, Unauthorized
 from tests.fakes.world import START
 
 ORIGIN = "https://shop.example"

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.core.errors import BadRequest, Conflict, Unprocessable
-from chalicelib.core.idempotency import KEPT, LEASE, MAX_KEY_LENGTH, begin, check_key, judge
+from chalicelib.access.idempotency.rules import KEPT, LEASE, MAX_KEY_LENGTH, begin, check_key, judge
+from chalicelib.base.errors import BadRequest, Conflict, Unprocessable
 from tests.fakes.world import START
 
 ASKED = begin("scope", b"body", START)

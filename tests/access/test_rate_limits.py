@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.core.rate_limits import (
+from chalicelib.access.modes import Tier
+from chalicelib.access.rate_limits.rules import (
     BLOCK,
     FAILURES,
     FAILURES_PER_DAY,
     REQUESTS_PER_SECOND,
-    Tier,
     breach_window,
     caller_digest,
     failure_windows,

@@ -10,23 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.credentials import credential_hash
-from chalicelib.core.errors import BadRequest, Unauthorized
-from chalicelib.core.sessions import (
-    CHALLENGE_LIFETIME,
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.sessions.records import SessionKind
+from chalicelib.access.sessions.rules import (
     EMAIL_LIFETIME,
     TOUCH_INTERVAL,
     WALLET_IDLE,
-    Challenge,
-    SessionKind,
-    Site,
-    check_answer,
     check_session,
-    new_challenge,
     open_session,
     touched,
 )
-from chalicelib.core.users import email_address
+from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.accounts.sign_in.rules import CHALLENGE_LIFETIME, Site, check_answer, email_address, new_challenge
+from chalicelib.base.errors import BadRequest, Unauthorized
 from tests.fakes.world import START, WALLET
 
 SITE = Site("auth.example:8443", "https://auth.example:8443/base", "Shop Pay")

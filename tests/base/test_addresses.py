@@ -6,7 +6,7 @@ from eth_utils import to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.addresses import (
+from chalicelib.base.addresses import (
     DEAD_ADDRESS,
     ZERO_ADDRESS,
     address_bytes,
@@ -17,7 +17,7 @@ from chalicelib.core.addresses import (
     tron_address_of,
     tron_to_evm,
 )
-from chalicelib.core.errors import BadRequest
+from chalicelib.base.errors import BadRequest
 
 CHECKSUMMED = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 USDT_TRON = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.money import MAX_UINT256, fee_of, format_amount, parse_amount, parse_percentage
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import MAX_UINT256, fee_of, format_amount, parse_amount, parse_percentage
 
 amounts = st.integers(1, MAX_UINT256)
 decimals = st.integers(0, 36)

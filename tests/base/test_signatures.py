@@ -11,11 +11,11 @@ from eth_account.messages import encode_typed_data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.addresses import address_bytes, tron_address_of
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.keccak import keccak256
-from chalicelib.core.sessions import Site, new_challenge
-from chalicelib.core.wallets import (
+from chalicelib.accounts.sign_in.rules import Site, new_challenge
+from chalicelib.base.addresses import address_bytes, tron_address_of
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.keccak import keccak256
+from chalicelib.base.signatures import (
     MAX_SIGNATURE_BYTES,
     personal_digest,
     recover_digest,

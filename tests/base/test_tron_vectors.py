@@ -8,15 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.calldata.batch import BatchItem, pay_tron_batch
-from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.fee_proxy import pay_erc20
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import address_bytes, evm_address, tron_address, tron_address_of, tron_to_evm
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.networks import network
-from chalicelib.core.references import payment_reference
-from chalicelib.core.wallets import (
+from chalicelib.base.addresses import address_bytes, evm_address, tron_address, tron_address_of, tron_to_evm
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.signatures import (
     personal_digest,
     recover_digest,
     recover_tron,
@@ -24,6 +18,12 @@ from chalicelib.core.wallets import (
     tron_digest,
     typed_data_digest,
 )
+from chalicelib.calldata.batch import BatchItem, pay_tron_batch
+from chalicelib.calldata.erc20 import approve
+from chalicelib.calldata.fee_proxy import pay_erc20
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.networks import network
+from chalicelib.requests.references import payment_reference
 from tests.oracles.node import run
 
 from .tron_vector_files import OWN, Vector, find, folder

@@ -5,7 +5,7 @@ from typing import Any
 
 from eth_utils import to_checksum_address
 
-from chalicelib.core.addresses import tron_address_of
+from chalicelib.base.addresses import tron_address_of
 
 _SCALARS = ("string", "bytes", "bytes1", "bytes20", "bytes32", "bool", "address", "address")
 _INTEGERS = ("uint8", "uint96", "uint256", "int8", "int128", "int256")

@@ -10,7 +10,7 @@ from chalicelib.calldata.explanation import ExpectedEvent, Explanation
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.calldata.safe import bundle, unpack_packed
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.contracts import address_of
+from chalicelib.catalogue.contracts import address_of
 
 USDC, DAI = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb"
 UNLISTED = "0x00000000000000000000000000000000000A11cE"

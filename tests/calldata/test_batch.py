@@ -9,13 +9,13 @@ from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, tron_address_of, tron_to_evm
+from chalicelib.base.money import MAX_UINT256, fee_of, parse_amount
 from chalicelib.calldata.batch import BatchItem, batch_fee, batch_fee_of, pay_batch, pay_tron_batch, token_debits
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.transaction import Call
-from chalicelib.core.addresses import DEAD_ADDRESS, ZERO_ADDRESS, tron_address_of, tron_to_evm
-from chalicelib.core.contracts import address_of
-from chalicelib.core.money import MAX_UINT256, fee_of, parse_amount
+from chalicelib.catalogue.contracts import address_of
 
 USDC, DAI = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb"
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"

@@ -7,6 +7,8 @@ from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, evm_address, tron_address_of
+from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.batch import BatchItem, native_hash, pay_batch, pay_tron_batch
 from chalicelib.calldata.decode import Array, Kind, read, type_text
 from chalicelib.calldata.erc20 import approve, transfer_from
@@ -16,9 +18,7 @@ from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.calldata.functions import FUNCTIONS
 from chalicelib.calldata.safe import bundle
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import DEAD_ADDRESS, ZERO_ADDRESS, evm_address, tron_address_of
-from chalicelib.core.contracts import address_of
-from chalicelib.core.money import MAX_UINT256
+from chalicelib.catalogue.contracts import address_of
 
 from .calls import (
     BATCH,

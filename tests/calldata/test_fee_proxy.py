@@ -9,10 +9,10 @@ from eth_utils import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, tron_to_evm
+from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
-from chalicelib.core.addresses import DEAD_ADDRESS, ZERO_ADDRESS, tron_to_evm
-from chalicelib.core.contracts import address_of
-from chalicelib.core.money import MAX_UINT256
+from chalicelib.catalogue.contracts import address_of
 
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
 FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
@@ -119,7 +119,7 @@ def test_an_amount_outside_uint256_is_refused(amount: int) -> None:
 
 def test_building_a_payment_imports_no_abi_or_hashing_library() -> None:
     code = (
-        "import sys; from chalicelib.calldata import batch, erc20, explain, fee_proxy, multicall, safe; "
+        "import sys; from chalicelib.calldata import batch, erc20, explain, fee_proxy, multicall3, safe; "
         f"fee_proxy.pay_erc20('sepolia', token={TOKEN!r}, payee={PAYEE!r}, amount=1, reference=b'12345678'); "
         "print([m for m in sys.modules if m.split('.')[0] in ('eth_abi', 'eth_utils', 'web3', 'Crypto')])"
     )

@@ -5,7 +5,7 @@ from eth_abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.calldata.multicall import aggregate, as_uint, decode, eth_balance
+from chalicelib.calldata.multicall3 import aggregate, as_uint, decode, eth_balance
 from chalicelib.calldata.transaction import Call
 
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"

@@ -7,11 +7,11 @@ from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.contracts import address_of
-from chalicelib.core.money import MAX_UINT256
+from chalicelib.catalogue.contracts import address_of
 
 from .calls import unbundled
 

@@ -11,17 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tronpy.keys import PrivateKey
 
-from chalicelib.calldata.tron import (
-    TronTransaction,
-    decode_raw,
-    encode_raw,
-    recover_signer,
-    signed_transaction,
-    tx_id,
-)
-from chalicelib.core.addresses import address_bytes, tron_address_of
+from chalicelib.base.addresses import address_bytes, tron_address_of
+from chalicelib.calldata.tron import TronTransaction, decode_raw, encode_raw, recover_signer, signed_transaction, tx_id
 from infra.local.tron_transactions import Transaction
-from tests.core.tron_vector_files import Vector, find, folder
+from tests.base.tron_vector_files import Vector, find, folder
 from tests.oracles.node import run
 
 KEY = PrivateKey(bytes.fromhex("c1" * 32))

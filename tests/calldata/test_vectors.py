@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import same_address
 from chalicelib.calldata.batch import BatchItem, pay_batch
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import same_address
-from chalicelib.core.networks import network
-from chalicelib.core.references import payment_reference, reference_topic
-from chalicelib.core.tokens import currency_hash, token_with_id
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import currency_hash, token_with_id
+from chalicelib.requests.references import payment_reference, reference_topic
 
 from .calls import unbundled
 from .vector_files import OWN, Vector, find, folder

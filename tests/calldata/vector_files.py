@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chalicelib.core.networks import network
+from chalicelib.catalogue.networks import network
 
 OWN = Path(__file__).with_name("vectors")
 LISTS = ("calldata", "paymentReferences", "nativeHashes", "typed")

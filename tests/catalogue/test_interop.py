@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.addresses import evm_address, same_address
-from chalicelib.core.destinations import (
+from chalicelib.base.addresses import evm_address, same_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.catalogue.interop import (
     Destination,
     checksum,
     destination_id,
@@ -16,7 +17,6 @@ from chalicelib.core.destinations import (
     interop_binary,
     parse_destination_id,
 )
-from chalicelib.core.errors import BadRequest
 
 from .interop_vectors import entries, folder
 

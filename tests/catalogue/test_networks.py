@@ -2,11 +2,11 @@
 
 import pytest
 
-from chalicelib.core.addresses import address_of_family
-from chalicelib.core.contracts import address_of, fee_proxies
-from chalicelib.core.networks import ALL_NETWORKS, Network, network, network_of_chain
-from chalicelib.core.tokens import token_with_id
-from chalicelib.data import load
+from chalicelib.base.addresses import address_of_family
+from chalicelib.catalogue.contracts import address_of, fee_proxies
+from chalicelib.catalogue.data import load
+from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network, network_of_chain
+from chalicelib.catalogue.tokens import token_with_id
 
 EXPECTED = {
     "mainnet": (1, "ETHEREUM"),

@@ -4,16 +4,10 @@ from collections import Counter
 
 import pytest
 
-from chalicelib.core.addresses import address_of_family
-from chalicelib.core.networks import ALL_NETWORKS, network
-from chalicelib.core.tokens import (
-    Token,
-    conversion_routes,
-    currency_hash,
-    find_tokens,
-    token_at,
-    token_with_id,
-)
+from chalicelib.base.addresses import address_of_family
+from chalicelib.catalogue.networks import ALL_NETWORKS, network
+from chalicelib.catalogue.tokens import Token, currency_hash, find_tokens, token_at, token_with_id
+from chalicelib.currencies.rules import conversion_routes
 
 
 def known(id: str) -> Token:

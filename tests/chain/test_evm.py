@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from eth_abi import encode
 
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.chainlog import BlockRange, Checkpoint
-from chalicelib.core.errors import ChainUnavailable
-from chalicelib.net import evm
-from chalicelib.net.chains import Chains
-from chalicelib.net.evm import Disconnected, EvmChain, RangeTooLarge, TokenReading
-from chalicelib.net.receipts import PaidTransfer, Payer
-from chalicelib.net.safe_events import SAFE_TOPICS, SafeEvent
-from chalicelib.net.simulation import UNKNOWN_STEP, StepResult
+from chalicelib.chain import evm
+from chalicelib.chain.chains import Chains
+from chalicelib.chain.evm import Disconnected, EvmChain, RangeTooLarge, TokenReading
+from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.chain.receipts import PaidTransfer, Payer
+from chalicelib.chain.safe_events import SAFE_TOPICS, SafeEvent
+from chalicelib.chain.simulation import UNKNOWN_STEP, StepResult
 
 HASH = "0x" + "ab" * 32
 SPAN = BlockRange(5, 9)
@@ -333,8 +333,8 @@ def test_a_wallet_of_which_something_is_not_known_is_not_known(node: Node, value
 def test_asking_a_node_leaves_python_able_to_refuse_deep_json() -> None:
     script = """
 import json
-from chalicelib.core.errors import ChainUnavailable
-from chalicelib.net.evm import EvmChain
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chain.evm import EvmChain
 try:
     EvmChain("sepolia", "http://127.0.0.1:9").head()
 except ChainUnavailable:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from chalicelib.base.addresses import ZERO_ADDRESS
+from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction
-from chalicelib.core.addresses import ZERO_ADDRESS
-from chalicelib.core.money import MAX_UINT256
-from chalicelib.net import safe
-from chalicelib.net.safe import Proposal, SafeService, SafeServiceUnavailable
+from chalicelib.chain import safe
+from chalicelib.chain.safe import Proposal, SafeService, SafeServiceUnavailable
 
 HASH = "0x" + "ab" * 32
 SAFE = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.chainlog import BlockRange, Checkpoint
-from chalicelib.core.errors import BadGateway, ChainUnavailable
-from chalicelib.net import tron
-from chalicelib.net.chains import Chains
-from chalicelib.net.evm import RangeTooLarge
-from chalicelib.net.receipts import PaidTransfer, Payer
-from chalicelib.net.simulation import StepResult
-from chalicelib.net.tron import BroadcastResult, TronChain
+from chalicelib.chain import tron
+from chalicelib.chain.chains import Chains
+from chalicelib.chain.evm import RangeTooLarge
+from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.chain.receipts import PaidTransfer, Payer
+from chalicelib.chain.simulation import StepResult
+from chalicelib.chain.tron import BroadcastResult, TronChain
 
 OWNER, PAYEE = "TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"
 OWNER_HEX, PAYEE_HEX = "928c9af0651632157ef27a2cf17ca72c575a4d21", "74472e7d35395a6b5add427eecb7f4b62ad2b071"

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.flows import links
+from chalicelib.links import flows as links
 from chalicelib.services import assembled
-from tests.api.client import Reply, Shop, item, stored
-from tests.api.conftest import Configured
-from tests.api.node import Node
-from tests.api.stored_links import pay_part
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+from tests.support.api import Configured
+from tests.support.client import Reply, Shop, item, stored
+from tests.support.node import Node
+from tests.support.stored_links import pay_part
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 ERC20_PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"

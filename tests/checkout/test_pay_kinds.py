@@ -6,14 +6,14 @@ import pytest
 from eth_abi import decode
 
 from chalicelib.calldata.safe import unpack_packed
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
-from chalicelib.core.fees import plan_of
-from chalicelib.flows import links
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
+from chalicelib.links import flows as links
+from chalicelib.links.fees.rules import plan_of
 from chalicelib.services import assembled
-from tests.api.client import Reply, Shop, item, stored
-from tests.api.node import Node
-from tests.api.stored_links import pay_part
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+from tests.support.client import Reply, Shop, item, stored
+from tests.support.node import Node
+from tests.support.stored_links import pay_part
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 EOA = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"

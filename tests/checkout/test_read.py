@@ -7,11 +7,11 @@ import pytest
 
 from chalicelib.services import assembled
 from infra import admin
-from tests.api.client import Shop, item
-from tests.api.conftest import Configured, stop_time
-from tests.api.node import Node
-from tests.api.stored_links import TX_HASH, complete, expire, pay_part
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+from tests.support.api import Configured, stop_time
+from tests.support.client import Shop, item
+from tests.support.node import Node
+from tests.support.stored_links import TX_HASH, complete, expire, pay_part
 
 MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 CREATE = "/v2/secure-payments"

@@ -5,22 +5,22 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
+from chalicelib.base.addresses import tron_address_of, tron_to_evm
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.core.addresses import tron_address_of, tron_to_evm
-from chalicelib.core.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.core.destinations import Destination, destination_id
-from chalicelib.flows import links
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.interop import Destination, destination_id
+from chalicelib.links import flows as links
 from chalicelib.services import assembled
-from tests.api.client import Shop
-from tests.api.items import TRON_PAYEE, by_destination, refused, tron
-from tests.api.node import Node
-from tests.api.signed_in import by_wallet
-from tests.api.stored_links import pay_part
-from tests.api.test_multicall_payouts import PATH as MULTICALLS
-from tests.api.test_pay_kinds import ask, pay, payout, refusal
+from tests.checkout.test_pay_kinds import ask, pay, payout, refusal
 from tests.fakes.destinations import TRON, USDT_TRON
 from tests.fakes.wallets import tron_wallet
 from tests.fakes.world import FEE_ADDRESS, WALLET
+from tests.links.multicalls.test_api import PATH as MULTICALLS
+from tests.support.client import Shop
+from tests.support.items import TRON_PAYEE, by_destination, refused, tron
+from tests.support.node import Node
+from tests.support.signed_in import by_wallet
+from tests.support.stored_links import pay_part
 
 WALLET_TRON = tron_wallet("payer").address
 FEE_TRON = tron_address_of(b"\x11" * 20)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import Api, Shop
+from tests.support.client import Api, Shop
 
 NETWORKS = {"mainnet", "arbitrum-one", "optimism", "base", "matic", "bsc", "tron", "sepolia", "fiat"}
 FIELDS = {"id", "name", "symbol", "decimals", "address", "network", "type", "hash", "chainId"}

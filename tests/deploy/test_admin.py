@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chalicelib.aws.tables import IDENTITY, audit_partition, credential_key
-from chalicelib.core.audit import Actor, AuditEntry
-from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, credential_hash
-from chalicelib.core.errors import Unauthorized
-from chalicelib.core.rate_limits import Tier
-from chalicelib.flows import sessions
+from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.modes import Tier
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.base.errors import Unauthorized
+from chalicelib.base.records import IDENTITY
 from chalicelib.services import Services, assembled
 from chalicelib.settings import settings
+from chalicelib.storage.tables import audit_partition, credential_key
 from infra import admin
 from infra.local.process import ROOT
 from tests.fakes.world import in_process_aws

@@ -27,17 +27,17 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
-from chalicelib.aws.queue import Queue
-from chalicelib.aws.secrets import Secrets
-from chalicelib.aws.store import Store, WriteConflict
-from chalicelib.aws.tables import intent_key, link_key
-from chalicelib.core.chainlog import Cursor
-from chalicelib.core.links import IntentStatus, Link, LinkStatus, SafeIntent
-from chalicelib.net.chains import Chains
-from chalicelib.net.safe import SafeService
-from chalicelib.net.webhook_sender import WebhookSender
+from chalicelib.chain.chains import Chains
+from chalicelib.chain.safe import SafeService
+from chalicelib.detection.records import Cursor
+from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent
+from chalicelib.outbound.sender import WebhookSender
 from chalicelib.services import Services
 from chalicelib.settings import Settings
+from chalicelib.storage.queue import Queue
+from chalicelib.storage.secrets import Secrets
+from chalicelib.storage.store import Store, WriteConflict
+from chalicelib.storage.tables import intent_key, link_key
 from infra import admin
 from infra.account import deployed_record, rest_api_id
 from infra.deploy import deploy, target_of
@@ -48,7 +48,7 @@ from infra.local.process import free_port
 from infra.local.safe import Safe
 from infra.package import ROOT
 from infra.stack import DeploymentStopped
-from tests.chain.conftest import SAFE_OWNERS
+from tests.onchain.conftest import SAFE_OWNERS
 
 pytestmark = pytest.mark.xdist_group("deployment")
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from chalicelib.core.rate_limits import ANONYMOUS, REFUSED, caller_digest
+from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
 from chalicelib.settings import Settings
 from infra import admin
 from infra.iam import CHALICE_DIR

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from chalicelib.aws import tables
+from chalicelib.base import records as base
+from chalicelib.storage import tables
 from infra import stack
 from infra.iam import ACCESS, CHALICE_DIR, function_name
 from infra.local.cloud import Cloud
@@ -102,13 +103,13 @@ def test_an_alarm_is_heard_and_says_what_it_means() -> None:
 def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
     dynamodb = cloud.client("dynamodb")
     made = [name for name in dynamodb.list_tables()["TableNames"] if name.startswith(f"{PREFIX}-")]
-    named = [tables.PAYMENTS, tables.IDENTITY, tables.SESSIONS, tables.WEBHOOKS, tables.OPS]
+    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS]
     assert sorted(made) == sorted(f"{PREFIX}-{name}" for name in named)
     for name in named:
         table = dynamodb.describe_table(TableName=f"{PREFIX}-{name}")["Table"]
         assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
         indexes = {index["IndexName"]: index for index in table.get("GlobalSecondaryIndexes", [])}
-        assert set(indexes) == ({tables.DUE_INDEX} if name in (tables.PAYMENTS, tables.WEBHOOKS) else set())
+        assert set(indexes) == ({tables.DUE_INDEX} if name in (base.PAYMENTS, base.WEBHOOKS) else set())
         for index in indexes.values():
             assert [key["AttributeName"] for key in index["KeySchema"]] == ["due_shard", "due_at"]
             assert index["Projection"]["ProjectionType"] == "KEYS_ONLY"

@@ -7,11 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.aws.tables import PAYMENTS, strays_partition
-from chalicelib.core.link_creation import Item
-from chalicelib.core.links import LinkStatus, SecurePayment, StrayTransfer
-from chalicelib.flows import links, outbox
+from chalicelib.base.records import PAYMENTS
+from chalicelib.links import flows as links
+from chalicelib.links.creation import Item
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.records import StrayTransfer
 from chalicelib.services import Services
+from chalicelib.storage.tables import strays_partition
+from chalicelib.webhooks import outbox
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PAYEE, PREFIX, START, Receiver, World, draft, in_process_aws
 

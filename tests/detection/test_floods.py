@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.tables import PAYMENTS, cursor_key, payments_partition, strays_partition
-from chalicelib.core import payments, strays
-from chalicelib.core.chainlog import Cursor
-from chalicelib.core.links import LinkStatus, Payment, PaymentStatus, Request, StrayTransfer
-from chalicelib.flows import detection, transfers
+from chalicelib.base.records import PAYMENTS
+from chalicelib.detection import flows as detection
+from chalicelib.detection import payments
+from chalicelib.detection import unmatched as strays
+from chalicelib.detection.records import Cursor
+from chalicelib.links.records import LinkStatus
+from chalicelib.requests.records import Payment, PaymentStatus, Request, StrayTransfer
 from chalicelib.services import Services
+from chalicelib.storage.tables import cursor_key, payments_partition, strays_partition
+from chalicelib.transfers import flows as transfers
 from infra.bench.calls import counted
 from tests.fakes.world import World
 

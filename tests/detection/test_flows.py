@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.aws.tables import PAYMENTS, payments_partition
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.links import LinkStatus, Payment, RequestStatus, SecurePayment
-from chalicelib.flows import detection, outbox
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.records import PAYMENTS
+from chalicelib.detection import flows as detection
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.records import Payment, RequestStatus
+from chalicelib.storage.tables import payments_partition
+from chalicelib.webhooks import outbox
 from tests.fakes.world import World, signature_holds
 
 

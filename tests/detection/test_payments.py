@@ -9,25 +9,18 @@ from base58 import b58decode_check
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.chainlog import ProxyTransfer
-from chalicelib.core.errors import BadRequest, Conflict, Forbidden
-from chalicelib.core.events import EventContext
-from chalicelib.core.link_creation import Draft, Item, Owner, Terms, create_link
-from chalicelib.core.links import (
-    LinkStatus,
-    Payment,
-    PaymentStatus,
-    Place,
-    RequestStatus,
-    SecurePayment,
-    check_payable,
-    fee_on,
-    remaining,
-    status_at,
-)
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.payments import MAX_TOLD, after, is_shared, mismatch, record, reverse
-from chalicelib.core.tokens import token_with_id
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.logs import ProxyTransfer
+from chalicelib.detection.payments import MAX_TOLD, after, is_shared, mismatch, record, reverse
+from chalicelib.links.creation import Draft, Item, Terms, create_link
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.links.rules import check_payable, fee_on, status_at
+from chalicelib.requests.records import Payment, PaymentStatus, Place, RequestStatus
+from chalicelib.requests.rules import remaining
+from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
 
 OWNER = Owner("acct", None, None)

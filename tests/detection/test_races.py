@@ -10,17 +10,23 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import Store, WriteConflict
-from chalicelib.aws.tables import PAYMENTS, payments_partition, strays_partition
-from chalicelib.core.credentials import Account
-from chalicelib.core.errors import BadRequest, Conflict, Locked
-from chalicelib.core.intents import IntentDraft
-from chalicelib.core.link_creation import Item
-from chalicelib.core.links import LinkStatus, Payment, SecurePayment, StrayTransfer, check_payable
-from chalicelib.core.payouts import MergeDraft, PayoutDraft
-from chalicelib.flows import detection, intents, payouts, webhooks
-from chalicelib.flows.links import Reader
+from chalicelib.access.credentials.records import Account
+from chalicelib.base.errors import BadRequest, Conflict, Locked
+from chalicelib.base.records import PAYMENTS
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.detection import flows as detection
+from chalicelib.links.creation import Item
+from chalicelib.links.flows import Reader
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.links.rules import check_payable
+from chalicelib.requests.records import Payment, StrayTransfer
 from chalicelib.services import Services
+from chalicelib.storage.store import Store, WriteConflict
+from chalicelib.storage.tables import payments_partition, strays_partition
+from chalicelib.webhooks import flows as webhooks
 from infra.local.cloud import Cloud
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
 

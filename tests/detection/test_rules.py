@@ -9,23 +9,11 @@ from eth_abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.chainlog import (
-    ERC20_TRANSFER_TOPIC,
-    MAX_CHECKPOINTS,
-    NATIVE_TRANSFER_TOPIC,
-    BlockRange,
-    Checkpoint,
-    Cursor,
-    advance,
-    cut_short,
-    decode_transfer,
-    first_cursor,
-    narrow,
-    next_range,
-    roll_back,
-)
-from chalicelib.core.contracts import address_of
-from chalicelib.core.keccak import keccak256
+from chalicelib.base.keccak import keccak256
+from chalicelib.catalogue.contracts import address_of
+from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockRange, Checkpoint, decode_transfer
+from chalicelib.detection.records import Cursor
+from chalicelib.detection.rules import MAX_CHECKPOINTS, advance, cut_short, first_cursor, narrow, next_range, roll_back
 
 ADDRESS = st.binary(min_size=20, max_size=20).map(lambda b: "0x" + b.hex())
 AMOUNT = st.integers(0, 2**256 - 1)

@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import Delete, WriteConflict
-from chalicelib.aws.tables import PAYMENTS, Reference, payments_partition, reference_key, strays_partition
-from chalicelib.core import strays
-from chalicelib.core.link_creation import Item
-from chalicelib.core.links import LinkStatus, Payment, PaymentStatus, RequestStatus, SecurePayment, StrayTransfer
-from chalicelib.core.payouts import MergeDraft, PayoutDraft
-from chalicelib.core.references import reference_topic
-from chalicelib.flows import detection, payouts, transfers
+from chalicelib.base.records import PAYMENTS
+from chalicelib.detection import flows as detection
+from chalicelib.detection import unmatched as strays
+from chalicelib.links.creation import Item
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.records import Payment, PaymentStatus, Reference, RequestStatus, StrayTransfer
+from chalicelib.requests.references import reference_topic
 from chalicelib.services import Services
+from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.tables import payments_partition, reference_key, strays_partition
+from chalicelib.transfers import flows as transfers
 from infra.bench.calls import counted
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.world import PAYEE, WALLET, World, draft

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.core.chainlog import ProxyTransfer
-from chalicelib.core.strays import PLACES, Kind, are_cut_off, has_place, kind_of, kinds_of, stray_of
-from tests.core.test_payments import new_link, transfer
+from chalicelib.chain.logs import ProxyTransfer
+from chalicelib.detection.unmatched import PLACES, Kind, are_cut_off, has_place, kind_of, kinds_of, stray_of
+from tests.detection.test_payments import new_link, transfer
 from tests.fakes.world import START
 
 (REQUEST,) = new_link().requests

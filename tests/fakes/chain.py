@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import BadGateway, ChainUnavailable
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import hex_address
-from chalicelib.core.chainlog import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockRange, Checkpoint
-from chalicelib.core.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
-from chalicelib.core.errors import BadGateway, ChainUnavailable
-from chalicelib.core.links import Request
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.references import reference_topic
-from chalicelib.core.tokens import token_with_id
-from chalicelib.net.evm import Disconnected, RangeReading, RangeTooLarge, TokenReading, WalletReading
-from chalicelib.net.receipts import PaidTransfer, Payer
-from chalicelib.net.safe_events import SafeEvent
-from chalicelib.net.simulation import Simulation, StepResult
-from chalicelib.net.tron import BroadcastResult
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.evm import Disconnected, RangeReading, RangeTooLarge, TokenReading, WalletReading
+from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockRange, Checkpoint
+from chalicelib.chain.receipts import PaidTransfer, Payer
+from chalicelib.chain.safe_events import SafeEvent
+from chalicelib.chain.simulation import Simulation, StepResult
+from chalicelib.chain.tron import BroadcastResult
+from chalicelib.requests.records import Request
+from chalicelib.requests.references import reference_topic
 
 FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 GENESIS = datetime(2026, 1, 1, tzinfo=UTC)

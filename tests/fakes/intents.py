@@ -3,15 +3,16 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from chalicelib.aws.tables import intent_key
+from chalicelib.base.errors import Locked
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
-from chalicelib.core.errors import Locked
-from chalicelib.core.intents import IntentDraft
-from chalicelib.core.links import SafeIntent, SecurePayment, check_payable
-from chalicelib.flows import intents
-from chalicelib.flows.links import Reader
-from chalicelib.net.safe import Proposal
+from chalicelib.chain.safe import Proposal
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.links.flows import Reader
+from chalicelib.links.records import SafeIntent, SecurePayment
+from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
+from chalicelib.storage.tables import intent_key
 from tests.fakes.world import PREFIX, World
 
 SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"

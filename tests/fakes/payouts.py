@@ -5,24 +5,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.aws import codec
-from chalicelib.aws.tables import key_of
-from chalicelib.core import ids
-from chalicelib.core.links import (
-    Flow,
-    IntentStatus,
-    Link,
-    LinkStatus,
-    PaymentType,
-    Request,
-    RequestStatus,
-    SafeIntent,
-    SecurePayment,
-)
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.references import payment_reference
-from chalicelib.core.tokens import token_with_id
+from chalicelib.base import ids
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent, SecurePayment
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.references import payment_reference
 from chalicelib.services import Services
+from chalicelib.storage import codec
+from chalicelib.storage.tables import key_of
 from tests.fakes.world import PAYEE, PREFIX, WALLET
 
 AMOUNT = BaseUnits(12_500_000)

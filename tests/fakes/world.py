@@ -20,17 +20,21 @@ from moto.core import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.table import Table
 
-from chalicelib.aws.queue import Message
-from chalicelib.aws.store import Store
-from chalicelib.core.audit import Actor
-from chalicelib.core.link_creation import Draft, Item, Owner
-from chalicelib.core.links import SecurePayment
-from chalicelib.core.webhooks import Endpoint, sign
-from chalicelib.flows import links, webhooks
-from chalicelib.jobs import deliver_webhook, scan_chain
-from chalicelib.net.webhook_sender import Answer
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.callers import Owner
+from chalicelib.detection.jobs import scan_chain
+from chalicelib.links import flows as links
+from chalicelib.links.creation import Draft, Item
+from chalicelib.links.records import SecurePayment
+from chalicelib.outbound.sender import Answer
 from chalicelib.services import Services
 from chalicelib.settings import Settings
+from chalicelib.storage.queue import Message
+from chalicelib.storage.store import Store
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.jobs import deliver_webhook
+from chalicelib.webhooks.records import Endpoint
+from chalicelib.webhooks.rules import sign
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.safes import FakeSafes
@@ -201,7 +205,7 @@ class World:
     def scan(self, services: Services | None = None) -> None:
         """Mines past the confirmations and lets a tick happen."""
         self.chain.mine(2)
-        scan_chain.run(services or self.services, json.dumps({"network": "sepolia"}))
+        scan_chain(services or self.services, json.dumps({"network": "sepolia"}))
 
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -218,7 +222,7 @@ class World:
         """Runs one message; when its consumer dies it comes back after the visibility timeout, as SQS does."""
         job = deliver_webhook if message.queue.endswith("webhooks") else scan_chain
         try:
-            job.run(services, message.body)
+            job(services, message.body)
         except BaseException:
             self.queue.messages.append(Waiting(self.now + timedelta(seconds=90), message.queue, message.body))
             raise

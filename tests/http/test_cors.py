@@ -5,10 +5,11 @@ import re
 import pytest
 
 import app  # noqa: F401 - fills OPERATIONS
-from chalicelib.api.edge import OPERATIONS, Operation
-from tests.api.client import ORIGIN, Api, Reply, Shop, stored
-from tests.api.conftest import Configured
-from tests.api.tenants import Tenant
+from chalicelib.http.edge import OPERATIONS
+from chalicelib.http.operation import Operation
+from tests.support.api import Configured
+from tests.support.client import ORIGIN, Api, Reply, Shop, stored
+from tests.support.tenants import Tenant
 
 DASHBOARD = "https://dashboard.example"
 PATHS = sorted({known.path for known in OPERATIONS})

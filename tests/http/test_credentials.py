@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.aws.tables import credential_key
-from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, credential_hash
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus
+from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.services import assembled
+from chalicelib.storage.tables import credential_key
 from infra import admin
-from tests.api.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
 from tests.fakes.world import PREFIX
+from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
 
 UNAUTHORIZED = {"statusCode": 401, "message": "Unauthorized", "error": "Unauthorized"}
 

@@ -8,12 +8,12 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.api.parsing import MAX_BODY_BYTES
+from chalicelib.http.parsing import MAX_BODY_BYTES
 from chalicelib.services import assembled
 from infra.local.gateway import LambdaContext
-from tests.api.client import Api, Reply, Shop, item, stored
-from tests.api.conftest import Configured
 from tests.fakes.world import PREFIX
+from tests.support.api import Configured
+from tests.support.client import Api, Reply, Shop, item, stored
 
 CREATE = "/v2/secure-payments"
 POSTS = [CREATE, "/v1/webhook", "/v1/webhook/test"]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.api.client import ORIGIN, Reply, Shop, item, stored
-from tests.api.items import PAYOUTS, payout
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+from tests.support.client import ORIGIN, Reply, Shop, item, stored
+from tests.support.items import PAYOUTS, payout
 
 LIGHT = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 OPERATIONS = [

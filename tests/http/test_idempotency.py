@@ -12,20 +12,22 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from app import app
-from chalicelib.api.repeats import Answer, _keep, _read
-from chalicelib.aws.tables import credential_key, repeat_key
-from chalicelib.core.credentials import ApiKey, credential_hash
-from chalicelib.core.idempotency import Repeatable, begin, scope_hash
+from chalicelib.access.credentials.records import ApiKey
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.idempotency.records import Repeatable
+from chalicelib.access.idempotency.rules import begin, scope_hash
+from chalicelib.http.idempotency import Answer, _keep, _read
 from chalicelib.services import assembled
+from chalicelib.storage.tables import credential_key, repeat_key
 from infra import admin
 from infra.local.gateway import LambdaContext
-from tests.api.client import Api, Reply, Shop, item, stored
-from tests.api.conftest import Clock, Configured, stop_time
-from tests.api.node import Node
-from tests.api.test_edge import event, handled
-from tests.api.test_rate_limits import key_of
 from tests.fakes.crash import Crash
 from tests.fakes.world import FEE_ADDRESS, PREFIX
+from tests.http.test_edge import event, handled
+from tests.http.test_rate_limits import key_of
+from tests.support.api import Clock, Configured, stop_time
+from tests.support.client import Api, Reply, Shop, item, stored
+from tests.support.node import Node
 
 CREATE = "/v2/secure-payments"
 BODY = {"requests": [item()], "reference": "INV-1"}

@@ -9,27 +9,30 @@ from urllib.parse import quote, urlencode
 import pytest
 
 import app  # noqa: F401 - fills OPERATIONS
-from chalicelib.api.edge import OPERATIONS, Operation
-from chalicelib.aws.tables import cursor_key
-from chalicelib.core.callers import Mode
-from chalicelib.core.chainlog import Cursor
-from chalicelib.core.credentials import SCOPES, ApiKey
-from chalicelib.core.intents import IntentDraft
-from chalicelib.core.link_creation import Owner
-from chalicelib.core.payee_destinations import Action
-from chalicelib.core.rate_limits import Rate
-from chalicelib.flows import intents, multicalls
-from chalicelib.flows.checkout import Reader, signable
+from chalicelib.access.callers import Owner
+from chalicelib.access.credentials.records import ApiKey
+from chalicelib.access.credentials.rules import SCOPES
+from chalicelib.access.modes import Mode, Rate
+from chalicelib.checkout.flows import signable
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.detection.records import Cursor
+from chalicelib.http.edge import OPERATIONS
+from chalicelib.http.operation import Operation
+from chalicelib.links.flows import Reader
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.payees.records import Action
 from chalicelib.services import assembled
+from chalicelib.storage.tables import cursor_key
 from infra import admin
-from tests.api.client import Api, Reply, item
-from tests.api.items import payout
-from tests.api.tenants import FLAWS, WAYS, Headers, Tenant, Way
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import evm_wallet, tron_wallet
 from tests.fakes.world import in_process_tables
+from tests.support.client import Api, Reply, item
+from tests.support.items import payout
+from tests.support.tenants import FLAWS, WAYS, Headers, Tenant, Way
 
 Make = Callable[[Tenant, Way], Any]
 
@@ -93,7 +96,7 @@ EMAIL = {"email": "ann@shop.example", "password": "correct horse"}
 
 
 def registered(owner: Tenant, way: Way) -> dict[str, str]:
-    from chalicelib.flows import sessions
+    from chalicelib.accounts.sign_in import flows as sessions
 
     fields = {**EMAIL, "email": f"{owner.name}@shop.example"}
     sessions.register(assembled(), fields["email"], fields["password"], owner.actor)
@@ -101,7 +104,7 @@ def registered(owner: Tenant, way: Way) -> dict[str, str]:
 
 
 def answered(owner: Tenant, way: Way) -> dict[str, str]:
-    from chalicelib.flows import sessions
+    from chalicelib.accounts.sign_in import flows as sessions
 
     asked = sessions.challenge(assembled(), owner.wallet.address, 1)
     signature = owner.wallet.sign(asked.message)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.credentials import ClientId, CredentialStatus
-from tests.api.client import ORIGIN, Shop, item, stored
-from tests.api.conftest import Configured, stop_time
-from tests.api.stored_links import complete, expire
-from tests.api.tenants import Tenant
+from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from tests.support.api import Configured, stop_time
+from tests.support.client import ORIGIN, Shop, item, stored
+from tests.support.stored_links import complete, expire
+from tests.support.tenants import Tenant
 
 CREATE, UNKNOWN = "/v2/secure-payments", "/v2/secure-payments/01M7VQFVRZV5BJJSN4QTFB4MP3"
 Told = tuple[int, str]
@@ -162,7 +162,7 @@ def test_a_header_that_decides_something_and_comes_twice_is_400(shop: Shop, name
 
 def test_two_spellings_of_a_header_are_that_header_twice(shop: Shop) -> None:
     """API Gateway hands over names as they were sent."""
-    from tests.api.test_edge import handled
+    from tests.http.test_edge import handled
 
     many = {"X-Api-Key": [shop.key], "x-api-key": ["key_other"]}
     answer = handled("POST", CREATE, headers={"x-api-key": shop.key}, multiValueHeaders=many, body="{}")

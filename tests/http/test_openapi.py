@@ -13,17 +13,18 @@ from openapi_spec_validator.schemas import schema_v31
 from referencing import Resource
 
 from app import app  # fills OPERATIONS
-from chalicelib.api.edge import OPERATIONS, Operation
-from chalicelib.core.callers import Mode
-from chalicelib.core.chainlog import Cursor
+from chalicelib.access.modes import Mode
+from chalicelib.detection.records import Cursor
+from chalicelib.http.edge import OPERATIONS
+from chalicelib.http.operation import Operation
 from chalicelib.services import assembled
-from tests.api.client import Api, Reply, Shop, item
-from tests.api.items import BATCH, PAYOUTS, payout
-from tests.api.node import Node
-from tests.api.signed_in import by_email
-from tests.api.stored_links import complete, expire
-from tests.api.stored_transfers import FUSDT, paid_by, store_payment, store_stray
 from tests.fakes.world import FEE_ADDRESS, WALLET
+from tests.support.client import Api, Reply, Shop, item
+from tests.support.items import BATCH, PAYOUTS, payout
+from tests.support.node import Node
+from tests.support.signed_in import by_email
+from tests.support.stored_links import complete, expire
+from tests.support.stored_transfers import FUSDT, paid_by, store_payment, store_stray
 
 DESTINATION = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7@eip155:11155111#A1B2C3D4:0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 EXAMPLES: list[tuple[str, dict[str, Any]]] = [

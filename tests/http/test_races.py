@@ -11,19 +11,22 @@ from typing import Any
 import pytest
 from botocore.config import Config
 
-from chalicelib.aws.tables import IDENTITY, SESSIONS, OwnedSession, account_partition, credential_key, user_key
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.credentials import ApiKey, credential_hash
-from chalicelib.core.rate_limits import REQUESTS_PER_SECOND, Tier
-from chalicelib.core.users import User
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.records import ApiKey, User
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.modes import Tier
+from chalicelib.access.rate_limits.rules import REQUESTS_PER_SECOND
+from chalicelib.access.sessions.records import OwnedSession
+from chalicelib.base.records import IDENTITY, SESSIONS
 from chalicelib.services import assembled
+from chalicelib.storage.tables import account_partition, credential_key, user_key
 from infra import admin
 from infra.local.cloud import Cloud
 from infra.local.gateway import Server
-from tests.api.client import Api, Reply, item
-from tests.api.conftest import forget_caches, stop_time
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PREFIX
+from tests.support.api import forget_caches, stop_time
+from tests.support.client import Api, Reply, item
 
 PARALLEL = 100
 LISTING, CREATE = "/v2/currencies", "/v2/secure-payments"

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from chalicelib.aws.tables import credential_key
-from chalicelib.core.credentials import ApiKey, credential_hash
-from chalicelib.core.rate_limits import REQUESTS_PER_SECOND, Tier
+from chalicelib.access.credentials.records import ApiKey
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.modes import Tier
+from chalicelib.access.rate_limits.rules import REQUESTS_PER_SECOND
 from chalicelib.services import assembled
+from chalicelib.storage.tables import credential_key
 from infra import admin
 from infra.local.gateway import LambdaContext
-from tests.api.client import ORIGIN, Api, Reply, Shop, stored
-from tests.api.conftest import Clock, Configured, stop_time
 from tests.fakes.world import PREFIX
+from tests.support.api import Clock, Configured, stop_time
+from tests.support.client import ORIGIN, Api, Reply, Shop, stored
 
 LISTING = "/v2/currencies"
 UNKNOWN_LINK = "/v2/secure-payments/01M7VQFVRZV5BJJSN4QTFB4MP3"

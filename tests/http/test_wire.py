@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.api.client import Api
+from tests.support.client import Api
 
 # --- the wire ---
 

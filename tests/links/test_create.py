@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.addresses import tron_address_of
-from chalicelib.core.destinations import Destination, destination_id
-from chalicelib.core.links import PaymentType
-from chalicelib.flows import links
+from chalicelib.base.addresses import tron_address_of
+from chalicelib.catalogue.interop import Destination, destination_id
+from chalicelib.links import flows as links
+from chalicelib.links.records import PaymentType
 from chalicelib.services import assembled
-from tests.api.client import Shop, item, stored
-from tests.api.items import DESTINATION, ETH_SEPOLIA_HASH, FEE, TRON_PAYEE, by_destination, native, refused, tron
-from tests.api.node import Node
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.support.client import Shop, item, stored
+from tests.support.items import DESTINATION, ETH_SEPOLIA_HASH, FEE, TRON_PAYEE, by_destination, native, refused, tron
+from tests.support.node import Node
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 REQUEST_ID = re.compile(r"01[0-9a-f]{64}")

@@ -5,21 +5,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.addresses import tron_address_of
-from tests.api.client import ORIGIN, Shop, item, stored
-from tests.api.conftest import Configured
-from tests.api.items import (
-    DESTINATION,
-    FEE,
-    FUSDC,
-    MISCASED,
-    TRON_PAYEE,
-    ZERO,
-    by_destination,
-    refused,
-    tron,
-)
+from chalicelib.base.addresses import tron_address_of
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.support.api import Configured
+from tests.support.client import ORIGIN, Shop, item, stored
+from tests.support.items import DESTINATION, FEE, FUSDC, MISCASED, TRON_PAYEE, ZERO, by_destination, refused, tron
 
 
 @pytest.mark.usefixtures("nothing_written")

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.flows import links
+from chalicelib.links import flows as links
 from chalicelib.services import assembled
-from tests.api.client import Api, Reply, Shop, item
-from tests.api.items import BATCH, DESTINATION, FEE, PAYOUTS, native, payout
-from tests.api.signed_in import Dashboard, by_wallet
-from tests.api.stored_links import complete, expire
 from tests.fakes.payouts import on_its_way
 from tests.fakes.wallets import evm_wallet
+from tests.support.client import Api, Reply, Shop, item
+from tests.support.items import BATCH, DESTINATION, FEE, PAYOUTS, native, payout
+from tests.support.signed_in import Dashboard, by_wallet
+from tests.support.stored_links import complete, expire
 
 NOT_FOUND = "No secure payment found for this request ID"
 WALLET = evm_wallet("lookup").address

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from chalicelib.core.addresses import tron_to_evm
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.core.keccak import keccak256
-from chalicelib.core.networks import ALL_NETWORKS
-from chalicelib.core.tokens import find_tokens
+from chalicelib.base.addresses import tron_to_evm
+from chalicelib.base.keccak import keccak256
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError
 from infra.local.process import StackProblem
-from tests.chain.tether_double import CREATION
+from tests.onchain.tether_double import CREATION
 
 PAYER = Account.from_key("0x" + "5a" * 32)
 PAYEE = "0x" + "22" * 20

@@ -22,8 +22,8 @@ from eth_utils import keccak
 from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
-from tests.browser import running_browser
 from tests.local.copies import ROOT, copy_of_the_project, environment, with_what_setup_makes
+from tests.support.running_browser import running_browser
 
 
 @pytest.fixture(scope="module")

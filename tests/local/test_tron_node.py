@@ -11,11 +11,11 @@ from eth_account import Account
 from tronpy.exceptions import BadSignature, TaposError, TransactionError, UnknownError
 from tronpy.keys import PrivateKey
 
+from chalicelib.base.addresses import tron_to_evm
 from chalicelib.calldata import erc20, fee_proxy
-from chalicelib.core.addresses import tron_to_evm
-from chalicelib.core.chainlog import ERC20_TRANSFER_TOPIC
-from chalicelib.core.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.core.references import reference_topic
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.requests.references import reference_topic
 from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
 from infra.local.tron import SOLID_AFTER, TronNode
 from infra.local.tron_transactions import Call, Malformed, Transaction

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import pytest
 from eth_account import Account
 
-from chalicelib.net.chains import Chains
+from chalicelib.chain.chains import Chains
 from infra.local.chain import Chain
 from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
 from infra.local.safe import Safe
 from infra.local.tron import TronNode
-from tests.chain.payer import Payer
 from tests.fakes.world import World, in_process_aws
+from tests.onchain.payer import Payer
 
 SAFE_OWNERS = tuple("0x" + byte * 32 for byte in ("a1", "b2", "c3"))
 TRON_PAYERS = {"tronpy": TronpyPayer, "tronweb": TronwebPayer}

@@ -4,10 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from chalicelib.core.addresses import address_bytes
-from chalicelib.core.links import LinkStatus, RequestStatus, SecurePayment
-from chalicelib.core.networks import network as network_named
-from chalicelib.flows import detection
+from chalicelib.base.addresses import address_bytes
+from chalicelib.catalogue.networks import network as network_named
+from chalicelib.detection import flows as detection
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.records import RequestStatus
 from infra.local.chain import Chain
 from tests.fakes.world import World
 

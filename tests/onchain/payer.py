@@ -4,9 +4,9 @@ from typing import Any
 
 from eth_account import Account
 
-from chalicelib.api.pay_shapes import pay_answer
-from chalicelib.core.links import SecurePayment
-from chalicelib.flows import checkout
+from chalicelib.checkout import flows as checkout
+from chalicelib.checkout.schemas.pay_answers import pay_answer
+from chalicelib.links.records import SecurePayment
 from infra.local.chain import Chain
 from tests.fakes.world import World
 

@@ -7,28 +7,29 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import Store
+from chalicelib.base.addresses import DEAD_ADDRESS, evm_address
+from chalicelib.base.errors import MulticallRefused
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import fee_proxy
 from chalicelib.calldata.checkout import Due, pay_together, with_approvals
-from chalicelib.core.addresses import DEAD_ADDRESS, evm_address
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, address_of
-from chalicelib.core.errors import MulticallRefused
-from chalicelib.core.link_creation import Item
-from chalicelib.core.links import LinkStatus, SecurePayment
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.payouts import MergeDraft, PayoutDraft
-from chalicelib.core.tokens import find_tokens
-from chalicelib.flows import multicalls, payouts
-from chalicelib.net.evm import EvmChain
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
+from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.chain.evm import EvmChain
+from chalicelib.links.creation import Item
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.storage.store import Store
 from infra.bench.calls import counted
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError
 from infra.local.cloud import Cloud
-from tests.chain.ledger import NATIVE, Ledger, allowance, assert_completed, confirmed, request_ids, settle
-from tests.chain.payer import Payer
-from tests.chain.tether_double import CREATION as TETHER
 from tests.fakes.chain import FakeChains
 from tests.fakes.world import FEE_ADDRESS, World, create_tables, draft
+from tests.onchain.ledger import NATIVE, Ledger, allowance, assert_completed, confirmed, request_ids, settle
+from tests.onchain.payer import Payer
+from tests.onchain.tether_double import CREATION as TETHER
 
 PAYEES = tuple(evm_address("0x" + byte * 20) for byte in ("a1", "b2", "c3"))
 OTHER_FEE_ADDRESS = evm_address("0x" + "fe" * 20)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
+from chalicelib.base.addresses import hex_address
 from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
@@ -18,18 +19,17 @@ from chalicelib.calldata.tron import (
     signed_transaction,
     tx_id,
 )
-from chalicelib.core.addresses import hex_address
-from chalicelib.core.chainlog import BlockRange
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.net import receipts
-from chalicelib.net.evm import EvmChain
-from chalicelib.net.receipts import PaidTransfer
-from chalicelib.net.tron import TronChain
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.chain import receipts
+from chalicelib.chain.evm import EvmChain
+from chalicelib.chain.logs import BlockRange
+from chalicelib.chain.receipts import PaidTransfer
+from chalicelib.chain.tron import TronChain
 from infra.local.chain import Chain
 from infra.local.safe import Safe
 from infra.local.tron import SOLID_AFTER, TronNode
-from tests.chain.payer import FAU, FUSDC, Payer
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.onchain.payer import FAU, FUSDC, Payer
 
 REFERENCE, OTHER_REFERENCE = bytes(range(8)), bytes(range(8, 16))
 PROXY, BATCH_CONTRACT = address_of(ERC20_FEE_PROXY, "sepolia"), address_of(BATCH, "sepolia")

@@ -2,17 +2,17 @@
 
 import pytest
 
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.chainlog import BlockRange
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.links import LinkStatus, SecurePayment
-from chalicelib.flows import detection
-from chalicelib.net.evm import EvmChain
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.chain.evm import EvmChain
+from chalicelib.chain.logs import BlockRange
+from chalicelib.detection import flows as detection
+from chalicelib.links.records import LinkStatus, SecurePayment
 from infra.local.chain import Chain, RpcError
-from tests.chain.payer import FAU, FUSDC, Payer
-from tests.chain.tether_double import CREATION as TETHER
 from tests.fakes.chain import FakeChains
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World
+from tests.onchain.payer import FAU, FUSDC, Payer
+from tests.onchain.tether_double import CREATION as TETHER
 
 FEE_PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
 BASE_USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"

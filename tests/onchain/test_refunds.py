@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from chalicelib.api.edge import Call
-from chalicelib.api.transfers import list_transfers
-from chalicelib.core.audit import Actor
-from chalicelib.core.callers import Caller, Mode
-from chalicelib.core.links import SecurePayment
-from chalicelib.core.rate_limits import Tier
-from chalicelib.flows import detection
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.callers import Caller
+from chalicelib.access.modes import Mode, Tier
+from chalicelib.detection import flows as detection
+from chalicelib.http.operation import Call
+from chalicelib.links.records import SecurePayment
+from chalicelib.transfers.api import list_transfers
 from infra.local.chain import Chain
-from tests.chain.payer import FAU, FUSDC, Payer
 from tests.fakes.world import World
+from tests.onchain.payer import FAU, FUSDC, Payer
 
 NATIVE = "ETH-sepolia-sepolia"
 

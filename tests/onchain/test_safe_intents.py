@@ -7,20 +7,22 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.errors import Locked
 from chalicelib.calldata import safe as safe_calldata
 from chalicelib.calldata.safe import SafeTerms
-from chalicelib.core.errors import Locked
-from chalicelib.core.intents import IntentDraft
-from chalicelib.core.links import IntentStatus, LinkStatus, SafeIntent, SecurePayment, check_payable
-from chalicelib.flows import detection, intents
-from chalicelib.flows.links import Reader
-from chalicelib.net.chains import Chains
-from chalicelib.net.safe import Proposal
+from chalicelib.chain.chains import Chains
+from chalicelib.chain.safe import Proposal
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.detection import flows as detection
+from chalicelib.links.flows import Reader
+from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.rules import check_payable
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
-from tests.chain.conftest import SAFE_OWNERS, Nodes
-from tests.chain.payer import FUSDC, pay_body
 from tests.fakes.world import PAYEE, World, in_process_aws
+from tests.onchain.conftest import SAFE_OWNERS, Nodes
+from tests.onchain.payer import FUSDC, pay_body
 
 
 @dataclass

@@ -10,13 +10,13 @@ from eth_account import Account
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from chalicelib.base.addresses import ZERO_ADDRESS
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.keccak import keccak256
+from chalicelib.base.signatures import personal_digest
 from chalicelib.calldata import erc6492
-from chalicelib.core.addresses import ZERO_ADDRESS
-from chalicelib.core.errors import ChainUnavailable
-from chalicelib.core.keccak import keccak256
-from chalicelib.core.wallets import personal_digest
-from chalicelib.data import load
-from chalicelib.net.evm import EvmChain
+from chalicelib.catalogue.data import load
+from chalicelib.chain.evm import EvmChain
 from infra.local.bytecode import MODULES
 from infra.local.chain import Chain
 from infra.local.safe import (

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from chalicelib.core.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.core.wallets import personal_digest
+from chalicelib.base.signatures import personal_digest
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from infra.local.chain import Chain
 from infra.local.gateway import Server
 from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, undeployed_signature
 from infra.local.tron import TronNode
-from tests.api.client import Api
-from tests.api.conftest import create_cloud, forget_caches
 from tests.fakes.wallets import EvmWallet, evm_wallet, tron_wallet
+from tests.support.api import create_cloud, forget_caches
+from tests.support.client import Api
 
 SEPOLIA, TRON = 11155111, 728126428
 FUSDC, USDT_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"

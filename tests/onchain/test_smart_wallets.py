@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.contracts import BATCH, ERC20_FEE_PROXY, address_of
-from chalicelib.core.link_creation import Item
-from chalicelib.core.links import SecurePayment
+from chalicelib.base.addresses import evm_address
+from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
+from chalicelib.links.creation import Item
+from chalicelib.links.records import SecurePayment
 from infra.local.chain import RpcError
 from infra.local.safe import EXECUTION_SUCCESS
-from tests.chain.ledger import NATIVE, Ledger, allowance, assert_completed, confirmed, request_ids, settle
-from tests.chain.payer import pay_body
 from tests.fakes.world import FEE_ADDRESS, World
+from tests.onchain.ledger import NATIVE, Ledger, allowance, assert_completed, confirmed, request_ids, settle
+from tests.onchain.payer import pay_body
 
 ONE, TWO = (evm_address("0x" + byte * 20) for byte in ("a1", "b2"))
 BASE_USDC, BASE_USDT = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2"

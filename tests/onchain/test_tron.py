@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.contracts import TRON_BATCH, address_of
-from chalicelib.core.links import LinkStatus, SecurePayment
-from chalicelib.core.payouts import PayoutDraft
-from chalicelib.flows import detection, multicalls, payouts
+from chalicelib.catalogue.contracts import TRON_BATCH, address_of
+from chalicelib.detection import flows as detection
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.rules import PayoutDraft
+from chalicelib.links.records import LinkStatus, SecurePayment
 from infra.local.tron import SOLID_AFTER, TronNode
-from tests.chain.ledger import Ledger, allowance, assert_completed, confirmed, request_ids, settle
-from tests.chain.payer import pay_body
 from tests.fakes.world import World, draft
+from tests.onchain.ledger import Ledger, allowance, assert_completed, confirmed, request_ids, settle
+from tests.onchain.payer import pay_body
 
 USDT, USDC = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8"
 PAYEES = (

@@ -7,15 +7,15 @@ from typing import Any
 
 from tronpy.keys import PrivateKey
 
-from chalicelib.flows import broadcasts
-from chalicelib.flows.broadcasts import SignedTransaction
-from chalicelib.flows.checkout import Reader
-from chalicelib.net.tron import BroadcastResult
+from chalicelib.chain.tron import BroadcastResult
+from chalicelib.checkout.broadcasts import flows as broadcasts
+from chalicelib.checkout.broadcasts.flows import SignedTransaction
+from chalicelib.links.flows import Reader
 from infra.local.tron import TronNode
 from infra.local.tron_transactions import Transaction
-from tests.chain.ledger import Ledger
-from tests.chain.payer import pay_body
 from tests.fakes.world import World
+from tests.onchain.ledger import Ledger
+from tests.onchain.payer import pay_body
 
 USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 PAYEE, FEE_ADDRESS = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7", "TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs"

@@ -22,8 +22,8 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.errors import BadRequest
-from chalicelib.net.webhook_sender import Answer, WebhookSender
+from chalicelib.base.errors import BadRequest
+from chalicelib.outbound.sender import Answer, WebhookSender
 from infra.local.process import free_port
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
@@ -928,6 +928,6 @@ def test_of_several_addresses_only_the_checked_one_is_tried(
 
 
 def test_importing_the_sender_imports_no_http_client() -> None:
-    code = "import sys, chalicelib.net.webhook_sender; print(*sys.modules)"
+    code = "import sys, chalicelib.outbound.sender; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"requests", "requests_hardened", "urllib3", "ssl", http.client.__name__} & set(loaded)

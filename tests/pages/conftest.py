@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser import running_browser
 from tests.pages.purse import Purse, TronPurse
 from tests.pages.stack import Stack, running_stack
 from tests.pages.visitor import Visitor
+from tests.support.running_browser import running_browser
 
 NewVisitor = Callable[..., Visitor]
 

@@ -3,7 +3,7 @@ const fs = require("fs");
 const path = require("path");
 
 async function main() {
-  const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/identity.js")).toString("base64");
+  const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/payment/identity.js")).toString("base64");
   const { NETWORKS, chainOf, isKnown } = await import(`data:text/javascript;base64,${source}`);
   const links = JSON.parse(fs.readFileSync(0));
   process.stdout.write(JSON.stringify({ answers: links.map(isKnown), chains: links.map(chainOf), networks: NETWORKS }));

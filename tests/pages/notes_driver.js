@@ -3,7 +3,7 @@ const fs = require("fs");
 const path = require("path");
 
 async function main() {
-  const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/link.js")).toString("base64");
+  const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/payment/link.js")).toString("base64");
   const { Notes } = await import(`data:text/javascript;base64,${source}`);
   const facts = { wallet: "0x1", chainId: 1, step: "pay", place: 0, references: ["0xaa"] };
   let now = 0; // one more with every look at the clock

@@ -53,7 +53,7 @@ async function played(poll, { first, most, until, turns, hides = [], stops = nul
 }
 
 async function main() {
-  const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/poll.js")).toString("base64");
+  const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/payment/poll.js")).toString("base64");
   const { poll } = await import(`data:text/javascript;base64,${source}`);
   const answers = [];
   for (const scene of JSON.parse(fs.readFileSync(0))) answers.push(await played(poll, scene));

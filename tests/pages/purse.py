@@ -11,7 +11,7 @@ from infra.local.chain import Chain, RpcError
 from infra.local.outsiders.tron_payer import TronwebPayer
 from infra.local.safe import Safe, SafeTransaction
 from infra.local.tron import TronNode
-from tests.chain.conftest import SAFE_OWNERS
+from tests.onchain.conftest import SAFE_OWNERS
 
 REJECTS = {"error": {"code": 4001, "message": "User rejected the request."}}
 BUSY = {"error": {"code": -32002, "message": "Already processing"}}

@@ -4,7 +4,7 @@ const fs = require("fs");
 const os = require("os");
 const path = require("path");
 
-const PAGES = path.join(__dirname, "../../chalicelib/pages");
+const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
 
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "quote-"));

@@ -14,15 +14,17 @@ from typing import Any
 from moto import mock_aws
 
 from app import app
-from chalicelib.core.links import LinkStatus, RequestStatus, SecurePayment
-from chalicelib.core.networks import network
-from chalicelib.flows import detection, links
+from chalicelib.catalogue.networks import network
+from chalicelib.detection import flows as detection
+from chalicelib.links import flows as links
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.records import RequestStatus
 from chalicelib.services import assembled
 from infra.local.chain import Chain
 from infra.local.gateway import Server
 from infra.local.tron import SOLID_AFTER, TronNode
-from tests.api.client import Api, Shop
-from tests.api.conftest import create_cloud, forget_caches
+from tests.support.api import create_cloud, forget_caches
+from tests.support.client import Api, Shop
 
 
 class _OneAtATime:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route
 
-from tests.api.items import native
 from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.visitor import Visitor
+from tests.support.items import native
 
 pytestmark = pytest.mark.xdist_group("browser")
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=1</script>'

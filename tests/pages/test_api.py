@@ -12,19 +12,19 @@ from urllib.parse import quote
 import pytest
 import segno
 
-from chalicelib import pages
-from chalicelib.api.pages import drawn
 from chalicelib.calldata.payment_uris import LONGEST
-from chalicelib.pages import assets, locales
+from chalicelib.pages import assets as pages
+from chalicelib.pages.api import drawn
+from chalicelib.pages.assets import assets, locales
 from chalicelib.services import assembled
 from infra.page_hash import compare, hashes
-from tests.api.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
-from tests.api.client import Api, Shop, item
-from tests.api.conftest import Clock, Configured
-from tests.api.items import payout
-from tests.api.stored_links import complete, expire, pay_part
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.support.api import Clock, Configured
+from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
+from tests.support.client import Api, Shop, item
+from tests.support.items import payout
+from tests.support.stored_links import complete, expire, pay_part
 
 TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 SCRIPT = "<script>alert(1)</script>"
@@ -214,7 +214,7 @@ def test_every_file_is_served_in_its_type(api: Api) -> None:
 
 def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> None:
     for name, asset in assets().items():
-        lines = (Path(pages.__file__).parent / name).read_text(encoding="utf-8").splitlines()
+        lines = (Path(pages.__file__).parent / "payment" / name).read_text(encoding="utf-8").splitlines()
         comments = [line for line in lines if line.lstrip().startswith(("//", "/**", "*"))]
         if name.endswith(".js"):
             assert comments, "it says what it holds"

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import evm_address, tron_address_of
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata.batch import native_hash
 from chalicelib.calldata.checkout import Checkout, Due
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.functions import FUNCTIONS
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.addresses import evm_address, tron_address_of
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.networks import ALL_NETWORKS
-from chalicelib.core.tokens import Token, find_tokens
-from chalicelib.data import load
+from chalicelib.catalogue.data import load
+from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.catalogue.tokens import Token, find_tokens
 from tests.oracles.node import run
 
-PAGES = Path(__file__).parents[2] / "chalicelib/pages"
+PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"
 DRIVER = str(Path(__file__).parent / "check_driver.js")
 UNLIMITED = 2**256 - 1
 EVM_NETWORKS = [chain.name for chain in ALL_NETWORKS if chain.family == "evm"]

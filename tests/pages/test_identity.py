@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.api.shapes import chain_answer
-from chalicelib.core.networks import ALL_NETWORKS
-from chalicelib.core.tokens import Token, find_tokens
-from tests.api.items import native
+from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.links.schemas import chain_answer
 from tests.oracles.node import run
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import REJECTS, UNKNOWN_CHAIN, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import Change, forge
+from tests.support.items import native
 
 DRIVER, QUOTE_DRIVER = (str(Path(__file__).parent / f"{name}_driver.js") for name in ("identity", "quote"))
-TABLE = Path(__file__).parents[2] / "chalicelib/pages/identity.js"
+TABLE = Path(__file__).parents[2] / "chalicelib/pages/payment/identity.js"
 
 THIEF = "https://evil.example/"
 Json = dict[str, Any]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.core.multicall import Reason
-from chalicelib.pages import locale, locales
+from chalicelib.links.multicalls.rules import Reason
+from chalicelib.pages.assets import locale, locales
 from tests.oracles.node import run
 
-PAGES = Path(__file__).parents[2] / "chalicelib/pages"
+PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"
 LANGUAGES = ["ar", "de", "en", "es", "fr", "hi", "it", "ja", "ko", "pt", "ru", "zh"]
 ALPHABETS = {  # a letter of each language that is not written in Latin ones
     "ar": "[\u0621-\u064a]",

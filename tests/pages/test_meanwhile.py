@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.items import native
-from tests.api.stored_links import expire, pay_part
-from tests.chain.ledger import Ledger
-from tests.chain.payer import FUSDC
 from tests.fakes.world import PAYEE
+from tests.onchain.ledger import Ledger
+from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
@@ -18,6 +16,8 @@ from tests.pages.test_answers import forge
 from tests.pages.test_never_twice import age, doubted
 from tests.pages.test_payments import payout
 from tests.pages.test_troubles import SENT, by_hand
+from tests.support.items import native
+from tests.support.stored_links import expire, pay_part
 
 pytestmark = pytest.mark.xdist_group("browser")
 

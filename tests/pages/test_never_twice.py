@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.api.items import native, tron
-from tests.api.stored_links import expire, pay_part
-from tests.chain.ledger import Ledger
-from tests.chain.payer import FUSDC
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.onchain.ledger import Ledger
+from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import BUSY, HANGS, REJECTS, Purse, TronPurse
 from tests.pages.stack import Stack
 from tests.pages.test_payments import OTHER, payout
 from tests.pages.test_troubles import SENT, by_hand
 from tests.pages.visitor import Visitor
+from tests.support.items import native, tron
+from tests.support.stored_links import expire, pay_part
 
 pytestmark = pytest.mark.xdist_group("browser")
 HOUR = 3_600_000

@@ -6,14 +6,14 @@ from itertools import takewhile
 import pytest
 from playwright.sync_api import Response, expect
 
-from tests.api.client import item
-from tests.api.items import native
-from tests.api.stored_links import expire
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import HANGS, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import forge
 from tests.pages.visitor import axe_findings
+from tests.support.client import item
+from tests.support.items import native
+from tests.support.stored_links import expire
 
 pytestmark = pytest.mark.xdist_group("browser")
 MOST_BYTES, MOST_REQUESTS = 60_000, 6

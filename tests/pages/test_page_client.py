@@ -3,14 +3,15 @@
 import pytest
 
 import app  # noqa: F401 - fills OPERATIONS
-from chalicelib.api.edge import OPERATIONS, Operation
-from chalicelib.core.callers import Mode
-from tests.api.browser import BY_PAGE, PAGE_CLIENT_ID, PAGE_ORIGIN
-from tests.api.client import ORIGIN, Api, Shop, stored
-from tests.api.conftest import Configured
-from tests.api.tenants import Tenant, Way
-from tests.api.test_matrix import request
+from chalicelib.access.modes import Mode
+from chalicelib.http.edge import OPERATIONS
+from chalicelib.http.operation import Operation
 from tests.fakes.world import WALLET
+from tests.http.test_matrix import request
+from tests.support.api import Configured
+from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, PAGE_ORIGIN
+from tests.support.client import ORIGIN, Api, Shop, stored
+from tests.support.tenants import Tenant, Way
 
 PAGE = Way("payment page", (Mode.CLIENT_ID,), lambda tenant: BY_PAGE)
 FOR_PAYERS = {

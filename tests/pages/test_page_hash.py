@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
-from chalicelib.pages import assets, template
+from chalicelib.pages.assets import assets, template
 from infra.page_hash import compare, main
-from tests.api.served_page import FACTS, HTML, METAS, Served, serving
+from tests.support.served_page import FACTS, HTML, METAS, Served, serving
 
 SCRIPT = '<script src="/pages/x.js"></script>'
 WHOLE = FACTS.join(template())

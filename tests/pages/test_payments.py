@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from infra.local.outsiders.tron_payer import fresh_tron_address
-from tests.api.client import item
-from tests.api.items import native, tron
-from tests.chain.ledger import NATIVE, Ledger
-from tests.chain.payer import FAU, FUSDC
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.onchain.ledger import NATIVE, Ledger
+from tests.onchain.payer import FAU, FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse, SafePurse, TronPurse
 from tests.pages.stack import Stack
+from tests.support.client import item
+from tests.support.items import native, tron
 
 pytestmark = pytest.mark.xdist_group("browser")
 FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from chalicelib.core.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from infra.local.scenes import SCENES
 from infra.local.screens import look, staged
-from tests.api.client import item
-from tests.api.items import native
-from tests.chain.payer import FUSDC
 from tests.fakes.world import PAYEE
+from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import THIEF, forge
+from tests.support.client import item
+from tests.support.items import native
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser
 
-from chalicelib.pages import assets, locale
+from chalicelib.pages.assets import assets, locale
 from infra.local.scenes import SCENES
 from infra.local.screens import look, staged
 from tests.pages.visitor import axe_findings

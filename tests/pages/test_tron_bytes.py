@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from chalicelib.base.addresses import tron_address_of
 from chalicelib.calldata.tron import TronTransaction, decode_raw, encode_raw
-from chalicelib.core.addresses import tron_address_of
+from tests.base.tron_vector_files import find, folder
 from tests.calldata.test_tron import CALL, altered, as_json
-from tests.core.tron_vector_files import find, folder
 from tests.oracles.node import run
 
 DRIVER = str(Path(__file__).parent / "tron_driver.js")

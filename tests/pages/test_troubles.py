@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from infra.local.chain import Chain
-from tests.api.items import native
-from tests.api.stored_links import complete, expire, pay_part
-from tests.chain.payer import FUSDC
+from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import BUSY, HANGS, OK, REJECTS, UNKNOWN_CHAIN, Purse, SafePurse
 from tests.pages.stack import Stack
+from tests.support.items import native
+from tests.support.stored_links import complete, expire, pay_part
 
 pytestmark = pytest.mark.xdist_group("browser")
 SENT = "eth_sendTransaction"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracles.node import run
 
-PAGES = Path(__file__).parents[2] / "chalicelib/pages"
+PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"
 DRIVER = str(Path(__file__).parent / "wallets_driver.js")
 ME, OTHER = "0x627306090abab3a6e1400e9345bc60c78a8bef57", "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
 HASH, TX_ID = "0x" + "ab" * 32, "cd" * 32

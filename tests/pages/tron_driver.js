@@ -5,7 +5,7 @@ const fs = require("fs");
 const os = require("os");
 const path = require("path");
 
-const PAGES = path.join(__dirname, "../../chalicelib/pages");
+const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
 const MODULES = ["link.js", "wallets.js", "check.js", "tron.js"];
 
 async function main() {

@@ -9,9 +9,9 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Error, Frame, Locator, Page, expect
 
 from infra.local.browser import PATIENT, axe_script, wallet_script
-from tests.browser import SECONDS
 from tests.pages.purse import FRAMING_PAGE, Purse
 from tests.pages.stack import Stack
+from tests.support.running_browser import SECONDS
 
 # The page's pauses between two looks, which are no whole numbers, are made a twentieth, and so is how long it waits before
 # the first, and for a wallet that switches (300 ms); how long it waits for somebody (5 s, 15 s and more) is not.

@@ -7,7 +7,7 @@ const path = require("path");
 const { ME, OTHER, HASH, OWNER, PROXY, TX_ID, icon, info, never, failing } = require("./fake_wallets.js");
 const { announcing, framed, provider, tronBuilt, tronWeb } = require("./fake_wallets.js");
 
-const PAGES = path.join(__dirname, "../../chalicelib/pages");
+const PAGES = path.join(__dirname, "../../chalicelib/pages/payment");
 const BASE = {
   chainId: 8453,
   name: "Base",

@@ -9,21 +9,12 @@ import pytest
 
 from chalicelib.services import assembled
 from infra import admin
-from tests.api.client import ORIGIN, Api, Reply, Shop, item, stored
-from tests.api.conftest import Configured
-from tests.api.signed_in import by_email, by_wallet
-from tests.core.interop_vectors import entries
-from tests.fakes.destinations import (
-    BASE,
-    FUSDC_SEPOLIA,
-    FUSDT_SEPOLIA,
-    SEPOLIA,
-    TRON,
-    USDC_BASE,
-    USDT_TRON,
-    sign,
-)
+from tests.catalogue.interop_vectors import entries
+from tests.fakes.destinations import BASE, FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA, TRON, USDC_BASE, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet
+from tests.support.api import Configured
+from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
+from tests.support.signed_in import by_email, by_wallet
 
 PATH, OWN = "/v2/payee-destination", "/v1/payee-destination"
 FIELDS = {

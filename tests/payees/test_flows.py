@@ -5,16 +5,22 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.tables import IDENTITY, audit_partition, credential_key
-from chalicelib.core.audit import Actor, AuditEntry
-from chalicelib.core.credentials import ClientId
-from chalicelib.core.destinations import Destination, destination_id
-from chalicelib.core.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
-from chalicelib.core.link_creation import ClientSettings, Owner
-from chalicelib.core.links import SecurePayment
-from chalicelib.core.payee_destinations import Action, PayeeDestination, checked_route, signing_data
-from chalicelib.core.sessions import Session, SessionKind, Wallet, open_session
-from chalicelib.flows import credentials, destinations, links, sessions
+from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.access.credentials.records import ClientId
+from chalicelib.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.access.sessions.rules import open_session
+from chalicelib.accounts.client_ids import flows as credentials
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
+from chalicelib.base.records import IDENTITY
+from chalicelib.catalogue.interop import Destination, destination_id
+from chalicelib.links import flows as links
+from chalicelib.links.records import SecurePayment
+from chalicelib.payees import flows as destinations
+from chalicelib.payees.records import Action, PayeeDestination
+from chalicelib.payees.rules import checked_route, signing_data
+from chalicelib.storage.tables import audit_partition, credential_key
 from infra.bench.calls import counted
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, FragileClient, Tripwire

@@ -9,21 +9,23 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import IDENTITY, account_partition, audit_partition
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.credentials import ClientId
-from chalicelib.core.errors import BadRequest, ServiceError
-from chalicelib.core.orchestrators import Linkage
-from chalicelib.core.payee_destinations import Action, PayeeDestination
-from chalicelib.core.sessions import Wallet
-from chalicelib.flows import destinations, orchestrators
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.records import ClientId
+from chalicelib.access.sessions.records import Wallet
+from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.orchestrators.records import Linkage
+from chalicelib.base.errors import BadRequest, ServiceError
+from chalicelib.base.records import IDENTITY
+from chalicelib.payees import flows as destinations
+from chalicelib.payees.records import Action, PayeeDestination
 from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.tables import account_partition, audit_partition
 from infra.local.cloud import Cloud
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import World
-from tests.flows.test_destinations import add, asked, new_client, stored
+from tests.payees.test_flows import add, asked, new_client, stored
 
 PARALLEL = 20
 _worlds = itertools.count()

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.credentials import ClientId, CredentialStatus
-from chalicelib.core.destinations import Destination, destination_id
-from chalicelib.core.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
-from chalicelib.core.networks import network
-from chalicelib.core.payee_destinations import (
+from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
+from chalicelib.catalogue.interop import Destination, destination_id
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.payees.records import Action, PayeeDestination
+from chalicelib.payees.rules import (
     INVALID_NONCE,
-    Action,
-    PayeeDestination,
     belongs_to,
     check_addable,
     check_nonce,
@@ -29,7 +29,6 @@ from chalicelib.core.payee_destinations import (
     route_of_id,
     signing_data,
 )
-from chalicelib.core.tokens import Token, find_tokens
 from tests.fakes.destinations import BASE, SEPOLIA, TRON, USDC_BASE, USDT_BASE, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import START

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chalicelib.core.references import payment_reference, reference_topic
+from chalicelib.requests.references import payment_reference, reference_topic
 
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.aws import codec, tables
-from chalicelib.aws.tables import Reference, YoungPayment, key_of
-from chalicelib.core.chainlog import Cursor
-from chalicelib.core.credentials import Account, ApiKey, ClientId
-from chalicelib.core.events import Event
-from chalicelib.core.links import Link, Payment, Request, StrayTransfer
-from chalicelib.core.money import MAX_UINT256, BaseUnits
-from chalicelib.core.webhooks import Delivery, Endpoint, EndpointUrl
+from chalicelib.access.credentials.records import Account, ApiKey, ClientId
+from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.detection.records import Cursor, YoungPayment
+from chalicelib.links.records import Link
+from chalicelib.requests.records import Payment, Reference, Request, StrayTransfer
+from chalicelib.storage import codec, tables
+from chalicelib.storage.tables import key_of
+from chalicelib.webhooks.records import Delivery, Endpoint, EndpointUrl, Event
 
 RECORDS = [
     Link, Request, Reference, Payment, Account, ApiKey, ClientId, Endpoint, EndpointUrl, Event, Delivery, Cursor,

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import Delete, Store, Throttled, WriteConflict
-from chalicelib.aws.tables import IDENTITY, LastUse, audit_partition, key_of
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.credentials import Account
-from chalicelib.core.rate_limits import Window
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.records import Account, LastUse
+from chalicelib.access.rate_limits.rules import Window
+from chalicelib.base.records import IDENTITY
+from chalicelib.storage.store import Delete, Store, Throttled, WriteConflict
+from chalicelib.storage.tables import audit_partition, key_of
 from tests.fakes.world import PREFIX, START, World
 
 WINDOW = Window("tier#caller#1", 3, 1, START + timedelta(seconds=1))

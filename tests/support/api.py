@@ -17,9 +17,9 @@ from moto import mock_aws
 from chalicelib.services import assembled
 from chalicelib.settings import settings
 from infra.local.gateway import Server
-from tests.api.client import Api, Shop, stored
-from tests.api.node import Node
 from tests.fakes.world import PREFIX, create_tables
+from tests.support.client import Api, Shop, stored
+from tests.support.node import Node
 
 
 def forget_caches() -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from html import unescape
 
-from tests.api.client import Api, Reply
+from tests.support.client import Api, Reply
 
 PAGE_CLIENT_ID = "cli_hosted_payment_page"
 PAGE_ORIGIN = "http://pay.test"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from chalicelib.core.destinations import Destination, destination_id
-from tests.api.client import Reply, item
+from chalicelib.catalogue.interop import Destination, destination_id
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+from tests.support.client import Reply, item
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 ETH_SEPOLIA_HASH = "0xbb3546497a53cd710beb11b84c5240327f145bcb"

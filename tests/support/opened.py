@@ -1,7 +1,7 @@
 """A session of a merchant's account, opened as signing in leaves it, for tests of what a session may do."""
 
-from chalicelib.aws.tables import OwnedSession
-from chalicelib.core.sessions import COOKIE, SessionKind, open_session
+from chalicelib.access.sessions.records import OwnedSession, SessionKind
+from chalicelib.access.sessions.rules import COOKIE, open_session
 from chalicelib.services import assembled
 from tests.fakes.world import WALLET
 

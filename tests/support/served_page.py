@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from chalicelib.pages import assets, template
+from chalicelib.pages.assets import assets, template
 
 METAS = '<meta name="api-url" content="https://api.example"><meta name="client-id" content="cli_page">'
 FACTS = f"{METAS}<noscript><p>You pay 1 USDC</p></noscript>"

@@ -4,8 +4,8 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from tests.api.client import Api, Reply
 from tests.fakes.wallets import EvmWallet, TronWallet
+from tests.support.client import Api, Reply
 
 _users = itertools.count()
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from chalicelib.core.links import LinkStatus, RequestStatus
-from chalicelib.core.money import BaseUnits
-from chalicelib.flows import links
+from chalicelib.base.money import BaseUnits
+from chalicelib.links import flows as links
+from chalicelib.links.records import LinkStatus
+from chalicelib.requests.records import RequestStatus
 from chalicelib.services import assembled
 
 TX_HASH = "0x" + "ab" * 32

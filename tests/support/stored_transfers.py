@@ -4,12 +4,12 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from chalicelib.core.links import Payment, PaymentStatus, StrayTransfer
-from chalicelib.core.money import BaseUnits
-from chalicelib.flows import links
+from chalicelib.base.money import BaseUnits
+from chalicelib.links import flows as links
+from chalicelib.requests.records import Payment, PaymentStatus, StrayTransfer
 from chalicelib.services import assembled
-from tests.api.node import Node
 from tests.fakes.world import PAYEE
+from tests.support.node import Node
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"

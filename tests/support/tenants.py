@@ -6,25 +6,34 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from chalicelib.aws.store import Delete
-from chalicelib.aws.tables import OwnedSession, credential_key, session_key
-from chalicelib.core.audit import Actor
-from chalicelib.core.branding import BrandingDraft
-from chalicelib.core.callers import Mode
-from chalicelib.core.client_ids import ClientIdSettings
-from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, OrchestratorKey, credential_hash
-from chalicelib.core.destinations import Destination
-from chalicelib.core.link_creation import Owner
-from chalicelib.core.links import SecurePayment
-from chalicelib.core.payee_destinations import Action, checked_route, signing_data
-from chalicelib.core.sessions import Session, SessionKind, Wallet, open_session
-from chalicelib.flows import branding, credentials, destinations, links, orchestrators, webhooks
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.callers import Owner
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.modes import Mode
+from chalicelib.access.sessions.records import OwnedSession, Session, SessionKind, Wallet
+from chalicelib.access.sessions.rules import open_session
+from chalicelib.accounts.api_keys import flows as api_keys
+from chalicelib.accounts.branding import flows as branding
+from chalicelib.accounts.branding.rules import BrandingDraft
+from chalicelib.accounts.client_ids import flows as client_ids
+from chalicelib.accounts.client_ids.rules import ClientIdSettings
+from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.catalogue.interop import Destination
+from chalicelib.links import flows as links
+from chalicelib.links.records import SecurePayment
+from chalicelib.payees import flows as destinations
+from chalicelib.payees.records import Action
+from chalicelib.payees.rules import checked_route, signing_data
 from chalicelib.services import assembled
+from chalicelib.storage.store import Delete
+from chalicelib.storage.tables import credential_key, session_key
+from chalicelib.webhooks import flows as webhooks
 from infra import admin
-from tests.api.client import ORIGIN
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import draft
+from tests.support.client import ORIGIN
 
 Headers = dict[str, str]
 _numbers = itertools.count()
@@ -46,7 +55,7 @@ class Tenant:
             "allowed_domains": [ORIGIN],
             "operator_wallet_address": self.wallet.address,
         }
-        self.client_id = credentials.create_client_id(services, self.actor, settings).client_id
+        self.client_id = client_ids.create_client_id(services, self.actor, settings).client_id
 
     @property
     def client(self) -> ClientId:
@@ -108,7 +117,7 @@ class Tenant:
         return webhooks.register(assembled(), self.actor, None, "https://93.184.215.14/")[0].webhook_id
 
     def key_id(self) -> str:
-        return credentials.create_api_key(assembled(), self.actor, {"label": "another"})[0].key_id
+        return api_keys.create_api_key(assembled(), self.actor, {"label": "another"})[0].key_id
 
     def client_record_id(self) -> str:
         return self.client.record_id

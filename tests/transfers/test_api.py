@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tests.api.client import Shop
-from tests.api.node import Node
-from tests.api.stored_links import complete, expire
-from tests.api.stored_transfers import BLOCK_HASH, FUSDC, FUSDT, TX_HASH, paid_by, store_payment, store_stray
 from tests.fakes.world import PAYEE, WALLET
+from tests.support.client import Shop
+from tests.support.node import Node
+from tests.support.stored_links import complete, expire
+from tests.support.stored_transfers import BLOCK_HASH, FUSDC, FUSDT, TX_HASH, paid_by, store_payment, store_stray
 
 PATH = "/v2/secure-payments/{token}/transfers"
 

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.core.errors import BadRequest, NotFound
-from chalicelib.core.link_creation import Item
-from chalicelib.core.links import LinkStatus, PaymentType, SecurePayment
-from chalicelib.core.payouts import MergeDraft, PayoutDraft
-from chalicelib.core.references import payment_reference
-from chalicelib.core.transfers import Classification, RecoveryAction
-from chalicelib.flows import detection, payouts, transfers
-from chalicelib.flows.transfers import Listed
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.detection import flows as detection
+from chalicelib.links.creation import Item
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
+from chalicelib.requests.references import payment_reference
+from chalicelib.transfers import flows as transfers
+from chalicelib.transfers.flows import Listed
+from chalicelib.transfers.rules import Classification, RecoveryAction
 from infra.bench.calls import counted
 from tests.fakes import intents
 from tests.fakes.chain import FakeChain, FakeChains

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.link_creation import Owner, Terms, create_link
-from chalicelib.core.links import Payment, PaymentStatus, SecurePayment, StrayTransfer
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.transfers import Classification, RecoveryAction, classify, without_payer
+from chalicelib.access.callers import Owner
+from chalicelib.base.money import BaseUnits
+from chalicelib.links.creation import Terms, create_link
+from chalicelib.links.records import SecurePayment
+from chalicelib.requests.records import Payment, PaymentStatus, StrayTransfer
+from chalicelib.transfers.rules import Classification, RecoveryAction, classify, without_payer
 from tests.fakes.world import PAYEE, START, draft
 
 AMOUNT = 10_000_000

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.webhooks import MAX_ENDPOINTS
 from chalicelib.services import assembled
-from tests.api.client import Api, Reply, Shop, stored
-from tests.api.conftest import Configured
-from tests.api.opened import by_session
+from chalicelib.webhooks.rules import MAX_ENDPOINTS
 from tests.fakes.world import PREFIX
+from tests.support.api import Configured
+from tests.support.client import Api, Reply, Shop, stored
+from tests.support.opened import by_session
 
 URL = "https://93.184.215.14/hook"
 OTHER_URL = "https://93.184.215.14/other"

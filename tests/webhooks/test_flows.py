@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.core.errors import BadRequest, NotFound
-from chalicelib.core.webhooks import LEASE, MAX_ENDPOINTS
-from chalicelib.flows import outbox, webhooks
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks import outbox
+from chalicelib.webhooks.rules import LEASE, MAX_ENDPOINTS
 from tests.fakes.world import START, World
 
 

@@ -9,14 +9,11 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.events import EventContext
-from chalicelib.core.samples import CORE_KINDS, VARIANT_KINDS, sample_event
-from chalicelib.core.webhooks import (
+from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint
+from chalicelib.webhooks.rules import (
     LEASE,
     RETRY_DELAYS,
-    Delivery,
-    DeliveryState,
-    Endpoint,
+    EventContext,
     claim,
     deliveries_of,
     delivery_headers,
@@ -24,6 +21,7 @@ from chalicelib.core.webhooks import (
     settle,
     sign,
 )
+from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
 from tests.fakes.world import START
 
 CONTEXT = EventContext(START, lambda n: b"\1" * n, "https://explorer.example", "service-network")

@@ -4,39 +4,15 @@ import binascii
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.core import ids
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.ids import Entropy
+from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.ids import Entropy
 
 _ENTRY_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
-
-
-@dataclass(frozen=True)
-class AuditEntry:
-    """One line: `actor` is a credential's or session's public id, `target` what was acted upon; never a secret."""
-
-    account_id: str
-    entry_id: str
-    at: datetime
-    actor: str
-    action: str
-    target: str
-    ip_address: str
-    request_id: str
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class Actor:
-    """Who acts, from where, in which request: what every audit line begins with."""
-
-    account_id: str
-    name: str
-    ip_address: str
-    request_id: str
 
 
 def entry(actor: Actor, action: str, target: str, now: datetime, entropy: Entropy) -> AuditEntry:

@@ -5,29 +5,15 @@ get its answer, byte for byte, for a day. The same key with another body is a mi
 """
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from chalicelib.core.errors import BadRequest, Conflict, Unprocessable
+from chalicelib.access.idempotency.records import Repeatable
+from chalicelib.base.errors import BadRequest, Conflict, Unprocessable
 
 KEPT = timedelta(hours=24)
 LEASE = timedelta(seconds=60)
 """How long a running request keeps its key; longer than any request may run (29 s)."""
 MAX_KEY_LENGTH = 255
-
-
-@dataclass(frozen=True)
-class Repeatable:
-    """One key. `status` is None while the first request runs; the answer is kept encrypted when it shows a secret."""
-
-    scope_hash: str
-    body_hash: str
-    lease_until: datetime
-    expires_at: datetime
-    status: int | None
-    answer: str | None
-    is_encrypted: bool
-    version: int = 0
 
 
 def begin(scope: str, body: bytes, now: datetime) -> Repeatable:

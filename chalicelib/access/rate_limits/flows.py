@@ -4,13 +4,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from chalicelib.aws.store import Throttled, WriteConflict
-from chalicelib.aws.tables import Block
-from chalicelib.core.callers import Caller
-from chalicelib.core.errors import TooManyRequests
-from chalicelib.core.rate_limits import (
+from chalicelib.access.callers import Caller
+from chalicelib.access.modes import Rate
+from chalicelib.access.rate_limits.records import Block
+from chalicelib.access.rate_limits.rules import (
     BLOCK,
-    Rate,
     Window,
     breach_window,
     seconds_until,
@@ -18,7 +16,9 @@ from chalicelib.core.rate_limits import (
     tier_window,
     unknown_token_window,
 )
+from chalicelib.base.errors import TooManyRequests
 from chalicelib.services import Services
+from chalicelib.storage.store import Throttled, WriteConflict
 
 _THROTTLED_SECONDS = 1
 

@@ -11,31 +11,15 @@ import hashlib
 import ipaddress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
+
+from chalicelib.access.modes import Tier
 
 BLOCK = timedelta(minutes=5)
 ANONYMOUS, REFUSED = "anonymous", "refused"
 """In place of a credential's hash: who sends none, and who sends a wrong one. A block of one is none of the other."""
 
 
-class Tier(StrEnum):
-    """What a credential is entitled to (supplement, 12.2)."""
-
-    BASIC = "basic"
-    DEFAULT = "default"
-    PREMIUM = "premium"
-    HIGH_VOLUME = "high_volume"
-
-
 REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HIGH_VOLUME: 20}
-
-
-class Rate(StrEnum):
-    """Which limit an operation is under, besides the tier of its caller."""
-
-    TIER = "tier"
-    SIGN_IN = "sign_in"
-    """Login, registration, challenges: by address alone, so that guessing is slow."""
 
 
 SIGN_INS_PER_MINUTE = 10

@@ -2,9 +2,10 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.api_keys import (
+from chalicelib.access.credentials.records import ApiKey
+from chalicelib.access.modes import Mode
+from chalicelib.accounts.api_keys import flows as api_keys
+from chalicelib.accounts.api_keys.schemas import (
     ApiKeyAnswer,
     ApiKeyCreated,
     ApiKeyRevoked,
@@ -12,9 +13,10 @@ from chalicelib.api.schemas.api_keys import (
     CreateApiKey,
     UpdateApiKey,
 )
-from chalicelib.api.schemas.common import iso_or_none
-from chalicelib.core.credentials import ApiKey
-from chalicelib.flows import credentials
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.http.schemas import iso_or_none
 
 blueprint = Blueprint(__name__)
 _MODES = (Mode.SESSION,)
@@ -33,7 +35,7 @@ _MODES = (Mode.SESSION,)
     shows_secret=True,
 )
 def create_api_key(call: Call) -> ApiKeyCreated:
-    key, text = credentials.create_api_key(call.services, call.actor, call.body.settings())
+    key, text = api_keys.create_api_key(call.services, call.actor, call.body.settings())
     return ApiKeyCreated.of(key, key=text)
 
 
@@ -78,7 +80,7 @@ def read_api_key(call: Call) -> ApiKeyUsed:
 )
 def update_api_key(call: Call) -> ApiKeyAnswer:
     settings = call.body.settings() if call.body else None
-    key = credentials.change_api_key(call.services, call.actor, call.path["key_id"], settings)
+    key = api_keys.change_api_key(call.services, call.actor, call.path["key_id"], settings)
     return ApiKeyAnswer.of(key)
 
 
@@ -93,5 +95,5 @@ def update_api_key(call: Call) -> ApiKeyAnswer:
 )
 def revoke_api_key(call: Call) -> ApiKeyRevoked:
     key_id = call.path["key_id"]
-    credentials.revoke_api_key(call.services, call.actor, key_id)
+    api_keys.revoke_api_key(call.services, call.actor, key_id)
     return ApiKeyRevoked(id=key_id, revoked=True)

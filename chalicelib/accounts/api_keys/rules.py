@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from chalicelib.core import ids
-from chalicelib.core.credentials import SCOPES, ApiKey, CredentialStatus, credential_hash, ip_range
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.ids import Entropy
+from chalicelib.access.credentials.records import ApiKey, CredentialStatus
+from chalicelib.access.credentials.rules import SCOPES, credential_hash, ip_range
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.ids import Entropy
 
 _SHOWN = 80  # characters of a text that was sent, in the message that refuses it
 

@@ -4,11 +4,12 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StringConstraints, field_validator
 
-from chalicelib.api.schemas.common import Input, Output, iso_or_none, rule, unsent
-from chalicelib.core.api_keys import ApiKeySettings, instant
-from chalicelib.core.credentials import SCOPES, ApiKey, CredentialStatus
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.events import iso
+from chalicelib.access.credentials.records import ApiKey, CredentialStatus
+from chalicelib.access.credentials.rules import SCOPES
+from chalicelib.accounts.api_keys.rules import ApiKeySettings, instant
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Input, Output, iso_or_none, rule, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Scopes = Annotated[list[str], Field(min_length=1, max_length=100)]

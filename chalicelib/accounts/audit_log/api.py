@@ -2,10 +2,11 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.audit import AuditLine, AuditPage, AuditQuery
-from chalicelib.flows import audit
+from chalicelib.access.modes import Mode
+from chalicelib.accounts.audit_log import flows as audit
+from chalicelib.accounts.audit_log.schemas import AuditLine, AuditPage, AuditQuery
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
 
 blueprint = Blueprint(__name__)
 

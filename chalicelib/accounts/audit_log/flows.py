@@ -1,8 +1,10 @@
 """The audit log of an account, newest line first."""
 
-from chalicelib.aws.tables import IDENTITY, audit_partition
-from chalicelib.core.audit import AuditEntry, cursor_after, position_of
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.audit.rules import cursor_after, position_of
+from chalicelib.base.records import IDENTITY
 from chalicelib.services import Services
+from chalicelib.storage.tables import audit_partition
 
 
 def page(

@@ -4,9 +4,9 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from chalicelib.api.schemas.common import Input, Output
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.events import iso
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Input, Output
 
 
 class AuditQuery(Input):

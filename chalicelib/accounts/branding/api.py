@@ -2,10 +2,11 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.branding import BrandingRemoved, OwnBrandingAnswer, PutBranding
-from chalicelib.flows import branding
+from chalicelib.access.modes import Mode
+from chalicelib.accounts.branding import flows as branding
+from chalicelib.accounts.branding.schemas import BrandingRemoved, OwnBrandingAnswer, PutBranding
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
 
 blueprint = Blueprint(__name__)
 _HOSTS = (("/v2/client-ids", Mode.API_KEY, ""), ("/v1/client-ids", Mode.SESSION, "_by_session"))

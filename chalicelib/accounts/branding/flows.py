@@ -4,16 +4,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from chalicelib.aws.store import Delete
-from chalicelib.aws.tables import branding_key
-from chalicelib.core.audit import Actor, entry
-from chalicelib.core.branding import Branding, BrandingDraft, branding_of, shown, version_of
-from chalicelib.core.credentials import ClientId, credential_hash
-from chalicelib.core.errors import NotFound, ServiceError
-from chalicelib.core.images import size_of
-from chalicelib.core.links import Link
-from chalicelib.flows import credentials
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.audit.rules import entry
+from chalicelib.access.credentials.records import ClientId
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.accounts.branding.images import size_of
+from chalicelib.accounts.branding.records import Branding
+from chalicelib.accounts.branding.rules import BrandingDraft, branding_of, shown, version_of
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.base.errors import NotFound, ServiceError
+from chalicelib.links.records import Link
 from chalicelib.services import Services
+from chalicelib.storage.store import Delete
+from chalicelib.storage.tables import branding_key
 
 
 @dataclass(frozen=True)

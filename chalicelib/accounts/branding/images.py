@@ -12,7 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chalicelib.core.errors import BadRequest
+from chalicelib.base.errors import BadRequest
 
 MAX_BYTES = 32 * 1024
 MAX_SIDE = 512

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from chalicelib.core.credentials import ClientId
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.images import sanitised_logo
+from chalicelib.access.credentials.records import ClientId
+from chalicelib.accounts.branding.images import sanitised_logo
+from chalicelib.accounts.branding.records import Branding, Colours
+from chalicelib.base.errors import BadRequest
 
 LEAST_CONTRAST = 4.5
 """Text on its background (WCAG 2.2, 1.4.3 AA)."""
@@ -20,17 +21,6 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}")
 _LINK = re.compile(r"https://[^/?#<>\"'`\s\x00-\x1f\x7f@\\]+([/?#][^<>\"'`\s\x00-\x1f\x7f\\]*)?", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Colours:
-    """`#rrggbb` in lower case: a page has all five of the owner's, or none."""
-
-    page_background: str
-    card_background: str
-    primary_action: str
-    primary_text: str
-    secondary_text: str
-
-
 COLOURS = {
     "pageBackgroundColor": "page_background",
     "cardBackgroundColor": "card_background",
@@ -39,25 +29,6 @@ COLOURS = {
     "secondaryTextColor": "secondary_text",
 }
 """The field of each colour by the name that callers know."""
-
-
-@dataclass(frozen=True)
-class Branding:
-    """What the page shows for the links of a client id. `logo` is a sanitised PNG in base64.
-
-    `display_request_branding` keeps the service's own name in the page's foot.
-    """
-
-    client_id_hash: str
-    record_id: str
-    account_id: str
-    updated_at: datetime
-    logo: str | None = None
-    colours: Colours | None = None
-    terms_url: str | None = None
-    privacy_url: str | None = None
-    display_request_branding: bool = True
-    version: int = 0
 
 
 @dataclass(frozen=True)

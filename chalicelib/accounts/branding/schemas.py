@@ -4,10 +4,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StringConstraints, model_validator
 
-from chalicelib.api.schemas.common import Input, Output, rule
-from chalicelib.core.branding import COLOURS, MAX_URL_LENGTH, Branding, BrandingDraft, Colours, logo_path, shown
-from chalicelib.core.events import iso
-from chalicelib.core.images import MAX_BASE64, MAX_SIDE
+from chalicelib.accounts.branding.images import MAX_BASE64, MAX_SIDE
+from chalicelib.accounts.branding.records import Branding, Colours
+from chalicelib.accounts.branding.rules import COLOURS, MAX_URL_LENGTH, BrandingDraft, logo_path, shown
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Input, Output, rule
 
 Colour = Annotated[str, StringConstraints(max_length=20)]
 Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH)]

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas import client_ids as schemas
-from chalicelib.core.credentials import ClientId
-from chalicelib.flows import credentials
+from chalicelib.access.credentials.records import ClientId
+from chalicelib.access.modes import Mode
+from chalicelib.accounts.client_ids import flows as client_ids
+from chalicelib.accounts.client_ids import schemas
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
 
 blueprint = Blueprint(__name__)
 
@@ -67,7 +69,7 @@ def _register(host: Host) -> None:
         errors=(400, 401, 403),
     )
     def create_client_id(call: Call) -> schemas.ClientIdCreated:
-        return host.created.of(credentials.create_client_id(call.services, call.actor, call.body.settings()))
+        return host.created.of(client_ids.create_client_id(call.services, call.actor, call.body.settings()))
 
     @operation(
         blueprint,
@@ -112,7 +114,7 @@ def _register(host: Host) -> None:
     )
     def update_client_id(call: Call) -> schemas.ClientIdUpdated:
         settings = call.body.settings()
-        return host.updated.of(credentials.change_client_id(call.services, call.actor, call.path["id"], settings))
+        return host.updated.of(client_ids.change_client_id(call.services, call.actor, call.path["id"], settings))
 
     @operation(
         blueprint,
@@ -126,7 +128,7 @@ def _register(host: Host) -> None:
         errors=(401, 403, 404, 409),
     )
     def revoke_client_id(call: Call) -> schemas.ClientIdUpdated:
-        return host.updated.of(credentials.revoke_client_id(call.services, call.actor, call.path["id"]))
+        return host.updated.of(client_ids.revoke_client_id(call.services, call.actor, call.path["id"]))
 
 
 for _host in (API_HOST, AUTH_HOST):

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypedDict
 
-from chalicelib.core import ids, money
-from chalicelib.core.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.core.credentials import ClientId, CredentialStatus, allowed_domain, credential_hash
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.ids import Entropy
+from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.access.credentials.rules import allowed_domain, credential_hash
+from chalicelib.base import ids, money
+from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.ids import Entropy
 
 _FEE_DECIMALS = 2
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, StrictInt, StringConstraints
 
-from chalicelib.api.schemas.common import Input, Output, iso_or_none, unsent
-from chalicelib.core.client_ids import ClientIdSettings
-from chalicelib.core.credentials import ClientId, CredentialStatus
-from chalicelib.core.events import iso
+from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.accounts.client_ids.rules import ClientIdSettings
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Input, Output, iso_or_none, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Domain = Annotated[str, StringConstraints(max_length=300)]

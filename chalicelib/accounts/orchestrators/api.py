@@ -2,9 +2,9 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.orchestrators import (
+from chalicelib.access.modes import Mode
+from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.orchestrators.schemas import (
     ClientLinkAnswer,
     ClientLinked,
     ClientLinksAnswer,
@@ -16,7 +16,8 @@ from chalicelib.api.schemas.orchestrators import (
     OrchestratorCreated,
     OrchestratorKeyAnswer,
 )
-from chalicelib.flows import orchestrators
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
 
 blueprint = Blueprint(__name__)
 _MODES = (Mode.ORCHESTRATOR_KEY,)

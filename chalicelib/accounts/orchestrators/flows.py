@@ -1,20 +1,16 @@
 """Orchestrators: register a platform, link client ids to it, end a link."""
 
-from chalicelib.aws.tables import (
-    CREDENTIAL_KINDS,
-    IDENTITY,
-    Key,
-    credential_key,
-    linkage_key,
-    orchestrator_key,
-)
-from chalicelib.core import audit
-from chalicelib.core.audit import Actor
-from chalicelib.core.credentials import ClientId, OrchestratorKey, Owned, credential_hash
-from chalicelib.core.errors import BadRequest, NotFound
-from chalicelib.core.orchestrators import Linkage, LinkageStatus, Orchestrator, link, new_orchestrator, unlink
-from chalicelib.flows import credentials
+from chalicelib.access.audit import rules as audit
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.credentials.records import ClientId, OrchestratorKey, Owned
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
+from chalicelib.accounts.orchestrators.rules import link, new_orchestrator, unlink
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.records import IDENTITY, Key
 from chalicelib.services import Services
+from chalicelib.storage.tables import CREDENTIAL_KINDS, credential_key, linkage_key, orchestrator_key
 
 MAX_ORCHESTRATORS = 10
 

@@ -1,52 +1,19 @@
 """Orchestrators: platforms that create links for client ids of others, and the links that allow it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
 
-from chalicelib.core import ids
-from chalicelib.core.audit import Actor
-from chalicelib.core.credentials import ClientId, CredentialStatus, OrchestratorKey, credential_hash
-from chalicelib.core.errors import Conflict, Forbidden, NotFound
-from chalicelib.core.ids import Entropy
-from chalicelib.core.users import email_address
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
+from chalicelib.accounts.sign_in.rules import email_address
+from chalicelib.base import ids
+from chalicelib.base.errors import Conflict, Forbidden, NotFound
+from chalicelib.base.ids import Entropy
 
 KEY_PREFIX_LENGTH = len("orc_live_") + 4
 """How much of a key is kept to tell keys apart."""
-
-
-class LinkageStatus(StrEnum):
-    ACTIVE = "active"
-    REVOKED = "revoked"
-
-
-@dataclass(frozen=True)
-class Orchestrator:
-    """A platform. `account_id` is the account of whoever registered it.
-
-    It links the client ids of its own account. A client id is public, so to know one is no consent of its owner: of
-    others it links those whose owner admits it (`ClientId.admits_orchestrator`).
-    """
-
-    orchestrator_id: str
-    account_id: str
-    name: str
-    contact_email: str
-    created_at: datetime
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class Linkage:
-    """One client id under one orchestrator. A client id is linked once in its life (supplement, part 8)."""
-
-    orchestrator_id: str
-    client_id: str
-    client_id_hash: str
-    status: LinkageStatus
-    created_at: datetime
-    revoked_at: datetime | None = None
-    version: int = 0
 
 
 def new_orchestrator(

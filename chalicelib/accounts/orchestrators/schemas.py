@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.api.schemas.common import Input, Output
-from chalicelib.core.credentials import OrchestratorKey
-from chalicelib.core.events import iso
-from chalicelib.core.orchestrators import Linkage, Orchestrator
+from chalicelib.access.credentials.records import OrchestratorKey
+from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Input, Output
 
 MAX_PAGE = 10_000
 

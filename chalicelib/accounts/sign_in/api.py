@@ -2,9 +2,11 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, Reply, operation
-from chalicelib.api.schemas.auth import (
+from chalicelib.access.modes import Mode, Rate
+from chalicelib.access.sessions.records import Session, SessionKind
+from chalicelib.access.sessions.rules import COOKIE, EMAIL_LIFETIME
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in.schemas import (
     AnswerChallenge,
     AskChallenge,
     ChallengeAnswer,
@@ -16,10 +18,9 @@ from chalicelib.api.schemas.auth import (
     SessionAnswer,
     SignedIn,
 )
-from chalicelib.api.schemas.common import HealthAnswer
-from chalicelib.core.rate_limits import Rate
-from chalicelib.core.sessions import COOKIE, EMAIL_LIFETIME, Session, SessionKind
-from chalicelib.flows import sessions
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call, Reply
+from chalicelib.http.schemas import HealthAnswer
 
 blueprint = Blueprint(__name__)
 _PUBLIC, _SESSION = (Mode.PUBLIC,), (Mode.SESSION,)

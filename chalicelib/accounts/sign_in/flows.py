@@ -4,39 +4,25 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from chalicelib.aws.store import Delete, WriteConflict
-from chalicelib.aws.tables import (
-    SESSIONS,
-    Key,
-    OwnedSession,
-    account_partition,
-    challenge_key,
-    owned_session_key,
-    session_key,
-    user_key,
-)
-from chalicelib.core import audit, ids, passwords, wallets
-from chalicelib.core.addresses import address_of_family
-from chalicelib.core.audit import Actor, AuditEntry
-from chalicelib.core.credentials import Account
-from chalicelib.core.errors import BadRequest, NotFound, TooManyRequests, Unauthorized
-from chalicelib.core.networks import network, network_of_chain
-from chalicelib.core.rate_limits import failure_windows
-from chalicelib.core.sessions import (
-    Challenge,
-    Session,
-    SessionKind,
-    Site,
-    Wallet,
-    check_answer,
-    new_challenge,
-    open_session,
-    touched,
-    user_names,
-)
-from chalicelib.core.users import User, email_address
-from chalicelib.flows import limits
+from chalicelib.access.audit import rules as audit
+from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.credentials.records import Account, User
+from chalicelib.access.rate_limits import flows as limits
+from chalicelib.access.rate_limits.rules import failure_windows
+from chalicelib.access.sessions.records import OwnedSession, Session, SessionKind, Wallet
+from chalicelib.access.sessions.rules import open_session, pointer_of
+from chalicelib.accounts.sign_in import passwords
+from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.accounts.sign_in.rules import Site, check_answer, email_address, new_challenge, user_names
+from chalicelib.base import ids
+from chalicelib.base import signatures as wallets
+from chalicelib.base.addresses import address_of_family
+from chalicelib.base.errors import BadRequest, NotFound, TooManyRequests, Unauthorized
+from chalicelib.base.records import SESSIONS, Key
+from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.services import Services
+from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.tables import account_partition, challenge_key, owned_session_key, session_key, user_key
 
 _ATTEMPTS = 5
 """How often a decision is made again when somebody else wrote one of its records first."""
@@ -161,18 +147,6 @@ def reset_password(services: Services, email: str, password: str, actor: Actor) 
     return end_all(services, user.account_id, who)
 
 
-def touch(services: Services, session: Session) -> Session:
-    """Notes that a session is in use, at most every ten seconds: a wallet's then lives on. Returns it as it is now."""
-    used = touched(session, services.clock())
-    if used is None:
-        return session
-    try:
-        services.store.write(used, _pointer(used))
-    except WriteConflict:
-        return session  # another request of this session noted it, or ended it
-    return replace(used, version=used.version + 1)
-
-
 def list_open(services: Services, account_id: str) -> list[Session]:
     """The open sessions of an account, the newest first. Two reads for up to a hundred."""
     now = services.clock()
@@ -278,7 +252,7 @@ def _open(
     who = replace(actor, account_id=session.account_id, name=f"session:{session.session_id}")
     line = audit.entry(who, "session.created", session.session_id, now, services.entropy)
     ending = _ending(services, replaced, who, "session.replaced") if replaced is not None else ()
-    services.store.write(session, _pointer(session), line, *ending, *writes)
+    services.store.write(session, pointer_of(session), line, *ending, *writes)
     return replace(session, version=1), token
 
 
@@ -301,11 +275,4 @@ def _ending(services: Services, token_hash: str, actor: Actor, action: str) -> t
         return ()
     who = replace(actor, account_id=session.account_id)
     line = audit.entry(who, action, session.session_id, now, services.entropy)
-    return Delete(session), Delete(_pointer(session)), line
-
-
-def _pointer(session: Session) -> OwnedSession:
-    """The pointer beside a session: they are always written together, so their versions are the same."""
-    return OwnedSession(
-        session.account_id, session.session_id, session.token_hash, session.expires_at, session.version
-    )
+    return Delete(session), Delete(pointer_of(session)), line

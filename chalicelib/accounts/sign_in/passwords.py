@@ -4,7 +4,7 @@ One hash takes 19 MiB and 2 passes on one lane, what OWASP recommends: about 20 
 registration. argon2-cffi is imported by the first of them.
 """
 
-from chalicelib.core.errors import BadRequest
+from chalicelib.base.errors import BadRequest
 
 MIN_LENGTH, MAX_LENGTH = 8, 100
 """In code points (interface.md, Limits)."""

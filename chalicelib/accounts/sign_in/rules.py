@@ -1,24 +1,19 @@
 """Users: who signs in by a wallet or by e-mail, and the account that is theirs."""
 
+import hmac
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from chalicelib.core.errors import BadRequest
+from chalicelib.access.sessions.records import Wallet
+from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest, Unauthorized
+from chalicelib.base.ids import Entropy
+from chalicelib.base.timestamps import iso
 
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(\.[^@\s.]+)+")
 MAX_EMAIL_LENGTH = 254
-
-
-@dataclass(frozen=True)
-class User:
-    """`name` is a wallet address in its canonical form or an e-mail address in lower case; one account each."""
-
-    name: str
-    account_id: str
-    password_hash: str | None
-    created_at: datetime
-    version: int = 0
 
 
 def email_address(text: str) -> str:
@@ -26,3 +21,65 @@ def email_address(text: str) -> str:
     if len(text) > MAX_EMAIL_LENGTH or not _EMAIL.fullmatch(text) or not text.isprintable():
         raise BadRequest("email must be an e-mail address")
     return text.lower()
+
+CHALLENGE_LIFETIME = timedelta(minutes=5)
+_ASKED = re.compile(r"[^\n]* wants you to sign in with your (?:Ethereum|Tron) account:\n(0x[0-9A-Fa-f]{40}|T\w{33})\n")
+_CHAIN = re.compile(r"\nChain ID: (\d{1,20})\n")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Who asks for the signature: `domain` and `uri` of the auth host, and the name in the statement."""
+
+    domain: str
+    uri: str
+    brand: str
+
+
+def new_challenge(
+    address: str, family: str, chain_id: int, site: Site, now: datetime, entropy: Entropy
+) -> Challenge:
+    """A challenge for an address already in its canonical form (EIP-55, or base58 on Tron).
+
+    The message is EIP-4361 for EVM; for Tron the same layout with "Tron account" (supplement, 11.2).
+    """
+    nonce, expires_at = entropy(16).hex(), now + CHALLENGE_LIFETIME
+    kind = "Ethereum" if family == "evm" else "Tron"
+    lines = [
+        f"{site.domain} wants you to sign in with your {kind} account:",
+        address,
+        "",
+        f"Sign in to {site.brand}.",
+        "",
+        f"URI: {site.uri}",
+        "Version: 1",
+        *([f"Chain ID: {chain_id}"] if family == "evm" else []),
+        f"Nonce: {nonce}",
+        f"Issued At: {iso(now)}",
+        f"Expiration Time: {iso(expires_at)}",
+    ]
+    return Challenge(ids.ulid(now, entropy), nonce, address, family, chain_id, "\n".join(lines), expires_at)
+
+
+def check_answer(challenge: Challenge | None, nonce: str, message: str, now: datetime) -> Challenge:
+    """The challenge, when nonce and message are byte for byte the ones that were issued, in time.
+
+    Raises Unauthorized without saying which of them was wrong.
+    """
+    if (
+        challenge is None
+        or now >= challenge.expires_at
+        or not hmac.compare_digest(challenge.nonce.encode(), nonce.encode())
+        or not hmac.compare_digest(challenge.message.encode(), message.encode())
+    ):
+        raise Unauthorized("Invalid or expired challenge: ask for a new one")
+    return challenge
+
+
+def user_names(message: str) -> tuple[str, ...]:
+    """Whom a text to be signed may be for: the wallet it names, and the contract of that address on its chain."""
+    asked, chain = _ASKED.match(message), _CHAIN.search(message)
+    if asked is None:
+        return ()
+    wallets = (Wallet(asked[1]), *([Wallet(asked[1], int(chain[1]))] if chain else []))
+    return tuple(wallet.name for wallet in wallets)

@@ -4,12 +4,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from chalicelib.api.schemas.common import Input, Output
-from chalicelib.core.events import iso
-from chalicelib.core.passwords import MAX_LENGTH, MIN_LENGTH
-from chalicelib.core.sessions import Challenge, Session, SessionKind
-from chalicelib.core.users import MAX_EMAIL_LENGTH, User
-from chalicelib.flows.sessions import SignedChallenge
+from chalicelib.access.credentials.records import User
+from chalicelib.access.sessions.records import Session, SessionKind
+from chalicelib.accounts.sign_in.flows import SignedChallenge
+from chalicelib.accounts.sign_in.passwords import MAX_LENGTH, MIN_LENGTH
+from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Input, Output
 
 _MAX_CHAIN_ID = 2**53 - 1  # what JSON can carry exactly
 

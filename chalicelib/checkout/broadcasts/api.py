@@ -4,11 +4,12 @@ from typing import Any
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.tron_broadcast import BroadcastAnswer, BroadcastTransaction
-from chalicelib.flows import broadcasts
-from chalicelib.flows.links import Reader
+from chalicelib.access.modes import Mode
+from chalicelib.checkout.broadcasts import flows as broadcasts
+from chalicelib.checkout.broadcasts.schemas import BroadcastAnswer, BroadcastTransaction
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.links.flows import Reader
 
 blueprint = Blueprint(__name__)
 

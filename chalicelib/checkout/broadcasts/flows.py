@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from chalicelib.base.errors import BadRequest
 from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
-from chalicelib.core.errors import BadRequest
-from chalicelib.flows.checkout import signable
-from chalicelib.flows.links import Reader
-from chalicelib.net.tron import BroadcastResult
+from chalicelib.chain.tron import BroadcastResult
+from chalicelib.checkout.flows import signable
+from chalicelib.links.flows import Reader
 from chalicelib.services import Services
 
 

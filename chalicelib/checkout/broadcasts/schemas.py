@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.api.schemas.common import Input, Output
-from chalicelib.flows.broadcasts import SignedTransaction
+from chalicelib.checkout.broadcasts.flows import SignedTransaction
+from chalicelib.http.schemas import Input, Output
 
 _LONGEST_RAW = 128 * 1024
 """Hexadecimal digits: a batch of 250 payments has 97,000."""

@@ -4,11 +4,12 @@ from typing import Any
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.intents import IntentRecorded, IntentWithdrawn, RecordIntent
-from chalicelib.flows import intents
-from chalicelib.flows.links import Reader
+from chalicelib.access.modes import Mode
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents.schemas import IntentRecorded, IntentWithdrawn, RecordIntent
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.links.flows import Reader
 
 blueprint = Blueprint(__name__)
 

@@ -3,30 +3,26 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import INTENTS, PAYMENTS, Key, cursor_key
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.base.records import PAYMENTS, Key
 from chalicelib.calldata.safe import safe_tx_hash
-from chalicelib.core import intents
-from chalicelib.core.addresses import same_address
-from chalicelib.core.chainlog import BlockRange, Cursor
-from chalicelib.core.errors import BadRequest, ChainUnavailable
-from chalicelib.core.intents import Execution, IntentDraft, Look, Origin
-from chalicelib.core.links import (
-    IntentStatus,
-    Link,
-    LinkStatus,
-    PaymentType,
-    SafeIntent,
-    SecurePayment,
-    check_payable,
-)
-from chalicelib.core.networks import Network, network
-from chalicelib.flows import multicalls, sweeping
-from chalicelib.flows.links import Reader, load, load_owned
-from chalicelib.net.evm import EvmChain, RangeTooLarge
-from chalicelib.net.jsonrpc import RpcError
-from chalicelib.net.safe import Proposal, SafeServiceUnavailable
+from chalicelib.catalogue.networks import Network, network
+from chalicelib.chain.evm import EvmChain, RangeTooLarge
+from chalicelib.chain.jsonrpc import RpcError
+from chalicelib.chain.logs import BlockRange
+from chalicelib.chain.safe import Proposal, SafeServiceUnavailable
+from chalicelib.checkout.intents import rules as intents
+from chalicelib.checkout.intents.rules import Execution, IntentDraft, Look, Origin
+from chalicelib.detection.records import Cursor
+from chalicelib.links.flows import Reader, load, load_owned
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.records import IntentStatus, Link, LinkStatus, PaymentType, SafeIntent, SecurePayment
+from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
+from chalicelib.storage import sweeping
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.tables import INTENTS, cursor_key
 
 _ATTEMPTS = 5
 """How often an intent is decided anew when a payment or another intent of the link was faster."""

@@ -1,10 +1,10 @@
-"""Schedule: follows the multisig transactions that links wait for."""
+"""The schedule that follows the multisig transactions that links wait for."""
 
-from chalicelib.flows import intents
+from chalicelib.checkout.intents import flows
 from chalicelib.services import Services
 
 
-def run(services: Services) -> None:
-    ended = intents.track_due(services)
+def track_intents(services: Services) -> None:
+    ended = flows.track_due(services)
     if ended:
         services.log.info("multisig intents ended", extra={"count": ended})

@@ -13,13 +13,13 @@ Safe's service knows it by then, and once MOST_IN_VAIN of these have not paid a 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from chalicelib.core import ids
-from chalicelib.core.addresses import same_address
-from chalicelib.core.errors import BadRequest, Forbidden, NotFound
-from chalicelib.core.ids import Entropy
-from chalicelib.core.links import IntentStatus, Link, LinkStatus, SafeIntent, SecurePayment
-from chalicelib.core.networks import Network, network
-from chalicelib.core.tokens import token_with_id
+from chalicelib.base import ids
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, Forbidden, NotFound
+from chalicelib.base.ids import Entropy
+from chalicelib.catalogue.networks import Network, network
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent, SecurePayment
 
 SOONEST, LATEST = timedelta(seconds=10), timedelta(minutes=5)
 """How long an intent waits for its next look: an eighth of its age, within these."""

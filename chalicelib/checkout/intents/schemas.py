@@ -5,10 +5,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from chalicelib.api.schemas.common import Input, Output, rule
-from chalicelib.core.addresses import evm_address
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.intents import IntentDraft
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
 """The last second of the year 9999."""

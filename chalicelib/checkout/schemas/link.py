@@ -3,30 +3,96 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from chalicelib.api.schemas.branding import LinkBranding
-from chalicelib.api.schemas.checkout import (
-    BatchPaymentAnswer,
-    ChainAnswer,
-    CoinAnswer,
-    DestinationAnswer,
-    PaymentOption,
-    SecurePaymentAnswer,
-    TransactionAnswer,
-)
-from chalicelib.api.schemas.fee_plans import fee_plan_answer
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.core.destinations import Destination, destination_id, interop_address
-from chalicelib.core.events import iso
-from chalicelib.core.fees import plan_of
-from chalicelib.core.links import PaymentType, Request, SecurePayment, remaining
-from chalicelib.core.money import BaseUnits, format_amount
-from chalicelib.core.networks import network
-from chalicelib.core.tokens import Token
-from chalicelib.flows.checkout import Description
-from chalicelib.flows.links import currency_of
-from chalicelib.net.evm import WalletReading
+from pydantic import Field, field_validator
 
-ValueForm = Literal["plain", "bignumber"]
+from chalicelib.accounts.branding.schemas import LinkBranding
+from chalicelib.base.addresses import evm_address, tron_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.evm import WalletReading
+from chalicelib.checkout.flows import Description
+from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.links.fees.rules import plan_of
+from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_answer
+from chalicelib.links.records import PaymentType, SecurePayment
+from chalicelib.links.schemas import ChainAnswer, DestinationAnswer, chain_answer, destination_answer
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of, remaining
+
+
+class WalletQuery(Input):
+    wallet: str | None = Field(None, description="The payer's wallet")
+
+    @field_validator("wallet")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        on_tron = value.startswith("T")
+        try:
+            return tron_address(value) if on_tron else evm_address(value)
+        except BadRequest:
+            raise rule(f"wallet: Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
+
+
+class PaymentOption(Output):
+    """One token in the payer's wallet."""
+
+    balance: str
+    hasEnoughBalance: bool
+    neededAmount: str
+
+
+class LinkAnswer(Output):
+    """What every link shows; never calldata. The fee is a percentage of each amount, paid on top to one address."""
+
+    status: str
+    network: str
+    chain: ChainAnswer
+    reference: str | None
+    requestIds: list[str]
+    redirectUrl: str | None
+    redirectLabel: str | None
+    createdAt: str
+    expiresAt: str
+    branding: LinkBranding | None
+    feePercentage: str | None
+    feeAddress: str | None
+    feePlan: FeePlanAnswer | None
+    paymentOptions: dict[str, dict[str, PaymentOption]] | None = None
+
+
+class SecurePaymentAnswer(LinkAnswer):
+    """A link of one payment, as a payer sees it."""
+
+    paymentType: Literal["single"]
+    payee: str
+    amount: str
+    paymentCurrency: str
+    isNativeCurrency: bool
+    decimals: int
+    paymentReference: str
+    destination: DestinationAnswer
+    paidAmount: str
+    remainingAmount: str
+
+
+class BatchPaymentAnswer(LinkAnswer):
+    """A link of several payments; the lists are in the order of the requests."""
+
+    paymentType: Literal["batch"]
+    payees: list[str]
+    amounts: list[str]
+    paymentCurrencies: list[str]
+    isNativeCurrency: list[bool]
+    decimals: list[int]
+    paymentReferences: list[str]
+    destinations: list[DestinationAnswer]
+    paidAmounts: list[str]
+    remainingAmounts: list[str]
 
 
 def secure_payment_answer(
@@ -56,44 +122,6 @@ def secure_payment_answer(
         remainingAmounts=[one["remainingAmount"] for one in each],
         **facts,
     )
-
-
-def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
-    """The network of that name, as it is catalogued and this deployment has it."""
-    chain = network(name)
-    assert chain is not None, "a stored request always has a catalogued network"
-    return ChainAnswer(
-        chainId=chain.chain_id,
-        name=chain.title,
-        label=chain.label,
-        confirmations=confirmations.get(chain.name, chain.confirmations),
-        explorerUrl=chain.explorer_url,
-        publicRpcUrls=list(chain.public_rpc_urls),
-        nativeCurrency=CoinAnswer(name=chain.coin.name, symbol=chain.coin.symbol, decimals=chain.coin.decimals),
-    )
-
-
-def destination_answer(request: Request) -> DestinationAnswer:
-    """Where a request is paid to."""
-    token = currency_of(request)
-    return DestinationAnswer(
-        destinationId=destination_id(Destination(request.payee, token.chain_id, token.address)),
-        payeeAddress=interop_address(request.payee, token.chain_id),
-        tokenAddress=token.address,
-        walletAddress=request.payee,
-        network=request.network,
-    )
-
-
-def transaction_answer(transaction: Transaction, value_form: ValueForm) -> TransactionAnswer:
-    """A transaction to sign; its value in the form that the deployment chose."""
-    if value_form == "bignumber":
-        digits = f"{transaction.value:x}"
-        padded = digits.rjust(len(digits) + len(digits) % 2, "0")
-        value: int | str | dict[str, str] = {"type": "BigNumber", "hex": f"0x{padded}"}
-    else:
-        value = hex(transaction.value) if transaction.value else 0
-    return TransactionAnswer(data=transaction.data, to=transaction.to, value=value)
 
 
 def held_of(token: Token, holdings: WalletReading) -> BaseUnits:

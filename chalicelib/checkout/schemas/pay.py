@@ -4,28 +4,18 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from chalicelib.api.schemas.branding import LinkBranding
-from chalicelib.api.schemas.common import Input, Output, rule
-from chalicelib.api.schemas.fee_plans import FeePlanAnswer
-from chalicelib.core.addresses import evm_address, tron_address
-from chalicelib.core.errors import BadRequest
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.checkout.schemas.link import WalletQuery
+from chalicelib.checkout.schemas.transactions import (
+    ExplanationAnswer,
+    SafeTransactionAnswer,
+    SimulationAnswer,
+    TransactionAnswer,
+)
+from chalicelib.http.schemas import Output, rule
 
 Flag = Literal["true", "false"]
-
-
-class WalletQuery(Input):
-    wallet: str | None = Field(None, description="The payer's wallet")
-
-    @field_validator("wallet")
-    @classmethod
-    def _address(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        on_tron = value.startswith("T")
-        try:
-            return tron_address(value) if on_tron else evm_address(value)
-        except BadRequest:
-            raise rule(f"wallet: Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
 
 
 class PayQuery(WalletQuery):
@@ -58,166 +48,9 @@ class PayQuery(WalletQuery):
         return self
 
 
-class DestinationAnswer(Output):
-    destinationId: str
-    payeeAddress: str
-    tokenAddress: str
-    walletAddress: str
-    network: str
-
-
-class PaymentOption(Output):
-    """One token in the payer's wallet."""
-
-    balance: str
-    hasEnoughBalance: bool
-    neededAmount: str
-
-
-class CoinAnswer(Output):
-    name: str
-    symbol: str
-    decimals: int
-
-
-class ChainAnswer(Output):
-    """The network as wallets have to be told of it; `explorerUrl` shows the transaction whose hash is appended."""
-
-    chainId: int
-    name: str
-    label: str
-    confirmations: int
-    explorerUrl: str
-    publicRpcUrls: list[str]
-    nativeCurrency: CoinAnswer
-
-
-class LinkAnswer(Output):
-    """What every link shows; never calldata. The fee is a percentage of each amount, paid on top to one address."""
-
-    status: str
-    network: str
-    chain: ChainAnswer
-    reference: str | None
-    requestIds: list[str]
-    redirectUrl: str | None
-    redirectLabel: str | None
-    createdAt: str
-    expiresAt: str
-    branding: LinkBranding | None
-    feePercentage: str | None
-    feeAddress: str | None
-    feePlan: FeePlanAnswer | None
-    paymentOptions: dict[str, dict[str, PaymentOption]] | None = None
-
-
-class SecurePaymentAnswer(LinkAnswer):
-    """A link of one payment, as a payer sees it."""
-
-    paymentType: Literal["single"]
-    payee: str
-    amount: str
-    paymentCurrency: str
-    isNativeCurrency: bool
-    decimals: int
-    paymentReference: str
-    destination: DestinationAnswer
-    paidAmount: str
-    remainingAmount: str
-
-
-class BatchPaymentAnswer(LinkAnswer):
-    """A link of several payments; the lists are in the order of the requests."""
-
-    paymentType: Literal["batch"]
-    payees: list[str]
-    amounts: list[str]
-    paymentCurrencies: list[str]
-    isNativeCurrency: list[bool]
-    decimals: list[int]
-    paymentReferences: list[str]
-    destinations: list[DestinationAnswer]
-    paidAmounts: list[str]
-    remainingAmounts: list[str]
-
-
-class TransactionAnswer(Output):
-    """What to sign. `value` is 0 or a hex string in base units of the native coin; by setting, an ethers BigNumber.
-
-    `feeLimit`, on tron, is the most TRX the transaction may burn, in sun.
-    """
-
-    data: str
-    to: str
-    value: int | str | dict[str, str]
-    feeLimit: int | None = None
-
-
-class SafeTransactionAnswer(Output):
-    """All transactions as the one that a Safe executes: `operation` 1 runs MultiSendCallOnly as the Safe."""
-
-    to: str
-    value: str
-    data: str
-    operation: int
-
-
 class FeeAnswer(Output):
     percentage: str
     address: str
-
-
-class ArgumentAnswer(Output):
-    name: str
-    type: str
-    value: str
-    human: str | None
-
-
-class ExpectedEventAnswer(Output):
-    """What the contract emits when the call succeeds; amounts in base units, `token` null for the native coin."""
-
-    name: str
-    contract: str
-    address: str | None
-    token: str | None
-    payee: str
-    amount: str
-    feeAmount: str
-    feeAddress: str
-    paymentReference: str
-
-
-class ExplanationAnswer(Output):
-    """One call, decoded from the bytes that are to be signed. `function` null: the bytes are unknown.
-
-    `value` is in base units of the native coin; `calls` are those that it makes in turn.
-    """
-
-    to: str | None
-    contract: str
-    function: str | None
-    arguments: list[ArgumentAnswer]
-    value: str
-    valueHuman: str | None
-    expectedEvent: ExpectedEventAnswer | None
-    calls: list["ExplanationAnswer"]
-    summary: str
-
-
-class SimulatedStepAnswer(Output):
-    """`success` null: it cannot be said before the transactions ahead of it are made."""
-
-    index: int
-    success: bool | None
-    revertReason: str | None
-    gas: int | None
-
-
-class SimulationAnswer(Output):
-    method: str
-    success: bool | None
-    steps: list[SimulatedStepAnswer]
 
 
 class InsufficientToken(Output):

@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from chalicelib.api.schemas.checkout import (
-    ArgumentAnswer,
+from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.evm import WalletReading
+from chalicelib.chain.simulation import Simulation
+from chalicelib.checkout.flows import Quote
+from chalicelib.checkout.schemas.link import held_of
+from chalicelib.checkout.schemas.pay import (
     BatchMetadata,
     BatchPayAnswer,
-    ExpectedEventAnswer,
-    ExplanationAnswer,
     FeeAnswer,
     InsufficientToken,
     MulticallChildAnswer,
@@ -16,21 +21,19 @@ from chalicelib.api.schemas.checkout import (
     MulticallPayAnswer,
     PayAnswer,
     PayMetadata,
+)
+from chalicelib.checkout.schemas.transactions import (
     SafeTransactionAnswer,
     SimulatedStepAnswer,
     SimulationAnswer,
     TransactionAnswer,
+    ValueForm,
+    explanation_answer,
+    transaction_answer,
 )
-from chalicelib.api.shapes import ValueForm, held_of, transaction_answer
-from chalicelib.calldata.explanation import ExpectedEvent, Explanation
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
-from chalicelib.core.links import PaymentType, Request, SecurePayment, remaining
-from chalicelib.core.money import BaseUnits, format_amount
-from chalicelib.core.tokens import Token
-from chalicelib.flows.checkout import Quote
-from chalicelib.net.evm import WalletReading
-from chalicelib.net.simulation import Simulation
+from chalicelib.links.records import PaymentType, SecurePayment
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import remaining
 
 _EVM_DECIMALS, _TRON_DECIMALS = 18, 6
 
@@ -54,39 +57,6 @@ def pay_answer(quote: Quote, value_form: ValueForm) -> PayAnswer | BatchPayAnswe
     if kind is PaymentType.BATCH:
         return BatchPayAnswer(paymentType="batch", metadata=BatchMetadata(**_batch_facts(quote)), **shared)
     return MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(quote))
-
-
-def explanation_answer(explanation: Explanation) -> ExplanationAnswer:
-    """A decoded call, with the calls inside it."""
-    event = explanation.expected_event
-    return ExplanationAnswer(
-        to=explanation.to,
-        contract=explanation.contract,
-        function=explanation.function,
-        arguments=[
-            ArgumentAnswer(name=each.name, type=each.type, value=each.value, human=each.human)
-            for each in explanation.arguments
-        ],
-        value=str(explanation.value),
-        valueHuman=explanation.value_human,
-        expectedEvent=None if event is None else _event(event),
-        calls=[explanation_answer(each) for each in explanation.calls],
-        summary=explanation.summary,
-    )
-
-
-def _event(event: ExpectedEvent) -> ExpectedEventAnswer:
-    return ExpectedEventAnswer(
-        name=event.name,
-        contract=event.contract,
-        address=event.address,
-        token=event.token,
-        payee=event.payee,
-        amount=str(event.amount),
-        feeAmount=str(event.fee_amount),
-        feeAddress=event.fee_address,
-        paymentReference=event.payment_reference,
-    )
 
 
 def _single_metadata(quote: Quote) -> PayMetadata:

@@ -2,11 +2,12 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import CREDENTIALS
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.fee_plans import FeePlanAnswer, FeePreview, fee_plan_answer
-from chalicelib.core import fees
-from chalicelib.core.links import Flow
+from chalicelib.access.modes import CREDENTIALS
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.links.fees import rules as fees
+from chalicelib.links.fees.schemas import FeePlanAnswer, FeePreview, fee_plan_answer
+from chalicelib.links.records import Flow
 
 blueprint = Blueprint(__name__)
 

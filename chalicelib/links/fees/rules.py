@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from chalicelib.core import money
-from chalicelib.core.addresses import address_bytes, address_of_family
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.links import Flow, SecurePayment, fee_on
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.tokens import Token, family_of, find_tokens, token_with_id
+from chalicelib.base import money
+from chalicelib.base.addresses import address_bytes, address_of_family
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.catalogue.tokens import Token, family_of, find_tokens, token_with_id
+from chalicelib.links.records import Flow, SecurePayment
+from chalicelib.links.rules import fee_on
 
 Bearer = Literal["payer", "payee"]
 
@@ -16,18 +17,6 @@ DOLLAR_SYMBOLS = frozenset({"USDC", "USDT", "DAI", "FAU", "fUSDC", "fUSDT"})
 """The tokens that count as one dollar: those that an invoice in USD is paid in, and the test tokens that stand for them
 on Sepolia. Other tokens with a dollar in their name are not at par by any rule of the catalogue."""
 _SHOWN = 80  # characters of a text that was sent, in the message that refuses it
-
-
-@dataclass(frozen=True)
-class Fee:
-    """`percentage` of an amount, paid on top of it to `address`; nothing is taken while one of them is None."""
-
-    percentage: str | None = None
-    address: str | None = None
-
-    @property
-    def is_charged(self) -> bool:
-        return self.percentage is not None and self.address is not None and money.parse_percentage(self.percentage) > 0
 
 
 @dataclass(frozen=True)

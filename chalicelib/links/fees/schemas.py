@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.api.schemas.common import Input, Output
-from chalicelib.core import money
-from chalicelib.core.fees import Bearer, Fee, FeePlan
-from chalicelib.core.links import Flow
+from chalicelib.base import money
+from chalicelib.base.money import Fee
+from chalicelib.http.schemas import Input, Output
+from chalicelib.links.fees.rules import Bearer, FeePlan
+from chalicelib.links.records import Flow
 
 
 class FeePreview(Input):

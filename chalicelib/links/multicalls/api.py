@@ -2,11 +2,13 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import CREDENTIALS, Mode
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.multicall_shapes import multicall_answer, multicall_created
-from chalicelib.api.schemas.multicall import CreateMulticall, MulticallAnswer, MulticallCreated
-from chalicelib.flows import branding, multicalls
+from chalicelib.access.modes import CREDENTIALS, Mode
+from chalicelib.accounts.branding import flows as branding
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls.schemas import CreateMulticall, MulticallAnswer, MulticallCreated
+from chalicelib.links.multicalls.shapes import multicall_answer, multicall_created
 
 blueprint = Blueprint(__name__)
 

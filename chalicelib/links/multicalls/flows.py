@@ -5,12 +5,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.aws.store import LARGEST_TRANSACTION, Delete, WriteConflict
-from chalicelib.aws.tables import link_key
-from chalicelib.core.errors import Forbidden, NotFound
-from chalicelib.core.link_creation import Owner, check_platform
-from chalicelib.core.links import Link, LinkStatus, PaymentType, SecurePayment, check_payable, check_unlocked
-from chalicelib.core.multicall import (
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import Forbidden, NotFound
+from chalicelib.links import flows as links
+from chalicelib.links.creation import check_platform
+from chalicelib.links.multicalls.rules import (
     ExecutionKind,
     MulticallDetails,
     check_count,
@@ -25,8 +24,11 @@ from chalicelib.core.multicall import (
     new_parent,
     refuse_blocked,
 )
-from chalicelib.flows import links
+from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.rules import check_payable, check_unlocked
 from chalicelib.services import Services
+from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
+from chalicelib.storage.tables import link_key
 
 _ATTEMPTS = 3
 _EXAMINED_PARENTS = 10

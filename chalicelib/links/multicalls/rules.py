@@ -11,23 +11,16 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from chalicelib.core import ids
-from chalicelib.core.errors import BadRequest, MulticallRefused
-from chalicelib.core.events import iso
-from chalicelib.core.ids import Entropy
-from chalicelib.core.link_creation import LARGEST_TOTAL, Owner
-from chalicelib.core.links import (
-    Flow,
-    IntentStatus,
-    Link,
-    LinkStatus,
-    PaymentType,
-    Request,
-    SecurePayment,
-    fee_on,
-    status_at,
-)
-from chalicelib.core.money import BaseUnits
+from chalicelib.access.callers import Owner
+from chalicelib.base import ids
+from chalicelib.base.errors import BadRequest, MulticallRefused
+from chalicelib.base.ids import Entropy
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.timestamps import iso
+from chalicelib.links.creation import LARGEST_TOTAL
+from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.rules import fee_on, status_at
+from chalicelib.requests.records import Request
 
 FEWEST_CHILDREN = 2
 MOST_CHILDREN = 1000

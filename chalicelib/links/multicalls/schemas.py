@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from chalicelib.api.schemas.branding import LinkBranding
-from chalicelib.api.schemas.checkout import ChainAnswer
-from chalicelib.api.schemas.common import Input, Output
-from chalicelib.api.schemas.fee_plans import FeePlanAnswer
-from chalicelib.core.multicall import FEWEST_CHILDREN, MOST_CHILDREN, ExecutionKind
+from chalicelib.accounts.branding.schemas import LinkBranding
+from chalicelib.http.schemas import Input, Output
+from chalicelib.links.fees.schemas import FeePlanAnswer
+from chalicelib.links.multicalls.rules import FEWEST_CHILDREN, MOST_CHILDREN, ExecutionKind
+from chalicelib.links.schemas import ChainAnswer
 
 ChildToken = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 

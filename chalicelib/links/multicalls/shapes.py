@@ -3,9 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.api.schemas.branding import LinkBranding
-from chalicelib.api.schemas.fee_plans import fee_plan_answer
-from chalicelib.api.schemas.multicall import (
+from chalicelib.accounts.branding.records import Branding
+from chalicelib.accounts.branding.schemas import LinkBranding
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.links.fees.rules import plan_of
+from chalicelib.links.fees.schemas import fee_plan_answer
+from chalicelib.links.multicalls.rules import Child, MulticallDetails, Sum, context, message_key, recovery_action, sums
+from chalicelib.links.multicalls.schemas import (
     AmountSummary,
     ChildAnswer,
     ChildContext,
@@ -16,15 +22,9 @@ from chalicelib.api.schemas.multicall import (
     MulticallItem,
     MulticallTotals,
 )
-from chalicelib.api.shapes import chain_answer
-from chalicelib.core.branding import Branding
-from chalicelib.core.events import iso
-from chalicelib.core.fees import plan_of
-from chalicelib.core.links import Request, remaining
-from chalicelib.core.money import format_amount
-from chalicelib.core.multicall import Child, MulticallDetails, Sum, context, message_key, recovery_action, sums
-from chalicelib.core.tokens import token_with_id
-from chalicelib.flows.links import currency_of
+from chalicelib.links.schemas import chain_answer
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of, remaining
 
 _OWED = (
     "amount",

@@ -2,11 +2,12 @@
 
 from chalice import Blueprint
 
-from chalicelib.api.caller import CREDENTIALS
-from chalicelib.api.edge import Call, operation
-from chalicelib.api.schemas.payouts import BatchPayouts, CreatePayout
-from chalicelib.api.schemas.secure_payments import SecurePaymentCreated
-from chalicelib.flows import payouts
+from chalicelib.access.modes import CREDENTIALS
+from chalicelib.http.edge import operation
+from chalicelib.http.operation import Call
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.schemas import BatchPayouts, CreatePayout
+from chalicelib.links.schemas import SecurePaymentCreated
 
 blueprint = Blueprint(__name__)
 

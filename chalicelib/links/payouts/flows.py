@@ -3,13 +3,15 @@
 from contextlib import suppress
 from dataclasses import replace
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.core.link_creation import Owner, check_platform
-from chalicelib.core.links import SecurePayment
-from chalicelib.core.payouts import MergeDraft, PayoutDraft, create_payout, merge
-from chalicelib.core.sessions import Session, SessionKind, Wallet
-from chalicelib.flows import links, multicalls
+from chalicelib.access.callers import Owner
+from chalicelib.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.links import flows as links
+from chalicelib.links.creation import check_platform
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
+from chalicelib.links.records import SecurePayment
 from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
 
 _ATTEMPTS = 3
 

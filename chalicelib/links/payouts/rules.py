@@ -4,25 +4,18 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from chalicelib.core import money, multicall
-from chalicelib.core.addresses import address_bytes, address_of_family, same_address
-from chalicelib.core.errors import BadRequest, Forbidden
-from chalicelib.core.fees import Fee
-from chalicelib.core.ids import Entropy
-from chalicelib.core.link_creation import (
-    Draft,
-    Owner,
-    Target,
-    Terms,
-    build_link,
-    check_sums,
-    field,
-    label_of,
-)
-from chalicelib.core.links import LinkStatus, PaymentType, SecurePayment
-from chalicelib.core.networks import Network, network
-from chalicelib.core.sessions import Wallet
-from chalicelib.core.tokens import Token, token_with_id
+from chalicelib.access.callers import Owner
+from chalicelib.access.sessions.records import Wallet
+from chalicelib.base import money
+from chalicelib.base.addresses import address_bytes, address_of_family, same_address
+from chalicelib.base.errors import BadRequest, Forbidden
+from chalicelib.base.ids import Entropy
+from chalicelib.base.money import Fee
+from chalicelib.catalogue.networks import Network, network
+from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.links.creation import Draft, Target, Terms, build_link, check_sums, field, label_of
+from chalicelib.links.multicalls import rules as multicall
+from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
 
 LARGEST_MERGE = 30
 """How many payouts become one batch: they are merged in one transaction, of three records each."""

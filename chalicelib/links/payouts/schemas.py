@@ -4,10 +4,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from chalicelib.api.schemas.common import rule
-from chalicelib.api.schemas.secure_payments import NewLink, Redirect, ShortText
-from chalicelib.core.link_creation import Draft
-from chalicelib.core.payouts import LARGEST_MERGE, MergeDraft, PayoutDraft
+from chalicelib.http.schemas import rule
+from chalicelib.links.creation import Draft
+from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
+from chalicelib.links.schemas import NewLink, Redirect, ShortText
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]

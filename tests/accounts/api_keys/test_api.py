@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.credentials import SCOPES
-from chalicelib.core.events import iso
-from chalicelib.core.sessions import SessionKind
+from chalicelib.access.credentials.rules import SCOPES
+from chalicelib.access.sessions.records import SessionKind
+from chalicelib.base.timestamps import iso
 from chalicelib.services import assembled
-from tests.api.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
-from tests.api.opened import by_session
 from tests.fakes.world import PREFIX
+from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
+from tests.support.opened import by_session
 
 KEYS = "/v1/api-keys"
 ANSWERED = {"id", "prefix", "label", "scopes", "expiresAt", "allowedIps", "isActive", "createdAt"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import Reply, Shop, stored
-from tests.api.opened import by_session
+from tests.support.client import Reply, Shop, stored
+from tests.support.opened import by_session
 
 AUDIT = "/v1/audit"
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from chalicelib.services import assembled
-from tests.api.browser import BY_PAGE, get
-from tests.api.client import Api, Reply, Shop, item, stored
-from tests.api.opened import by_session
-from tests.api.stored_links import complete, expire
-from tests.core.png import END, header, picture, png, text
+from tests.accounts.branding.png import END, header, picture, png, text
 from tests.fakes.payouts import store_payouts
+from tests.support.browser import BY_PAGE, get
+from tests.support.client import Api, Reply, Shop, item, stored
+from tests.support.opened import by_session
+from tests.support.stored_links import complete, expire
 
 COLOURS = {
     "pageBackgroundColor": "#ffffff",

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.images import MAX_BYTES, MAX_SIDE, sanitised_logo, size_of
-from tests.core.png import END, SIGNATURE, Chunk, chunk, header, picture, pixels, png, text
+from chalicelib.accounts.branding.images import MAX_BYTES, MAX_SIDE, sanitised_logo, size_of
+from chalicelib.base.errors import BadRequest
+from tests.accounts.branding.png import END, SIGNATURE, Chunk, chunk, header, picture, pixels, png, text
 
 PALETTE: Chunk = (b"PLTE", bytes(6))
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.branding import LEAST_CONTRAST, BrandingDraft, Colours, branding_of, contrast, text_on
-from chalicelib.core.credentials import ClientId, CredentialStatus
-from chalicelib.core.errors import BadRequest
-from tests.core.png import png, text
+from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.accounts.branding.records import Colours
+from chalicelib.accounts.branding.rules import LEAST_CONTRAST, BrandingDraft, branding_of, contrast, text_on
+from chalicelib.base.errors import BadRequest
+from tests.accounts.branding.png import png, text
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 CLIENT = ClientId("hash", "cli_1", "record", "account", "shop", (), CredentialStatus.ACTIVE, NOW)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.payee_destinations import PayeeDestination
+from chalicelib.payees.records import PayeeDestination
 from chalicelib.services import assembled
-from tests.api.client import ORIGIN, Api, Reply, Shop, item, stored
-from tests.api.opened import by_session
 from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
+from tests.support.opened import by_session
 
 DOMAINS = ["https://shop.example", "http://localhost:3000"]
 SETTINGS = {

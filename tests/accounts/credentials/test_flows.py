@@ -11,14 +11,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import IDENTITY, LastUse, account_partition, audit_partition, last_use_key
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.credentials import ApiKey, ClientId, CredentialStatus, Owned
-from chalicelib.core.errors import BadRequest, NotFound
-from chalicelib.core.rate_limits import Tier
-from chalicelib.flows import credentials
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.flows import _MAX_NOTED, note_use
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, LastUse, Owned
+from chalicelib.access.modes import Tier
+from chalicelib.accounts.api_keys import flows as api_keys
+from chalicelib.accounts.client_ids import flows as client_ids
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.records import IDENTITY
 from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.tables import account_partition, audit_partition, last_use_key
 from infra.bench.calls import counted
 from infra.local.cloud import Cloud
 from tests.fakes.crash import Crash, FragileClient, Tripwire
@@ -29,12 +33,12 @@ _worlds = itertools.count(1000)
 
 
 def new_key(world: World, **settings: Any) -> ApiKey:
-    key, _ = credentials.create_api_key(world.services, world.actor, {"label": "k", **settings})  # type: ignore[typeddict-item]
+    key, _ = api_keys.create_api_key(world.services, world.actor, {"label": "k", **settings})  # type: ignore[typeddict-item]
     return replace(key, version=1)
 
 
 def new_client(world: World, **settings: Any) -> ClientId:
-    client = credentials.create_client_id(world.services, world.actor, {"label": "c", **settings})  # type: ignore[typeddict-item]
+    client = client_ids.create_client_id(world.services, world.actor, {"label": "c", **settings})  # type: ignore[typeddict-item]
     return replace(client, version=1)
 
 
@@ -53,12 +57,12 @@ def test_a_use_is_written_once_a_minute_by_a_container(world: World) -> None:
     key = new_key(world)
     first = world.now
     for _ in range(3):
-        credentials.note_use(world.services, (key.key_id,))
+        note_use(world.services, (key.key_id,))
     world.advance(59)
-    credentials.note_use(world.services, (key.key_id,))
+    note_use(world.services, (key.key_id,))
     assert last_use(world, key.key_id) == LastUse(key.key_id, first, 1)
     world.advance(1)
-    credentials.note_use(world.services, (key.key_id,))
+    note_use(world.services, (key.key_id,))
     assert last_use(world, key.key_id) == LastUse(key.key_id, world.now, 2)
 
 
@@ -66,25 +70,25 @@ def test_within_the_minute_a_use_costs_no_call_at_all(world: World) -> None:
     key, client = new_key(world), new_client(world)
     for expected in ({"GetItem": 2, "PutItem": 2}, {}):
         with counted(world.client) as calls:
-            credentials.note_use(world.services, (key.key_id, client.record_id))
+            note_use(world.services, (key.key_id, client.record_id))
         assert dict(calls.by_operation) == expected
 
 
 def test_another_container_writes_no_use_that_is_written_already(world: World) -> None:
     key, other = new_key(world), world.start()
-    credentials.note_use(world.services, (key.key_id,))
+    note_use(world.services, (key.key_id,))
     world.advance(30)
-    credentials.note_use(other, (key.key_id,))
+    note_use(other, (key.key_id,))
     found = last_use(world, key.key_id)
     assert found is not None and found.version == 1
     world.advance(60)
-    credentials.note_use(other, (key.key_id,))
+    note_use(other, (key.key_id,))
     assert credentials.read(world.services, world.account_id, ApiKey, key.key_id)[1] == world.now
 
 
 def test_the_memory_of_a_container_is_bounded(world: World) -> None:
-    world.services.noted.update({str(number): world.now for number in range(credentials._MAX_NOTED + 1)})
-    credentials.note_use(world.services, ("x",))
+    world.services.noted.update({str(number): world.now for number in range(_MAX_NOTED + 1)})
+    note_use(world.services, ("x",))
     assert world.services.noted == {"x": world.now}
 
 
@@ -96,7 +100,7 @@ def test_the_number_of_credentials_of_an_account_is_bounded(world: World, monkey
     keys = [new_key(world), new_key(world)]
     with pytest.raises(BadRequest, match="No more than 2 API keys"):
         new_key(world)
-    credentials.revoke_api_key(world.services, world.actor, keys[0].key_id)
+    api_keys.revoke_api_key(world.services, world.actor, keys[0].key_id)
     new_key(world)
     new_client(world), new_client(world)
     with pytest.raises(BadRequest, match="No more than 2 Client IDs"):
@@ -114,9 +118,9 @@ def test_a_long_list_is_read_whole(world: World) -> None:
 
 
 def test_a_key_is_stored_as_its_hash_and_leaves_only_a_revoked_record(world: World) -> None:
-    key, text = credentials.create_api_key(world.services, world.actor, {"label": "k"})
+    key, text = api_keys.create_api_key(world.services, world.actor, {"label": "k"})
     assert text not in str(world.client.scan(TableName="payment-requests-local-identity")["Items"])
-    credentials.revoke_api_key(world.services, world.actor, key.key_id)
+    api_keys.revoke_api_key(world.services, world.actor, key.key_id)
     found = credentials.find(world.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
     assert world.services.store.query(Owned, IDENTITY, account_partition(world.account_id), "API_KEY#") == ()
@@ -133,11 +137,11 @@ def test_a_credential_is_found_by_itself_and_by_its_id_of_the_right_account(worl
 
 def test_a_client_id_is_own_in_any_status_and_nobody_elses(world: World) -> None:
     client = new_client(world)
-    credentials.revoke_client_id(world.services, world.actor, client.record_id)
-    assert credentials.own_client_id(world.services, world.account_id, client.client_id).record_id == client.record_id
+    client_ids.revoke_client_id(world.services, world.actor, client.record_id)
+    assert client_ids.own_client_id(world.services, world.account_id, client.client_id).record_id == client.record_id
     for account_id, text in (("another", client.client_id), (world.account_id, "cli_x"), (world.account_id, "")):
         with pytest.raises(NotFound, match="Client ID not found"):
-            credentials.own_client_id(world.services, account_id, text)
+            client_ids.own_client_id(world.services, account_id, text)
 
 
 def test_the_tier_is_the_operators_and_in_the_audit_log(world: World) -> None:
@@ -150,7 +154,7 @@ def test_the_tier_is_the_operators_and_in_the_audit_log(world: World) -> None:
 def test_a_change_costs_two_reads_and_one_transaction(world: World) -> None:
     key = new_key(world)
     with counted(world.client) as calls:
-        credentials.change_api_key(world.services, world.actor, key.key_id, {"label": "y"})
+        api_keys.change_api_key(world.services, world.actor, key.key_id, {"label": "y"})
     assert dict(calls.by_operation) == {"GetItem": 2, "TransactWriteItems": 1}
 
 
@@ -161,9 +165,9 @@ def test_wherever_a_process_dies_a_change_and_its_audit_line_are_both_there_or_n
             world = World(client)
             services = world.start(FragileClient(client, Tripwire(fatal, before)))
             with suppress(Crash):
-                key, _ = credentials.create_api_key(services, world.actor, {"label": "k"})
-                credentials.change_api_key(services, world.actor, key.key_id, {"label": "y"})
-                credentials.revoke_api_key(services, world.actor, key.key_id)
+                key, _ = api_keys.create_api_key(services, world.actor, {"label": "k"})
+                api_keys.change_api_key(services, world.actor, key.key_id, {"label": "y"})
+                api_keys.revoke_api_key(services, world.actor, key.key_id)
             items = client.scan(TableName="payment-requests-local-identity")["Items"]
             written = sum(int(item["version"]["N"]) for item in items if item["sk"]["S"] == "API_KEY")
             assert len(audit_of(world)) == written
@@ -202,7 +206,7 @@ def test_parallel_changes_of_one_key_are_applied_one_after_the_other_or_refused(
 
     def change(services: Services, number: int) -> ApiKey:
         settings: Any = {"label": str(number)} if number % 2 else {"scopes": scopes[number % 4 // 2]}
-        return credentials.change_api_key(services, shared.actor, key.key_id, settings)
+        return api_keys.change_api_key(services, shared.actor, key.key_id, settings)
 
     results = in_parallel(change, cloud, shared)
     applied = [result for result in results if isinstance(result, ApiKey)]
@@ -215,16 +219,16 @@ def test_parallel_changes_of_one_key_are_applied_one_after_the_other_or_refused(
 
 
 def test_a_key_that_is_revoked_while_others_change_it_stays_revoked(cloud: Cloud, shared: World) -> None:
-    key, text = credentials.create_api_key(shared.services, shared.actor, {"label": "k"})
+    key, text = api_keys.create_api_key(shared.services, shared.actor, {"label": "k"})
 
     def act(services: Services, number: int) -> Any:
         if number == 0:
-            return credentials.revoke_api_key(services, shared.actor, key.key_id)
-        return credentials.change_api_key(services, shared.actor, key.key_id, None)
+            return api_keys.revoke_api_key(services, shared.actor, key.key_id)
+        return api_keys.change_api_key(services, shared.actor, key.key_id, None)
 
     revoked = in_parallel(act, cloud, shared)[0] is None
     if not revoked:
-        credentials.revoke_api_key(shared.services, shared.actor, key.key_id)
+        api_keys.revoke_api_key(shared.services, shared.actor, key.key_id)
     found = credentials.find(shared.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
     in_parallel(act, cloud, shared)
@@ -247,22 +251,22 @@ class RevokedBetween:
 
 
 def test_a_key_that_is_revoked_between_the_reads_of_a_change_is_not_brought_back(cloud: Cloud, shared: World) -> None:
-    key, text = credentials.create_api_key(shared.services, shared.actor, {"label": "k"})
+    key, text = api_keys.create_api_key(shared.services, shared.actor, {"label": "k"})
     client = RevokedBetween(
-        cloud.client("dynamodb"), lambda: credentials.revoke_api_key(shared.services, shared.actor, key.key_id)
+        cloud.client("dynamodb"), lambda: api_keys.revoke_api_key(shared.services, shared.actor, key.key_id)
     )
     with pytest.raises(NotFound):
-        credentials.change_api_key(shared.start(client), shared.actor, key.key_id, None)
+        api_keys.change_api_key(shared.start(client), shared.actor, key.key_id, None)
     found = credentials.find(shared.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
 
 
 def test_a_use_that_ten_containers_note_at_once_is_one_record(cloud: Cloud, shared: World) -> None:
     key = new_key(shared)
-    in_parallel(lambda services, _: credentials.note_use(services, (key.key_id,)), cloud, shared)
+    in_parallel(lambda services, _: note_use(services, (key.key_id,)), cloud, shared)
     found = last_use(shared, key.key_id)
     assert found is not None and found.at == shared.now
     shared.now += timedelta(minutes=2)
-    in_parallel(lambda services, _: credentials.note_use(services, (key.key_id,)), cloud, shared)
+    in_parallel(lambda services, _: note_use(services, (key.key_id,)), cloud, shared)
     found = last_use(shared, key.key_id)
     assert found is not None and (found.at, found.version) == (shared.now, 2)

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.audit import Actor
-from chalicelib.core.credentials import OrchestratorKey
-from chalicelib.flows import credentials, orchestrators
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.credentials.records import OrchestratorKey
+from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.services import assembled
-from tests.api.client import ORIGIN, Api, Reply, Shop, item
-from tests.api.signed_in import by_email
-from tests.api.test_payee_destinations import add, new_wallet, remove
+from tests.payees.test_api import add, new_wallet, remove
+from tests.support.client import ORIGIN, Api, Reply, Shop, item
+from tests.support.signed_in import by_email
 
 PATH = "/v2/orchestrators"
 LINKS = f"{PATH}/client-ids"

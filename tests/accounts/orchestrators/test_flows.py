@@ -4,16 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.aws.tables import IDENTITY, audit_partition, credential_key
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.client_ids import ClientIdSettings
-from chalicelib.core.credentials import ClientId, CredentialStatus, OrchestratorKey, credential_hash
-from chalicelib.core.errors import BadRequest, Conflict, Forbidden, NotFound
-from chalicelib.core.orchestrators import LinkageStatus, Orchestrator
-from chalicelib.core.rate_limits import Tier
-from chalicelib.flows import credentials, links, orchestrators
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.modes import Tier
+from chalicelib.accounts.client_ids import flows as credentials
+from chalicelib.accounts.client_ids.rules import ClientIdSettings
+from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.orchestrators.records import LinkageStatus, Orchestrator
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
+from chalicelib.base.records import IDENTITY
+from chalicelib.links import flows as links
+from chalicelib.storage.tables import audit_partition, credential_key
 from tests.fakes.world import World, draft
-from tests.flows.test_destinations import add, new_client, owner, remove, stored
+from tests.payees.test_flows import add, new_client, owner, remove, stored
 
 
 def register(world: World, account_id: str | None = None) -> Orchestrator:

@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.tables import IDENTITY, OwnedSession, audit_partition, owned_session_key, session_key
-from chalicelib.core.audit import AuditEntry
-from chalicelib.core.credentials import credential_hash
-from chalicelib.core.events import iso
-from chalicelib.core.rate_limits import FAILURES, SIGN_INS_PER_MINUTE
-from chalicelib.core.sessions import Session
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.rate_limits.rules import FAILURES, SIGN_INS_PER_MINUTE
+from chalicelib.access.sessions.records import OwnedSession, Session
+from chalicelib.base.records import IDENTITY
+from chalicelib.base.timestamps import iso
 from chalicelib.services import assembled
-from tests.api.client import ORIGIN, TABLES, Api, Reply, Shop, stored
-from tests.api.conftest import Configured
+from chalicelib.storage.tables import audit_partition, owned_session_key, session_key
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX
+from tests.support.api import Configured
+from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, stored
 
 Wallet = EvmWallet | TronWallet
 PASSWORD = "correct horse"

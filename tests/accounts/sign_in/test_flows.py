@@ -7,11 +7,22 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import Delete, Throttled
-from chalicelib.aws.tables import (
-    IDENTITY,
-    SESSIONS,
-    OwnedSession,
+from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.credentials.records import User
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY, Window, failure_windows
+from chalicelib.access.sessions.flows import touch
+from chalicelib.access.sessions.records import OwnedSession, Session, SessionKind
+from chalicelib.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDLE
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import passwords
+from chalicelib.accounts.sign_in.flows import SignedChallenge
+from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
+from chalicelib.base.records import IDENTITY, SESSIONS
+from chalicelib.base.signatures import personal_digest
+from chalicelib.storage.store import Delete, Throttled
+from chalicelib.storage.tables import (
     account_partition,
     audit_partition,
     challenge_key,
@@ -19,16 +30,6 @@ from chalicelib.aws.tables import (
     session_key,
     user_key,
 )
-from chalicelib.core import passwords
-from chalicelib.core.audit import Actor, AuditEntry
-from chalicelib.core.credentials import credential_hash
-from chalicelib.core.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
-from chalicelib.core.rate_limits import FAILURES, FAILURES_PER_DAY, Window, failure_windows
-from chalicelib.core.sessions import EMAIL_LIFETIME, WALLET_IDLE, Challenge, Session, SessionKind
-from chalicelib.core.users import User
-from chalicelib.core.wallets import personal_digest
-from chalicelib.flows import sessions
-from chalicelib.flows.sessions import SignedChallenge
 from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
@@ -580,7 +581,7 @@ def test_a_session_that_is_used_while_it_is_replaced_ends_all_the_same_and_one_i
             if self.overtakes:
                 self.overtakes = False
                 world.advance(60)
-                sessions.touch(world.services, old)
+                touch(world.services, old)
             store.write(*writes)
 
     new, _ = sessions.log_in(
@@ -667,7 +668,7 @@ def test_use_prolongs_a_wallet_session_and_its_pointer(world: World) -> None:
     session = wallet_session(world)
     for _ in range(10):
         world.advance(14 * 60)
-        session = sessions.touch(world.services, session)
+        session = touch(world.services, session)
         assert stored(world, session) == session
         assert session.expires_at == world.now + WALLET_IDLE
     pointer = world.services.store.get(OwnedSession, owned_session_key(session.account_id, session.session_id))
@@ -677,24 +678,24 @@ def test_use_prolongs_a_wallet_session_and_its_pointer(world: World) -> None:
 def test_use_is_written_at_most_every_ten_seconds(world: World) -> None:
     session = wallet_session(world)
     world.advance(9)
-    assert sessions.touch(world.services, session) is session
+    assert touch(world.services, session) is session
     world.advance(1)
-    assert sessions.touch(world.services, session).version == 2
+    assert touch(world.services, session).version == 2
 
 
 def test_use_of_an_e_mail_session_does_not_prolong_it(world: World) -> None:
     registered(world)
     session = log_in(world)
     world.advance(3600)
-    used = sessions.touch(world.services, session)
+    used = touch(world.services, session)
     assert used.last_seen_at == world.now and used.expires_at == START + EMAIL_LIFETIME
 
 
 def test_use_noted_by_two_requests_at_once_is_written_by_one(world: World) -> None:
     session = wallet_session(world)
     world.advance(60)
-    used = sessions.touch(world.services, session)
-    assert sessions.touch(world.services, session) is session
+    used = touch(world.services, session)
+    assert touch(world.services, session) is session
     assert stored(world, session) == used
 
 
@@ -702,7 +703,7 @@ def test_use_does_not_bring_an_ended_session_back(world: World) -> None:
     session = wallet_session(world)
     sessions.log_out(world.services, session, ACTOR)
     world.advance(60)
-    sessions.touch(world.services, session)
+    touch(world.services, session)
     assert stored(world, session) is None and sessions.list_open(world.services, session.account_id) == []
 
 
@@ -728,7 +729,7 @@ def test_logging_out_wins_over_a_use_at_the_same_moment(world: World) -> None:
             return getattr(store, name)
 
         def write(self, *writes: Any) -> None:
-            sessions.touch(world.services, session)
+            touch(world.services, session)
             store.write(*writes)
 
     sessions.log_out(replace(world.services, store=Overtaken()), session, ACTOR)
@@ -783,10 +784,10 @@ def test_each_flow_makes_as_few_calls_as_it_states(world: World) -> None:
     counted_and_given_back = {"UpdateItem": 2 * 2}
     assert calls(lambda: log_in(world)) == {"GetItem": 1, **counted_and_given_back, **transaction}
     session = log_in(world)
-    assert calls(lambda: sessions.touch(world.services, session)) == {}
+    assert calls(lambda: touch(world.services, session)) == {}
     assert calls(lambda: sessions.list_open(world.services, session.account_id)) == {"Query": 1, "BatchGetItem": 1}
     world.advance(60)
-    assert calls(lambda: sessions.touch(world.services, session)) == transaction
+    assert calls(lambda: touch(world.services, session)) == transaction
     assert calls(lambda: sessions.log_out(world.services, session, ACTOR)) == {"GetItem": 1, **transaction}
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.passwords import (
+from chalicelib.accounts.sign_in.passwords import (
     LANES,
     MEMORY_KIB,
     NOBODYS,
@@ -14,6 +13,7 @@ from chalicelib.core.passwords import (
     is_password,
     password_hash,
 )
+from chalicelib.base.errors import BadRequest
 
 SALT = bytes(range(SALT_BYTES))
 

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.api.parsing import MAX_BODY_BYTES
 from chalicelib.calldata import erc20
+from chalicelib.http.parsing import MAX_BODY_BYTES
 from infra.local.tron_transactions import Call, Transaction
-from tests.api.client import Reply, Shop
-from tests.api.items import native, tron
-from tests.api.node import Node
-from tests.api.stored_links import complete, expire, pay_part
-from tests.api.test_multicall_payouts import PATH as MULTICALLS
-from tests.api.test_openapi import check_answer, text_of
-from tests.api.test_pay_kinds import pay
-from tests.api.test_tron import FEE, FEE_TRON, PROXY, payout_on_tron
+from tests.checkout.test_pay_kinds import pay
+from tests.checkout.test_tron import FEE, FEE_TRON, PROXY, payout_on_tron
 from tests.fakes.destinations import USDT_TRON
 from tests.fakes.tron import call_of, sign_raw, signed_call, signed_raw
 from tests.fakes.wallets import tron_wallet
+from tests.http.test_openapi import check_answer, text_of
+from tests.links.multicalls.test_api import PATH as MULTICALLS
+from tests.support.client import Reply, Shop
+from tests.support.items import native, tron
+from tests.support.node import Node
+from tests.support.stored_links import complete, expire, pay_part
 
 PATH = "/v2/secure-payments/{token}/tron/broadcast"
 PAYER, OTHER = tron_wallet("payer"), tron_wallet("other")

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.tables import cursor_key, intent_key
-from chalicelib.core.chainlog import Cursor
-from chalicelib.core.links import IntentStatus, SafeIntent
+from chalicelib.detection.records import Cursor
+from chalicelib.links.records import IntentStatus, SafeIntent
 from chalicelib.services import assembled
-from tests.api.browser import BY_PAGE
-from tests.api.client import Reply, Shop, item
-from tests.api.node import Node
-from tests.api.stored_links import TX_HASH, complete, expire
+from chalicelib.storage.tables import cursor_key, intent_key
+from tests.support.browser import BY_PAGE
+from tests.support.client import Reply, Shop, item
+from tests.support.node import Node
+from tests.support.stored_links import TX_HASH, complete, expire
 
 SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 HASH, OTHER_HASH = "0x" + "ab" * 32, "0x" + "cd" * 32

@@ -5,24 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.aws.store import Delete, WriteConflict
-from chalicelib.aws.tables import Reference
-from chalicelib.core.errors import ChainUnavailable, Conflict, Forbidden, Locked
-from chalicelib.core.link_creation import Owner
-from chalicelib.core.links import (
-    Flow,
-    IntentStatus,
-    LinkStatus,
-    Request,
-    SecurePayment,
-    check_payable,
-    check_unlocked,
-)
-from chalicelib.core.references import reference_topic
-from chalicelib.flows import multicalls
-from chalicelib.flows.checkout import describe
-from chalicelib.flows.links import Reader, load_owned
-from chalicelib.net.safe import Proposal
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
+from chalicelib.chain.safe import Proposal
+from chalicelib.checkout.flows import describe
+from chalicelib.links.flows import Reader, load_owned
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.records import Flow, IntentStatus, LinkStatus, SecurePayment
+from chalicelib.links.rules import check_payable, check_unlocked
+from chalicelib.requests.records import Reference, Request
+from chalicelib.requests.references import reference_topic
+from chalicelib.storage.store import Delete, WriteConflict
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.intents import (
     HASH,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.intents import (
+from chalicelib.base.errors import BadRequest
+from chalicelib.checkout.intents.rules import (
     LATEST,
     MOST_IN_VAIN,
     SOONEST,
@@ -28,8 +28,8 @@ from chalicelib.core.intents import (
     unseen,
     widened,
 )
-from chalicelib.core.links import IntentStatus, SafeIntent, SecurePayment
-from tests.core.test_payments import new_link
+from chalicelib.links.records import IntentStatus, SafeIntent, SecurePayment
+from tests.detection.test_payments import new_link
 from tests.fakes.world import START
 
 END = START + timedelta(hours=1)

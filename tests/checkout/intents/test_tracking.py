@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.core.errors import BadRequest, Conflict
-from chalicelib.core.intents import UNREAD_GRACE
-from chalicelib.core.links import IntentStatus, LinkStatus, SecurePayment
-from chalicelib.flows import intents
-from chalicelib.flows.sweeping import SweepIncomplete
+from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents.rules import UNREAD_GRACE
+from chalicelib.links.records import IntentStatus, LinkStatus, SecurePayment
+from chalicelib.storage.sweeping import SweepIncomplete
 from tests.fakes.chain import FakeChain
 from tests.fakes.intents import (
     HASH,

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import Store
-from chalicelib.core.errors import Conflict, NotFound
-from chalicelib.core.link_creation import Owner
-from chalicelib.core.links import IntentStatus, LinkStatus, SafeIntent, SecurePayment
-from chalicelib.flows import intents, multicalls
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import Conflict, NotFound
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
 from chalicelib.services import Services
+from chalicelib.storage.store import Store
 from tests.fakes.intents import HASH, SAFE, is_free, record, stored, track, with_safe
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import PREFIX, World

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import ORIGIN, Shop, item
-from tests.api.items import refused
 from tests.fakes.world import FEE_ADDRESS
+from tests.support.client import ORIGIN, Shop, item
+from tests.support.items import refused
 
 PREVIEW = "/v2/secure-payments/fees/preview"
 

@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.core.addresses import tron_address_of
-from chalicelib.core.errors import BadRequest
-from chalicelib.core.fees import Fee, plan_of, preview, resolve
-from chalicelib.core.link_creation import ClientSettings, Item, Owner, Terms, create_link
-from chalicelib.core.links import Flow, SecurePayment, amount_with_fee, fee_on
-from chalicelib.core.tokens import find_tokens
+from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.base.addresses import tron_address_of
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import Fee
+from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.links.creation import Item, Terms, create_link
+from chalicelib.links.fees.rules import plan_of, preview, resolve
+from chalicelib.links.records import Flow, SecurePayment
+from chalicelib.links.rules import amount_with_fee, fee_on
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
 
 TERMS = Terms(timedelta(days=7), strict_checksum=False)

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from chalicelib.api.edge import OPERATIONS
-from chalicelib.aws.tables import cursor_key
-from chalicelib.core.chainlog import Cursor
-from chalicelib.core.events import iso
-from chalicelib.core.links import SecurePayment
-from chalicelib.flows import links
+from chalicelib.base.timestamps import iso
+from chalicelib.detection.records import Cursor
+from chalicelib.http.edge import OPERATIONS
+from chalicelib.links import flows as links
+from chalicelib.links.records import SecurePayment
 from chalicelib.services import assembled
-from tests.api.client import Api, Reply, Shop
-from tests.api.conftest import Configured
-from tests.api.signed_in import Dashboard, by_wallet
-from tests.api.stored_links import complete, expire
-from tests.api.test_openapi import check_answer, text_of
+from chalicelib.storage.tables import cursor_key
 from tests.fakes.destinations import FUSDC_SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+from tests.http.test_openapi import check_answer, text_of
+from tests.support.api import Configured
+from tests.support.client import Api, Reply, Shop
+from tests.support.signed_in import Dashboard, by_wallet
+from tests.support.stored_links import complete, expire
 
 PATH = "/v2/secure-payments/multicall-payouts"
 INTENT = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "USDC"}

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import link_key
-from chalicelib.core.errors import BadRequest, Conflict, Forbidden, Locked, MulticallRefused, NotFound
-from chalicelib.core.link_creation import ClientSettings, Owner
-from chalicelib.core.links import Link, LinkStatus, RequestStatus, SecurePayment, check_unlocked
-from chalicelib.core.multicall import ASSEMBLY_TIME, MulticallDetails
-from chalicelib.flows import links, multicalls
+from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked, MulticallRefused, NotFound
+from chalicelib.links import flows as links
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails
+from chalicelib.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.links.rules import check_unlocked
+from chalicelib.requests.records import RequestStatus
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.tables import link_key
 from tests.fakes.payouts import on_its_way, store_payouts
 from tests.fakes.world import World, in_process_aws
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.store import WriteConflict
-from chalicelib.aws.tables import link_key
-from chalicelib.core.errors import MulticallRefused
-from chalicelib.core.links import Link, SecurePayment
-from chalicelib.core.multicall import ASSEMBLY_TIME, MulticallDetails
-from chalicelib.flows import links, multicalls
+from chalicelib.base.errors import MulticallRefused
+from chalicelib.links import flows as links
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails
+from chalicelib.links.records import Link, SecurePayment
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.tables import link_key
 from infra.bench.calls import counted
 from infra.bench.multicalls import create
 from infra.local.cloud import Cloud

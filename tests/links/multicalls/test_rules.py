@@ -7,19 +7,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.errors import BadRequest, MulticallRefused
-from chalicelib.core.link_creation import LARGEST_TOTAL, Owner
-from chalicelib.core.links import (
-    Flow,
-    IntentStatus,
-    Link,
-    LinkStatus,
-    PaymentType,
-    RequestStatus,
-    SecurePayment,
-)
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.multicall import (
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import BadRequest, MulticallRefused
+from chalicelib.base.money import BaseUnits
+from chalicelib.links.creation import LARGEST_TOTAL
+from chalicelib.links.multicalls.rules import (
     ASSEMBLY_TIME,
     ExecutionKind,
     MulticallDetails,
@@ -37,6 +29,8 @@ from chalicelib.core.multicall import (
     refuse_blocked,
     sums,
 )
+from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.requests.records import RequestStatus
 from tests.fakes.payouts import on_its_way, payout
 from tests.fakes.world import FEE_ADDRESS, START
 

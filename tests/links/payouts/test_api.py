@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.addresses import tron_address_of
-from chalicelib.core.links import Flow, LinkStatus, PaymentType, SecurePayment
-from chalicelib.flows import links
+from chalicelib.base.addresses import tron_address_of
+from chalicelib.links import flows as links
+from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
 from chalicelib.services import assembled
-from tests.api.client import Api, Reply, Shop, stored
-from tests.api.items import BATCH, FEE, PAYOUTS, TRON_PAYEE, ZERO, payout, refused
-from tests.api.node import Node
-from tests.api.signed_in import by_email, by_wallet
-from tests.api.stored_links import complete, expire
-from tests.api.tenants import Tenant
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
+from tests.support.client import Api, Reply, Shop, stored
+from tests.support.items import BATCH, FEE, PAYOUTS, TRON_PAYEE, ZERO, payout, refused
+from tests.support.node import Node
+from tests.support.signed_in import by_email, by_wallet
+from tests.support.stored_links import complete, expire
+from tests.support.tenants import Tenant
 
 TRON_WALLET = tron_address_of(b"\x11" * 20)
 

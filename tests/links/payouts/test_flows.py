@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.tables import PAYMENTS, payments_partition
-from chalicelib.core.errors import MulticallRefused, NotFound
-from chalicelib.core.link_creation import Item
-from chalicelib.core.links import LinkStatus, Payment, SecurePayment, remaining
-from chalicelib.core.payouts import LARGEST_MERGE, MergeDraft, PayoutDraft
-from chalicelib.flows import links, multicalls, payouts
-from chalicelib.flows.links import Reader
+from chalicelib.base.errors import MulticallRefused, NotFound
+from chalicelib.base.records import PAYMENTS
+from chalicelib.links import flows as links
+from chalicelib.links.creation import Item
+from chalicelib.links.flows import Reader
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.records import Payment
+from chalicelib.requests.rules import remaining
+from chalicelib.storage.tables import payments_partition
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, WALLET, World, draft, in_process_aws
 

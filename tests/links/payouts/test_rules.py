@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.addresses import tron_address_of
-from chalicelib.core.errors import BadRequest, Forbidden, MulticallRefused
-from chalicelib.core.link_creation import Owner, Terms
-from chalicelib.core.links import Flow, LinkStatus, PaymentType, RequestStatus, SecurePayment
-from chalicelib.core.money import BaseUnits
-from chalicelib.core.payouts import Merge, MergeDraft, PayoutDraft, create_payout, merge
-from chalicelib.core.sessions import Wallet
+from chalicelib.access.callers import Owner
+from chalicelib.access.sessions.records import Wallet
+from chalicelib.base.addresses import tron_address_of
+from chalicelib.base.errors import BadRequest, Forbidden, MulticallRefused
+from chalicelib.base.money import BaseUnits
+from chalicelib.links.creation import Terms
+from chalicelib.links.payouts.rules import Merge, MergeDraft, PayoutDraft, create_payout, merge
+from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
+from chalicelib.requests.records import RequestStatus
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET, draft
 
 OWNER = Owner("acct", None, None)

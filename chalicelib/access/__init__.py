@@ -1,0 +1,1 @@
+"""Who is calling: credentials, sessions, limits, idempotency keys, audit entries."""

@@ -1,0 +1,1 @@
+"""The audit entries that changes of an account leave."""

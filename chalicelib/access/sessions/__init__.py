@@ -1,0 +1,1 @@
+"""Sessions of those who signed in."""

@@ -1,0 +1,20 @@
+"""Keeps a session that is used alive."""
+
+from dataclasses import replace
+
+from chalicelib.access.sessions.records import Session
+from chalicelib.access.sessions.rules import pointer_of, touched
+from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+
+
+def touch(services: Services, session: Session) -> Session:
+    """Notes that a session is in use, at most every ten seconds: a wallet's then lives on. Returns it as it is now."""
+    used = touched(session, services.clock())
+    if used is None:
+        return session
+    try:
+        services.store.write(used, pointer_of(used))
+    except WriteConflict:
+        return session  # another request of this session noted it, or ended it
+    return replace(used, version=used.version + 1)

@@ -1,0 +1,51 @@
+"""Sessions, as they are stored."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True)
+class OwnedSession:
+    """Leads from an account to one of its sessions."""
+
+    account_id: str
+    session_id: str
+    token_hash: str
+    expires_at: datetime
+    version: int = 0
+
+class SessionKind(StrEnum):
+    WALLET = "wallet"
+    EMAIL = "email"
+
+
+@dataclass(frozen=True)
+class Session:
+    """An open session; its token is stored only as a hash. `subject` is the wallet address or the e-mail address.
+
+    `chain_id` is None where a key signed, which is the same on every chain; else the chain whose contract answered.
+    """
+
+    token_hash: str
+    session_id: str
+    account_id: str
+    kind: SessionKind
+    subject: str
+    created_at: datetime
+    last_seen_at: datetime
+    expires_at: datetime
+    chain_id: int | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class Wallet:
+    """Who a wallet is: a key, on every chain, or the contract at an address of one chain, `chain_id`."""
+
+    address: str
+    chain_id: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.address if self.chain_id is None else f"{self.address}@eip155:{self.chain_id}"

@@ -1,0 +1,1 @@
+"""What somebody who signed in manages: API keys, client ids, branding, orchestrators, the audit log."""

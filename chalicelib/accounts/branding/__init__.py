@@ -1,0 +1,1 @@
+"""How the payment page of a client id looks."""

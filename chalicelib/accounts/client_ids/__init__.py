@@ -1,0 +1,1 @@
+"""Client ids of an account."""

@@ -1,0 +1,1 @@
+"""What API keys, client ids and orchestrator keys share: list, read, revoke."""

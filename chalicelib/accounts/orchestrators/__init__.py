@@ -1,0 +1,1 @@
+"""Platforms that create links for client ids of others."""

@@ -1,0 +1,1 @@
+"""Signing in and out: by wallet, or by e-mail and password."""

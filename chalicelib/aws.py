@@ -1,0 +1,3 @@
+"""How we reach DynamoDB, SQS, KMS and Secrets Manager."""
+
+

@@ -1,0 +1,1 @@
+"""Nodes of the networks: blocks, logs, balances, simulations, receipts."""

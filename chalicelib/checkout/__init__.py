@@ -1,0 +1,1 @@
+"""What a payer is given to sign: quotes, multisig intents, broadcasts."""

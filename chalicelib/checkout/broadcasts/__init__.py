@@ -1,0 +1,1 @@
+"""Signed Tron transactions that are handed to the network."""

@@ -1,0 +1,1 @@
+"""Multisig transactions that are on their way for a link."""

@@ -1,0 +1,1 @@
+"""What a payer is shown and given to sign, as responses."""

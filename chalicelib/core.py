@@ -1,0 +1,3 @@
+"""The rules of the service: pure functions of their arguments."""
+
+

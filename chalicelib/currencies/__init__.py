@@ -1,0 +1,1 @@
+"""The operations that list currencies and what they can be paid in."""

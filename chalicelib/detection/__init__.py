@@ -1,0 +1,1 @@
+"""Reading blocks, recognising payments, recording them, undoing forks."""

@@ -1,0 +1,3 @@
+"""Use cases: load, decide, commit, announce."""
+
+

@@ -1,0 +1,3 @@
+"""Queue consumers and schedules: one flow each."""
+
+

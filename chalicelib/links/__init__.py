@@ -1,0 +1,1 @@
+"""Hosted links over requests: single, batch, payouts, multicalls."""

@@ -1,0 +1,1 @@
+"""Platform fees: which one a link carries, and its preview."""

@@ -1,0 +1,1 @@
+"""Payout multicalls: payouts that one payer pays together."""

@@ -1,0 +1,1 @@
+"""Payouts: links that their maker pays, alone or merged into a batch."""

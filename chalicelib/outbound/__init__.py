@@ -1,0 +1,1 @@
+"""HTTP requests to addresses that users gave."""

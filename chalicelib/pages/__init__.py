@@ -1,0 +1,1 @@
+"""The hosted payment page, and what serves it."""

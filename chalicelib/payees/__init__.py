@@ -1,0 +1,1 @@
+"""Payee destinations: where a wallet is paid."""

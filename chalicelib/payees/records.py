@@ -1,0 +1,64 @@
+"""Payee destinations and the nonces that wallets sign, as they are stored."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from chalicelib.catalogue.interop import Destination
+
+
+@dataclass(frozen=True)
+class ActiveDestination:
+    """Holds a wallet to one active payee destination."""
+
+    wallet_address: str
+    account_id: str
+    record_id: str
+    version: int = 0
+
+class Action(StrEnum):
+    ADD = "add"
+    DEACTIVATE = "deactivate"
+
+
+@dataclass(frozen=True)
+class PayeeDestination:
+    """A receiving route. Addresses are in their canonical form (EIP-55, or base58 on Tron).
+
+    `account_id` is who made it: the account of the client id that it was signed for, or the wallet's own.
+    `access_mode` is the mode of its access policy when it was given one; screening is not built, so it is `off`.
+    """
+
+    record_id: str
+    destination_id: str
+    account_id: str
+    wallet_address: str
+    token_address: str
+    chain_id: int
+    is_active: bool
+    created_at: datetime
+    client_id: str | None = None
+    access_mode: str | None = None
+    version: int = 0
+
+    @property
+    def route(self) -> Destination:
+        return Destination(self.wallet_address, self.chain_id, self.token_address)
+
+
+@dataclass(frozen=True)
+class SigningNonce:
+    """What one signature is bound to: client id, wallet, token, chain and action; used once, within five minutes."""
+
+    nonce: str
+    client_id: str
+    wallet_address: str
+    token_address: str
+    chain_id: int
+    action: Action
+    expires_at: datetime
+    version: int = 0
+
+    @property
+    def route(self) -> Destination:
+        return Destination(self.wallet_address, self.chain_id, self.token_address)

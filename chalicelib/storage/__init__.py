@@ -1,0 +1,1 @@
+"""DynamoDB, SQS, KMS and Secrets Manager: transactions of records, messages, secrets."""
