@@ -1,90 +1,119 @@
 """The map of entry points: HTTP, queue consumers, schedules. One line each; the rest is in chalicelib."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from chalice import Chalice, Rate
 
-from chalicelib.accounts.api_keys import api as api_keys
-from chalicelib.accounts.audit_log import api as audit
-from chalicelib.accounts.branding import api as branding
-from chalicelib.accounts.client_ids import api as client_ids
-from chalicelib.accounts.orchestrators import api as orchestrators
-from chalicelib.accounts.sign_in import api as auth
-from chalicelib.checkout import api as checkout
-from chalicelib.checkout.broadcasts import api as tron_broadcast
-from chalicelib.checkout.intents import api as intents
-from chalicelib.checkout.intents import jobs as intent_jobs
-from chalicelib.currencies import api as currencies
-from chalicelib.detection import jobs as detection_jobs
-from chalicelib.http import api as service
-from chalicelib.http.edge import complete_routes
-from chalicelib.links import api as secure_payments
-from chalicelib.links import jobs as link_jobs
-from chalicelib.links.fees import api as fee_plans
-from chalicelib.links.multicalls import api as multicall_payouts
-from chalicelib.links.payouts import api as payouts
-from chalicelib.pages import api as pages
-from chalicelib.payees import api as payee_destinations
-from chalicelib.services import assembled
-from chalicelib.settings import settings
-from chalicelib.transfers import api as transfers
-from chalicelib.webhooks import api as webhooks
-from chalicelib.webhooks import jobs as webhook_jobs
+from chalicelib.accounts.api_keys import routes as api_keys
+from chalicelib.accounts.audit_log import routes as audit_log
+from chalicelib.accounts.branding import routes as branding
+from chalicelib.accounts.client_ids import routes as client_ids
+from chalicelib.accounts.orchestrators import routes as orchestrators
+from chalicelib.accounts.sign_in import routes as sign_in
+from chalicelib.checkout import routes as checkout
+from chalicelib.checkout.broadcasts import routes as broadcasts
+from chalicelib.checkout.intents import routes as intents
+from chalicelib.currencies import routes as currencies
+from chalicelib.http import routes as service
+from chalicelib.http.routing import register_routes
+from chalicelib.links import routes as links
+from chalicelib.links.fees import routes as fees
+from chalicelib.links.multicalls import routes as multicalls
+from chalicelib.links.payouts import routes as payouts
+from chalicelib.pages import routes as pages
+from chalicelib.payees import routes as payees
+from chalicelib.settings import Settings
+from chalicelib.transfers import routes as transfers
+from chalicelib.webhooks import routes as webhooks
 
-app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
+if TYPE_CHECKING:
+    from chalicelib.services import Services
 
-for resource in (
+ROOMS = (
     currencies,
-    multicall_payouts,
-    secure_payments,
+    links,
+    multicalls,
     payouts,
-    fee_plans,
+    fees,
     checkout,
     intents,
+    broadcasts,
     transfers,
-    tron_broadcast,
     webhooks,
-    auth,
+    sign_in,
     api_keys,
     client_ids,
     branding,
-    audit,
-    payee_destinations,
+    audit_log,
+    payees,
     orchestrators,
     pages,
     service,
-):
-    app.register_blueprint(resource.blueprint)
-complete_routes(app)
+)
 
 
-@app.on_sqs_message(queue=settings().webhooks_queue, batch_size=1, maximum_concurrency=20)
-def deliver_webhook(event: Any) -> None:
-    for message in event:
-        webhook_jobs.deliver_webhook(assembled(), message.body)
+def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
+    """The app, whose handlers ask `services` for their world at every call; their code is imported by the first."""
+    app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
+    register_routes(app, ROOMS, services)
+
+    @app.on_sqs_message(queue=settings.webhooks_queue, batch_size=1, maximum_concurrency=20)
+    def deliver_webhook(event: Any) -> None:
+        from chalicelib.webhooks import jobs
+
+        for message in event:
+            jobs.deliver_webhook(services(), message.body)
+
+    @app.on_sqs_message(queue=settings.scans_queue, batch_size=1, maximum_concurrency=10)
+    def scan_chain(event: Any) -> None:
+        from chalicelib.detection import jobs
+
+        for message in event:
+            jobs.scan_chain(services(), message.body)
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def start_scans(event: Any) -> None:
+        from chalicelib.detection import jobs
+
+        jobs.start_scans(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def sweep_outbox(event: Any) -> None:
+        from chalicelib.webhooks import jobs
+
+        jobs.sweep_outbox(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def expire_links(event: Any) -> None:
+        from chalicelib.links import jobs
+
+        jobs.expire_links(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def track_intents(event: Any) -> None:
+        from chalicelib.checkout.intents import jobs
+
+        jobs.track_intents(services())
+
+    return app
 
 
-@app.on_sqs_message(queue=settings().scans_queue, batch_size=1, maximum_concurrency=10)
-def scan_chain(event: Any) -> None:
-    for message in event:
-        detection_jobs.scan_chain(assembled(), message.body)
+@cache
+def _services() -> "Services":
+    from chalicelib.services import assemble
+
+    return assemble(_SETTINGS)
 
 
-@app.schedule(Rate(1, unit=Rate.MINUTES))
-def start_scans(event: Any) -> None:
-    detection_jobs.start_scans(assembled())
+_SETTINGS = Settings.read()
+app = build(_SETTINGS, _services)
 
-
-@app.schedule(Rate(1, unit=Rate.MINUTES))
-def sweep_outbox(event: Any) -> None:
-    webhook_jobs.sweep_outbox(assembled())
-
-
-@app.schedule(Rate(1, unit=Rate.MINUTES))
-def expire_links(event: Any) -> None:
-    link_jobs.expire_links(assembled())
-
-
-@app.schedule(Rate(1, unit=Rate.MINUTES))
-def track_intents(event: Any) -> None:
-    intent_jobs.track_intents(assembled())
+# Lambda finds a handler by its name in this module.
+deliver_webhook = app.handler_map["deliver_webhook"]
+scan_chain = app.handler_map["scan_chain"]
+start_scans = app.handler_map["start_scans"]
+sweep_outbox = app.handler_map["sweep_outbox"]
+expire_links = app.handler_map["expire_links"]
+track_intents = app.handler_map["track_intents"]

@@ -1,10 +1,9 @@
-"""The world that flows are handed: adapters, clock and entropy, assembled once per container."""
+"""What flows are handed: adapters, clock and entropy, assembled once per container."""
 
-import secrets as random_source
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from secrets import token_bytes
 
 from aws_lambda_powertools import Logger
 
@@ -12,7 +11,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe import SafeService
 from chalicelib.outbound.sender import WebhookSender
-from chalicelib.settings import Settings, settings
+from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
 from chalicelib.storage.secrets import Secrets
 from chalicelib.storage.store import Store
@@ -42,20 +41,18 @@ class Services:
         )
 
 
-@cache
-def assembled() -> Services:
-    """The services of this process, by its settings."""
-    rules = settings()
-    keeper = Secrets(rules.secrets_key, rules.rpc_urls_secret)
+def assemble(settings: Settings) -> Services:
+    """The services of a process, by its settings. Adapters open their clients on first use."""
+    secrets = Secrets(settings.secrets_key, settings.rpc_urls_secret)
     return Services(
-        settings=rules,
-        store=Store(rules.resource_prefix),
+        settings=settings,
+        store=Store(settings.resource_prefix),
         queue=Queue(),
-        secrets=keeper,
-        chains=Chains(keeper),
-        safes=SafeService(rules.safe_service_urls),
-        sender=WebhookSender(rules.webhook_allow_loopback),
-        log=Logger(service="payment-requests", level=rules.log_level),
+        secrets=secrets,
+        chains=Chains(secrets),
+        safes=SafeService(settings.safe_service_urls),
+        sender=WebhookSender(settings.webhook_allow_loopback),
+        log=Logger(service="payment-requests", level=settings.log_level),
         clock=lambda: datetime.now(UTC),
-        entropy=random_source.token_bytes,
+        entropy=token_bytes,
     )

@@ -1,84 +1,201 @@
-"""Every environment variable the service reads, typed and checked when the process starts."""
+"""Every environment variable the service reads, typed and checked when the process starts.
 
-from functools import cache
-from typing import Annotated, Literal
+Each Lambda reads them at its cold start, so they are parsed here by hand: pydantic would double the time of the start.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
-from chalicelib.catalogue.networks import network
-from chalicelib.links.multicalls.rules import FEWEST_CHILDREN, MOST_CHILDREN
-
-PositiveInt = Annotated[int, Field(gt=0)]
-BaseUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#]*[^/\s?#]$")]
-"""An http(s) URL without a slash at its end, to which paths are appended."""
-WebOrigin = Annotated[str, StringConstraints(pattern=r"^https?://[a-z0-9.*:\[\]-]+$")]
+_BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
+_ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
+_CLIENT_ID = re.compile(r"[\w-]{1,64}")
 
 
-class Settings(BaseSettings):
-    """Names are the environment variables in lower case; JSON where the type is a list or an object."""
+class InvalidSettings(Exception):
+    """`problems` says of each environment variable that is missing or wrong, by its name, what is wrong with it."""
 
-    model_config = SettingsConfigDict(extra="ignore", frozen=True)
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("\n".join(f"{name} {problem}" for name, problem in problems.items()))
+        self.problems = problems
 
-    stage: Literal["local", "dev", "prod"]
-    resource_prefix: str
-    """Names every table, queue, key and secret: `<prefix>-payments`, `alias/<prefix>-secrets`, ..."""
-    api_url: BaseUrl
-    auth_url: BaseUrl
-    pay_url: BaseUrl
-    explorer_url: BaseUrl
-    confirmations: dict[str, PositiveInt] = {}
-    """Overrides of a network's confirmations: {"sepolia": 1}."""
-    scan_interval_seconds: Annotated[int, Field(ge=1, le=60)] = 5
-    link_lifetime_seconds: PositiveInt = 7 * 24 * 3600
-    safe_intent_lifetime_seconds: PositiveInt = 24 * 3600
-    """How long a link waits for a multisig transaction at the most, whatever deadline its payer names."""
-    multicall_max_children: Annotated[int, Field(ge=FEWEST_CHILDREN, le=MOST_CHILDREN)] = 150
-    webhook_allow_loopback: bool = False
-    """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
-    header_brands: tuple[str, ...] = ("service", "request-network")
-    """Each delivery carries its headers (`x-<brand>-signature`, ...) once a brand, for receivers of either name."""
-    payment_processor: str = "service-network"
-    interop_checksum: Literal["warn", "strict"] = "warn"
-    """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
-    transaction_value_form: Literal["plain", "bignumber"] = "plain"
-    """plain: 0 or a hex string; bignumber: {"type": "BigNumber", "hex": "0x..."} for every transaction."""
-    rate_limit_scale: PositiveInt = 1
-    """Multiplies every rate limit; above 1 for local stacks and load tests only."""
-    session_origins: tuple[str, ...] = ()
-    """Origins of the dashboards that may send session cookies from a browser."""
-    session_domain: str = ""
-    """The Domain of the session cookie, such as example.com, which lets browsers send it to the API host, too; empty
-    keeps it to the auth host."""
-    safe_service_urls: dict[str, BaseUrl] = {
-        name: f"https://api.safe.global/tx-service/{short}"
-        for name, short in (
-            ("mainnet", "eth"),
-            ("arbitrum-one", "arb1"),
-            ("optimism", "oeth"),
-            ("base", "base"),
-            ("matic", "pol"),
-            ("bsc", "bnb"),
-            ("sepolia", "sep"),
-        )
-    }
-    """The Safe Transaction Service of each network; {} asks none: then the chain alone tells what a Safe executed."""
-    page_client_id: Annotated[str, StringConstraints(pattern=r"^[\w-]{1,64}$")] = "cli_hosted_payment_page"
-    """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
-    page_frame_ancestors: tuple[WebOrigin, ...] = ("https://app.safe.global",)
-    """Whose pages may show the payment page in a frame, beside its own host."""
-    brand: str = "Payment Request Service"
-    """Named in the text that wallets sign."""
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
-    @field_validator("confirmations", "safe_service_urls")
-    @classmethod
-    def _known_networks(cls, value: dict[str, object]) -> dict[str, object]:
-        for name in value:
+def _text(text: str) -> str:
+    return text
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def _matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(sentence)
+        return text
+
+    return read
+
+
+_base_url = _matching(_BASE_URL, "must be an http or https URL without a slash at its end")
+
+
+def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise ValueError("must be a whole number") from None
+        if number < least or (most is not None and number > most):
+            raise ValueError(f"must be at least {least}" + (f" and at most {most}" if most is not None else ""))
+        return number
+
+    return read
+
+
+def _flag(text: str) -> bool:
+    known = {"true": True, "1": True, "false": False, "0": False}
+    if text.lower() not in known:
+        raise ValueError("must be true or false")
+    return known[text.lower()]
+
+
+def _texts(read: Callable[[str], str] = _text) -> Callable[[str], tuple[str, ...]]:
+    def read_all(text: str) -> tuple[str, ...]:
+        values = _json(text)
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ValueError('must be a JSON list of texts, such as ["a", "b"]')
+        return tuple(read(value) for value in values)
+
+    return read_all
+
+
+def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[str, Any]]:
+    def read_all(text: str) -> dict[str, Any]:
+        from chalicelib.catalogue.networks import network  # only where the variable is set: it loads the catalogue
+
+        values = _json(text)
+        if not isinstance(values, dict):
+            raise ValueError("must be a JSON object by network")
+        for name, value in values.items():
             if network(name) is None:
                 raise ValueError(f"{name} is not a network")
-        return value
+            if type(value) is not kind:
+                raise ValueError(f"{name}: must be a {'number' if kind is int else 'text'}")
+        return {name: read(str(value)) for name, value in values.items()}
+
+    return read_all
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ValueError("is not valid JSON") from None
+
+
+def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
+    """A field that `read` makes of the variable's text; required without a default. ValueError says what is wrong."""
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata={"read": read})
+    return field(default=default, metadata={"read": read})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Names are the environment variables in lower case; JSON where the type is a tuple or a mapping."""
+
+    stage: Literal["local", "dev", "prod"] = _setting(_one_of("local", "dev", "prod"))
+    resource_prefix: str = _setting(_text)
+    """Names every table, queue, key and secret: `<prefix>-payments`, `alias/<prefix>-secrets`, ..."""
+    api_url: str = _setting(_base_url)
+    auth_url: str = _setting(_base_url)
+    pay_url: str = _setting(_base_url)
+    explorer_url: str = _setting(_base_url)
+    confirmations: Mapping[str, int] = _setting(_by_network(_whole(1), int), {})
+    """Overrides of a network's confirmations: {"sepolia": 1}."""
+    scan_interval_seconds: int = _setting(_whole(1, 60), 5)
+    link_lifetime_seconds: int = _setting(_whole(1), 7 * 24 * 3600)
+    safe_intent_lifetime_seconds: int = _setting(_whole(1), 24 * 3600)
+    """How long a link waits for a multisig transaction at most, whatever deadline its payer names."""
+    multicall_max_children: int = _setting(_whole(2, 1000), 150)
+    webhook_allow_loopback: bool = _setting(_flag, False)
+    """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
+    header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))
+    """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
+    payment_processor: str = _setting(_text, "service-network")
+    interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
+    """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
+    transaction_value_form: Literal["plain", "bignumber"] = _setting(_one_of("plain", "bignumber"), "plain")
+    """plain: 0 or a hex string; bignumber: {"type": "BigNumber", "hex": "0x..."} for every transaction."""
+    rate_limit_scale: int = _setting(_whole(1), 1)
+    """Multiplies every rate limit; above 1 for local stacks and load tests only."""
+    session_origins: tuple[str, ...] = _setting(_texts(), ())
+    """Origins of the dashboards that may send session cookies from a browser."""
+    session_domain: str = _setting(_text, "")
+    """The Domain of the session cookie, such as example.com, which lets browsers send it to the API host too; empty
+    keeps it to the auth host."""
+    safe_service_urls: Mapping[str, str] = _setting(
+        _by_network(_base_url, str),
+        {
+            name: f"https://api.safe.global/tx-service/{short}"
+            for name, short in (
+                ("mainnet", "eth"),
+                ("arbitrum-one", "arb1"),
+                ("optimism", "oeth"),
+                ("base", "base"),
+                ("matic", "pol"),
+                ("bsc", "bnb"),
+                ("sepolia", "sep"),
+            )
+        },
+    )
+    """The Safe Transaction Service of each network; {} asks none: then only the chain tells what a Safe executed."""
+    page_client_id: str = _setting(
+        _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
+    )
+    """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
+    page_frame_ancestors: tuple[str, ...] = _setting(
+        _texts(_matching(_ORIGIN, "must be origins, such as https://app.example")), ("https://app.safe.global",)
+    )
+    """Whose pages may show the payment page in a frame, beside its own host."""
+    brand: str = _setting(_text, "Payment Request Service")
+    """Named in the text that wallets sign."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = _setting(
+        _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO"
+    )
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        """The settings of this process. Raises InvalidSettings."""
+        values: dict[str, Any] = {}
+        problems: dict[str, str] = {}
+        for each in fields(cls):
+            name = each.name.upper()
+            if name in environment:
+                try:
+                    values[each.name] = each.metadata["read"](environment[name])
+                except ValueError as error:
+                    problems[name] = str(error)
+            elif each.default is MISSING and each.default_factory is MISSING:
+                problems[name] = "is missing"
+        if problems:
+            raise InvalidSettings(problems)
+        return cls(**values)
+
+    @classmethod
+    def variables(cls) -> tuple[str, ...]:
+        """The names of all environment variables that are read."""
+        return tuple(each.name.upper() for each in fields(cls))
 
     @property
     def page_origin(self) -> str:
@@ -106,9 +223,3 @@ def origin_of(url: str) -> str:
     """Scheme, host and port of a URL, as browsers send them for Origin."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-@cache
-def settings() -> Settings:
-    """The settings of this process. Raises ValidationError, naming each variable that is missing or wrong."""
-    return Settings()  # type: ignore[call-arg]

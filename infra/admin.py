@@ -9,7 +9,6 @@ import sys
 from datetime import datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import ValidationError
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
@@ -22,7 +21,8 @@ from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.timestamps import iso
-from chalicelib.services import Services, assembled
+from chalicelib.services import Services, assemble
+from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.tables import account_key
 
@@ -90,14 +90,13 @@ def main(arguments: list[str]) -> int:
     """Runs one command; 0 when it did what it says, else 1 with a sentence on stderr."""
     options = _parser().parse_args(arguments)
     try:
-        lines = _run(assembled(), options)
+        lines = _run(assemble(Settings.read()), options)
     except ServiceError as error:
         return _fail(error.message)
     except WriteConflict:
         return _fail("Somebody changed it at the same moment: run the command again.")
-    except ValidationError as error:
-        missing = ", ".join(".".join(map(str, each["loc"])).upper() for each in error.errors())
-        return _fail(f"The service's environment is missing or wrong: {missing}.")
+    except InvalidSettings as error:
+        return _fail(f"The service's environment is missing or wrong: {', '.join(error.problems)}.")
     except (BotoCoreError, ClientError) as error:
         return _fail(f"AWS did not do it: {error}")
     print(*lines, sep="\n")

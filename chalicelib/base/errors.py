@@ -1,47 +1,43 @@
-"""Every error the service answers with, in one tree; `http/` alone turns them into HTTP.
+"""Every error the service answers with, in one tree. They hold records; `http/errors.py` makes response bodies of them.
 
-ServiceError                      status, message, and what else the body shows
+ServiceError                      a status, a message that says what to do, and records of what it is about
 ├── BadRequest              400   the caller's input cannot be used; the message says what to change
 │   ├── ValidationFailed    400   several fields at once: a list of problems
-│   └── MulticallRefused    400   payouts that cannot be paid together: a list of failures
+│   ├── MulticallRefused    400   payouts that cannot be paid together, in links.multicalls.rules
+│   └── TransfersOfChildren 400   a multicall was asked for transfers, in transfers.rules
 ├── Unauthorized            401   no credential, or one that is not known
-├── Forbidden               403   a known credential that may not do this, or a link that cannot be paid
-│   └── ForeignOrigin       403   a page that the client id does not admit
+├── Forbidden               403   a known credential that may not do this
+│   ├── ForeignOrigin       403   a page that the client id does not admit
+│   ├── LinkClosed          403   a link that has expired or was invalidated, in links.errors
+│   └── WrongWallet         403   a payout that only its creator's wallet may pay, in links.errors
 ├── NotFound                404
 ├── MethodNotAllowed        405
-├── Conflict                409   the link is completed already
+├── Conflict                409   the record is in another state than the call needs
+│   └── LinkCompleted       409   a link that is paid already, in links.errors
 ├── PayloadTooLarge         413
 ├── UnsupportedMediaType    415
 ├── Unprocessable           422   an idempotency key that was used for another body
-├── Locked                  423   a multisig transaction is on its way for the link
+├── Locked                  423
+│   └── LinkLocked          423   a link that waits for a multisig transaction, in links.errors
 ├── TooManyRequests         429
-├── BadGateway              502   what was handed on to a network did not arrive there, or its answer did not come back
+├── BadGateway              502   what was handed to a network may not have arrived there, or its response was lost
 └── ChainUnavailable        503   a node did not answer; nothing was decided
+    ├── RpcError            503   the node answered with an error, in chain.jsonrpc
+    └── TooSlow             503   the node did not answer in time, in chain.jsonrpc
 """
 
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 
 class ServiceError(Exception):
-    """An answer that is not a success. `extra` is merged into the body beside statusCode, message and error."""
+    """A response that is not a success: `message` is what the caller reads."""
 
     status = 500
 
-    def __init__(self, message: str, **extra: Any) -> None:
+    def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-        self.extra = extra
-
-    def body(self) -> dict[str, Any]:
-        """The JSON body: `{statusCode, message, error, ...extra}` (supplement of the interface, error bodies)."""
-        return {
-            "statusCode": self.status,
-            "message": self.message,
-            "error": HTTPStatus(self.status).phrase,
-            **self.extra,
-        }
 
 
 class BadRequest(ServiceError):
@@ -70,35 +66,12 @@ class ValidationFailed(BadRequest):
         self.problems = problems
         self.listed = listed
 
-    def body(self) -> dict[str, Any]:
-        if self.listed:
-            message: Any = [
-                {"code": p.code, **dict(p.details), "path": list(p.path), "message": p.message}
-                for p in self.problems
-            ]
-            return {"statusCode": 400, "message": message, "error": "Bad Request"}
-        errors = [{"field": ".".join(p.path), "message": p.message} for p in self.problems]
-        return {**super().body(), "errors": errors}
-
-
-class MulticallRefused(BadRequest):
-    """Every child that keeps a multicall from being made or paid (interface.md, multicall validation envelope).
-
-    `cap` says by how much a limit of the whole set is exceeded, where one is.
-    """
-
-    def __init__(self, failures: list[dict[str, Any]], cap: dict[str, Any] | None = None) -> None:
-        over = {"cap": cap} if cap else {}
-        super().__init__(
-            "Multicall validation failed", code="multicall_validation_failed", failures=failures, **over
-        )
-
 
 class Unauthorized(ServiceError):
     status = 401
 
-    def __init__(self, message: str = "Unauthorized", **extra: Any) -> None:
-        super().__init__(message, **extra)
+    def __init__(self, message: str = "Unauthorized") -> None:
+        super().__init__(message)
 
 
 class Forbidden(ServiceError):

@@ -1,12 +1,13 @@
 """What a payer is shown of a link and given to sign, for every kind of link."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import Branding
 from chalicelib.base.addresses import same_address
-from chalicelib.base.errors import BadRequest, Forbidden
+from chalicelib.base.errors import BadRequest
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata import erc20, safe
 from chalicelib.calldata.checkout import Checkout, Due
@@ -18,11 +19,12 @@ from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.evm import EvmChain, WalletReading
 from chalicelib.chain.simulation import Simulation
 from chalicelib.checkout.rules import Source, check_source, due_of
-from chalicelib.links.flows import Reader, load_owned, refuse_contract_fees
+from chalicelib.links.errors import WrongWallet
+from chalicelib.links.flows import Reader, load_owned, refuse_contract_fees, require_payable, require_unlocked
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.records import Link, PaymentType, SecurePayment
-from chalicelib.links.rules import check_payable, check_unlocked
+from chalicelib.links.rules import check_payable
 from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 
@@ -84,12 +86,11 @@ def describe(services: Services, token: str, reader: Reader, wallet: str | None)
     """
     payment = load_owned(services, token, reader)
     details = None
-    with branding.told(services, payment.link):
-        if payment.link.payment_type is PaymentType.MULTICALL:
-            details = multicalls.details(services, payment)
-            check_unlocked(replace(payment, requests=details.requests))
-        else:
-            check_payable(payment, services.clock())
+    if payment.link.payment_type is PaymentType.MULTICALL:
+        details = multicalls.details(services, payment)
+        require_unlocked(services, replace(payment, requests=details.requests))
+    else:
+        require_payable(services, payment)
     shown = Description(payment, details, branding=branding.of_link(services, payment.link))
     if wallet is None or details is not None:
         return shown
@@ -106,8 +107,7 @@ def quote(services: Services, token: str, reader: Reader, payer: Payer) -> Quote
     its creator's is to pay, MulticallRefused when a child cannot be paid.
     """
     payment = load_owned(services, token, reader)
-    with branding.told(services, payment.link):
-        parts = _payable_parts(services, payment)
+    parts = _payable_parts(services, payment, partial(require_payable, services))
     dues, chain = _dues(parts), services.chains.of(parts[0].requests[0].network)
     _check_payer(payer, parts, dues)
     if payer.is_safe and payer.wallet is not None and not chain.has_code(payer.wallet):
@@ -132,7 +132,8 @@ def signable(services: Services, token: str, reader: Reader, wallet: str) -> tup
     Raises BadRequest for a link on another network, and what `quote` raises of a link that cannot be paid.
     """
     payment = load_owned(services, token, reader)
-    parts = _payable_parts(services, payment)
+    now = services.clock()
+    parts = _payable_parts(services, payment, lambda whole: check_payable(whole, now))
     dues = _dues(parts)
     if dues[0].token.network != "tron":
         raise BadRequest(f"This link is paid on {dues[0].token.network}: only transactions on tron are broadcast here")
@@ -148,10 +149,13 @@ def check_family(network_name: str, address: str, name: str) -> None:
         raise BadRequest(f"{name} is not an address of {network_name}, on which this link is paid")
 
 
-def _payable_parts(services: Services, payment: SecurePayment) -> tuple[SecurePayment, ...]:
+def _payable_parts(
+    services: Services, payment: SecurePayment, check: Callable[[SecurePayment], None]
+) -> tuple[SecurePayment, ...]:
+    """The links that are paid: the link itself, or the children of a multicall. `check` raises when it cannot be."""
     if payment.link.payment_type is PaymentType.MULTICALL:
-        return multicalls.payable_children(services, payment)
-    check_payable(payment, services.clock())
+        return multicalls.payable_children(services, payment, check)
+    check(payment)
     return (payment,)
 
 
@@ -192,7 +196,7 @@ def _check_creator(payer: Payer, link: Link) -> None:
     if link.creator_wallet is None or not wallets:
         return
     if not any(same_address(wallet, link.creator_wallet) for wallet in wallets):
-        raise Forbidden("Only the wallet that created this payout may pay it", creatorWalletAddress=link.creator_wallet)
+        raise WrongWallet(link.creator_wallet)
 
 
 def _price(

@@ -7,17 +7,15 @@ counts that the operation accepts: a client that always sends its API key and it
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from chalicelib.access.callers import Caller, Sent
-from chalicelib.access.modes import CREDENTIALS, Mode
+from chalicelib.access.callers import Sent
+from chalicelib.access.modes import Mode
 from chalicelib.access.sessions.rules import COOKIE
 from chalicelib.base.errors import ForeignOrigin, Unauthorized
-from chalicelib.http.request import CHANGING, Incoming
+from chalicelib.http.request import CHANGING, HttpRequest
 from chalicelib.settings import Settings, origin_of
 
-__all__ = ["CREDENTIALS", "Caller", "Mode", "origin_sent", "refuse_other_pages", "sent_by", "session_token"]
 
-
-def sent_by(request: Incoming, accepted: tuple[Mode, ...]) -> Sent | None:
+def sent_by(request: HttpRequest, accepted: tuple[Mode, ...]) -> Sent | None:
     """The credential of a request; None where the operation is public and none is sent. Raises Unauthorized.
 
     An operation that is public beside other modes needs no credential, but one that is sent has to be right; one that
@@ -52,7 +50,7 @@ def _checked(mode: Mode, secret: str, client_id: str | None) -> Sent:
     return Sent(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
 
 
-def refuse_other_pages(settings: Settings, request: Incoming) -> None:
+def refuse_other_pages(settings: Settings, request: HttpRequest) -> None:
     """Raises ForeignOrigin when a page that is not ours wants to change something by a cookie.
 
     SameSite=Lax keeps other sites' pages from sending it, not those of sibling hosts: a blog, a status page.
@@ -62,7 +60,7 @@ def refuse_other_pages(settings: Settings, request: Incoming) -> None:
         raise ForeignOrigin("Origin may not use session cookies: SESSION_ORIGINS lists those that may")
 
 
-def origin_sent(settings: Settings, request: Incoming, sent: Sent) -> str | None:
+def origin_sent(settings: Settings, request: HttpRequest, sent: Sent) -> str | None:
     """The Origin of a request. Browsers send none with a GET to a page's own host (Fetch, 3.2), which is where a
     deployment with one host for all has its API: then the hosted payment page is told by the host it asks."""
     is_page = sent.mode is Mode.CLIENT_ID and sent.secret == settings.page_client_id

@@ -1,21 +1,18 @@
-"""The one decorator round every view: caller, limits, body, idempotency, errors, CORS and request id.
+"""What happens round every view: caller, limits, body, idempotency, errors, CORS and request id."""
 
-It also keeps the list of operations: which mode may call what is read from it by the OpenAPI document and the tests.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from chalice.app import Blueprint, Chalice, Response
+from chalice.app import Response
 from pydantic import BaseModel
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Caller
 from chalicelib.access.credentials.flows import note_use
 from chalicelib.access.credentials.rules import check_scope
-from chalicelib.access.flows import identify, nobody
-from chalicelib.access.modes import Mode
+from chalicelib.access.flows import identify, nobody, refused
+from chalicelib.access.modes import Mode, Rate
+from chalicelib.access.rate_limits.flows import spend, spend_unknown_token
 from chalicelib.base.errors import (
     BadRequest,
     Conflict,
@@ -27,165 +24,146 @@ from chalicelib.base.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from chalicelib.http import limits
 from chalicelib.http.credentials import origin_sent, refuse_other_pages, sent_by, session_token
-from chalicelib.http.idempotency import Answer, once
-from chalicelib.http.operation import Call, Operation, Reply
+from chalicelib.http.idempotency import once
+from chalicelib.http.operation import Operation, PageRoute
 from chalicelib.http.parsing import parse_body, parse_query
-from chalicelib.http.request import Incoming, incoming, refuse_repeated
-from chalicelib.http.responses import METHODS, answer_of, cors_headers, error_answer, preflight_headers, respond
-from chalicelib.services import Services, assembled
+from chalicelib.http.request import HttpRequest, refuse_repeated, request_of
+from chalicelib.http.responses import (
+    HttpResponse,
+    cors_headers,
+    error_response,
+    limit_headers,
+    preflight_headers,
+    response_of,
+    to_chalice,
+)
+from chalicelib.http.view import Call, PageView, Reply, View, Visit, models_of
+from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
+
+__all__ = ["handle", "handle_page", "preflight", "refuse_method", "request_of"]
 
 _LOGGED = 500  # characters: a message may repeat what was sent
 
 
-OPERATIONS: list[Operation] = []
-
-View = Callable[[Call], Any]
-
-
-def operation(
-    blueprint: Blueprint, method: str, path: str, name: str | None = None, **facts: Any
-) -> Callable[[View], View]:
-    """Routes a view. `facts` are the fields of Operation; the view returns a model, a list, a Reply or an Answer.
-
-    The operation is named as the view, unless a view that is routed twice needs another `name`.
-    """
-
-    def register(view: View) -> View:
-        known = Operation(method=method, path=path, name=name or view.__name__, **facts)
-        OPERATIONS.append(known)
-
-        def handler(**path_parameters: str) -> Response:
-            return _handle(known, view, incoming(blueprint.current_request, path_parameters))
-
-        blueprint.route(path, methods=[method], name=known.name, content_types=["*/*"])(handler)
-        return view
-
-    return register
+def handle(operation: Operation, view: View, services: Services, request: HttpRequest) -> Response:
+    """The response of an operation; whatever fails is a response too."""
+    services.log.thread_safe_append_keys(request_id=request.request_id, operation=operation.name)
+    response = _guarded(services, lambda: _admit(operation, view, services, request))
+    if response.status != 500:  # that is in the log, with its trace
+        services.log.info("answered", extra={"status": response.status, **_reason(response)})
+    cors = cors_headers(services.settings, request, response.is_foreign, operation.with_session)
+    return to_chalice(response, request, cors)
 
 
-def complete_routes(app: Chalice) -> None:
-    """Preflights, and 405 for every method that a known path does not have; API Gateway alone would say 403."""
-    allowed = {path: sorted({*entries, "OPTIONS"}) for path, entries in app.routes.items()}
-    with_session = {known.path for known in OPERATIONS if known.with_session}
-
-    def preflight(**_: str) -> Response:
-        current: Any = app.current_request
-        path, request, settings = current.context["resourcePath"], incoming(current, {}), assembled().settings
-        headers = preflight_headers(settings, request, ", ".join(allowed[path]), path in with_session)
-        return Response("", status_code=204, headers={"x-request-id": request.request_id, **headers})
-
-    def method_not_allowed(**_: str) -> Response:
-        current: Any = app.current_request
-        path, request = current.context["resourcePath"], incoming(current, {})
-        error = MethodNotAllowed(f"Cannot {request.method} {request.path}: the method is not allowed here")
-        answer = error_answer(error, {"Allow": ", ".join(allowed[path])})
-        return respond(answer, request, cors_headers(assembled().settings, request, False, False))
-
-    for path, methods in allowed.items():
-        others = [method for method in (*METHODS, "HEAD") if method not in methods]
-        app.route(path, methods=["OPTIONS"], name="preflight", content_types=["*/*"])(preflight)
-        app.route(path, methods=others, name="method_not_allowed", content_types=["*/*"])(method_not_allowed)
+def handle_page(page: PageRoute, view: PageView, services: Services, request: HttpRequest) -> Response:
+    """The response to a browser that opens a page or asks for one of its files."""
+    services.log.thread_safe_append_keys(request_id=request.request_id, operation=page.name)
+    return to_chalice(_guarded(services, lambda: view(Visit(services, request))), request, {})
 
 
-def _handle(known: Operation, view: View, request: Incoming) -> Response:
-    services = assembled()
-    services.log.thread_safe_append_keys(request_id=request.request_id, operation=known.name)
-    answer = guarded(services, lambda: _admit(known, view, services, request))
-    if answer.status != 500:  # that is in the log, with its trace
-        services.log.info("answered", extra={"status": answer.status, **_told(answer)})
-    cors = cors_headers(services.settings, request, answer.is_foreign, known.with_session)
-    return respond(answer, request, cors)
+def preflight(services: Services, request: HttpRequest, methods: Sequence[str], with_session: bool) -> Response:
+    """The response to the OPTIONS request that browsers send ahead."""
+    headers = preflight_headers(services.settings, request, ", ".join(methods), with_session)
+    return Response("", status_code=204, headers={"x-request-id": request.request_id, **headers})
 
 
-def guarded(services: Services, act: Callable[[], Answer]) -> Answer:
-    """What `act` answers, or its failure as an answer."""
+def refuse_method(services: Services, request: HttpRequest, methods: Sequence[str]) -> Response:
+    """405 for a method that the path does not have."""
+    error = MethodNotAllowed(f"Cannot {request.method} {request.path}: the method is not allowed here")
+    response = error_response(error, {"Allow": ", ".join(methods)})
+    return to_chalice(response, request, cors_headers(services.settings, request, False, False))
+
+
+def _guarded(services: Services, act: Callable[[], HttpResponse]) -> HttpResponse:
+    """The response of `act`, or its failure as one."""
     try:
         return act()
     except ServiceError as error:
-        return error_answer(error)
+        return error_response(error)
     except WriteConflict:
-        return error_answer(Conflict("The record was changed at the same moment: try again"))
-    except Exception:  # the edge of the process: whatever failed is logged, and the caller learns nothing of it
+        return error_response(Conflict("The record was changed at the same moment: try again"))
+    except Exception:  # the edge of the process: the failure is logged, and the caller learns nothing of it
         services.log.exception("failed")
-        return error_answer(ServiceError("Internal server error"))
+        return error_response(ServiceError("Internal server error"))
 
 
-def _admit(known: Operation, view: View, services: Services, request: Incoming) -> Answer:
-    """Who is calling, and how often; then, whatever comes of it, how many calls are left."""
+def _admit(operation: Operation, view: View, services: Services, request: HttpRequest) -> HttpResponse:
+    """Identifies the caller and counts the call; the response then says how many calls are left."""
     try:
         refuse_repeated(request)
-        caller = _caller(known, services, request)
+        caller = _caller(operation, services, request)
     except (BadRequest, Unauthorized, Forbidden) as error:
-        return _turned_away(services, request, error)
-    headers = limits.spend(services, caller, known.rate).headers if known.rate else {}
-    answer = guarded(services, lambda: _answer(known, view, services, caller, request))
-    return replace(answer, headers={**headers, **answer.headers})
+        return _not_admitted(services, request, error)
+    headers = limit_headers(spend(services, caller, operation.rate)) if operation.rate else {}
+    response = _guarded(services, lambda: _respond(operation, view, services, caller, request))
+    return replace(response, headers={**headers, **response.headers})
 
 
-def _caller(known: Operation, services: Services, request: Incoming) -> Caller:
-    sent = sent_by(request, known.modes)
+def _caller(operation: Operation, services: Services, request: HttpRequest) -> Caller:
+    sent = sent_by(request, operation.modes)
     if sent is not None:
         if sent.mode is Mode.SESSION and "authorization" not in request.headers:
             refuse_other_pages(services.settings, request)
         return identify(services, sent, origin_sent(services.settings, request, sent), request.ip_address)
     token = session_token(request.headers)
-    return nobody(services, request.origin, request.ip_address, token, looks=known.rate is not None)
+    return nobody(services, request.origin, request.ip_address, token, looks=operation.rate is not None)
 
 
-def _turned_away(services: Services, request: Incoming, error: ServiceError) -> Answer:
-    """The answer to one who was not admitted: counted by address, and told to wait when there were too many."""
+def _not_admitted(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
+    """The refusal of a caller whose credential does not hold. It is counted by address, so that guessing credentials is
+    limited too: 429 when there were too many."""
     try:
-        refused = error_answer(error, limits.spend_failure(services, request).headers)
+        caller = refused(services, request.origin, request.ip_address)
+        response = error_response(error, limit_headers(spend(services, caller, Rate.TIER)))
     except TooManyRequests as too_many:
-        refused = error_answer(too_many)
-    return replace(refused, is_foreign=isinstance(error, ForeignOrigin))
+        response = error_response(too_many)
+    return replace(response, is_foreign=isinstance(error, ForeignOrigin))
 
 
-def _answer(known: Operation, view: View, services: Services, caller: Caller, request: Incoming) -> Answer:
-    """What the caller may do is done, once for each idempotency key."""
-    check_scope(caller.scopes, known.scope)
-    if caller.reads_any_link and not known.by_page:
+def _respond(
+    operation: Operation, view: View, services: Services, caller: Caller, request: HttpRequest
+) -> HttpResponse:
+    """Does what the caller may do, once for each idempotency key."""
+    check_scope(caller.scopes, operation.scope)
+    if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
     note_use(services, caller.credential_ids)
 
-    def run() -> Answer:
+    def run() -> HttpResponse:
         try:
-            return _run(known, view, services, caller, request)
+            return _run(operation, view, services, caller, request)
         except NotFound as error:
-            if known.looks_up_token:
-                limits.spend_unknown_token(services, caller)
-            return error_answer(error)
+            if operation.looks_up_token:
+                spend_unknown_token(services, caller)
+            return error_response(error)
         except ServiceError as error:
-            return error_answer(error)
+            return error_response(error)
 
-    return once(services, caller, request, known.shows_secret, run)
+    return once(services, caller, request, operation.shows_secret, run)
 
 
-def _run(known: Operation, view: View, services: Services, caller: Caller, request: Incoming) -> Answer:
+def _run(operation: Operation, view: View, services: Services, caller: Caller, request: HttpRequest) -> HttpResponse:
+    models, listed = models_of(view), operation.lists_problems
+    body: BaseModel | None = None
+    if models.body is not None and (request.raw_body or not models.is_body_optional):
+        body = parse_body(request, models.body, listed)
     call = Call(
         services=services,
         caller=caller,
         actor=Actor(caller.account_id, caller.actor, request.ip_address, request.request_id),
-        body=_body(known, request),
-        query=parse_query(request, known.query, known.lists_problems) if known.query else None,
+        body=body,
+        query=parse_query(request, models.query, listed) if models.query else None,
         path=request.parameters,
     )
     result = view(call)
-    if isinstance(result, Answer):
+    if isinstance(result, HttpResponse):
         return result
     if isinstance(result, Reply):
-        return answer_of(result.value, known.status, result.headers)
-    return answer_of(result, known.status)
+        return response_of(result.value, operation.status, result.headers)
+    return response_of(result, operation.status)
 
 
-def _body(known: Operation, request: Incoming) -> BaseModel | None:
-    if known.body is None or (known.optional_body and not request.raw_body):
-        return None
-    return parse_body(request, known.body, known.lists_problems)
-
-
-def _told(answer: Answer) -> dict[str, str]:
-    return {"reason": answer.reason[:_LOGGED]} if answer.reason else {}
+def _reason(response: HttpResponse) -> Mapping[str, str]:
+    return {"reason": response.reason[:_LOGGED]} if response.reason else {}

@@ -1,14 +1,15 @@
 """Idempotency-Key at the edge: run once, answer the same again."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from chalicelib.access.callers import Caller
 from chalicelib.access.idempotency.records import Repeatable
 from chalicelib.access.idempotency.rules import begin, check_key, judge
 from chalicelib.base.errors import Conflict
-from chalicelib.http.request import CHANGING, Incoming
+from chalicelib.http.request import CHANGING, HttpRequest
+from chalicelib.http.responses import HttpResponse
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete, WriteConflict
 from chalicelib.storage.tables import repeat_key
@@ -16,24 +17,9 @@ from chalicelib.storage.tables import repeat_key
 _PIECE = 4_096  # bytes: what KMS encrypts at once
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer as bytes: what is sent, and what an idempotency key gives again.
-
-    `reason` is for the log, where it is a refusal. `is_foreign` says that the caller's origin was refused: a page
-    there may not read even that.
-    """
-
-    status: int
-    body: str
-    headers: Mapping[str, str]
-    reason: str | None = None
-    is_foreign: bool = False
-
-
 def once(
-    services: Services, caller: Caller, request: Incoming, shows_secret: bool, run: Callable[[], Answer]
-) -> Answer:
+    services: Services, caller: Caller, request: HttpRequest, shows_secret: bool, run: Callable[[], HttpResponse]
+) -> HttpResponse:
     """Runs the request, or gives the answer that its Idempotency-Key has already.
 
     Answers of 500 and above, and refusals that ask to come again (429), are not kept: the key is free again. An answer
@@ -59,7 +45,7 @@ def once(
     return answer
 
 
-def _said(request: Incoming) -> bytes:
+def _said(request: HttpRequest) -> bytes:
     """What a repetition has to say again: the body, and the query where there is one."""
     query = json.dumps(sorted(request.query.items())).encode() if request.query else b""
     return query + b"\n" + request.raw_body
@@ -84,7 +70,7 @@ def _take(services: Services, asked: Repeatable) -> Repeatable:
     return replace(asked, version=version + 1)
 
 
-def _keep(services: Services, mine: Repeatable, answer: Answer, is_secret: bool) -> None:
+def _keep(services: Services, mine: Repeatable, answer: HttpResponse, is_secret: bool) -> None:
     """Keeps the answer. What was done is done: when keeping fails, the caller still gets it, and the log says so."""
     text = json.dumps([answer.body, dict(answer.headers)], ensure_ascii=is_secret)
     try:
@@ -98,13 +84,13 @@ def _keep(services: Services, mine: Repeatable, answer: Answer, is_secret: bool)
         services.log.exception("an answer was not kept", extra={"scope": mine.scope_hash})
 
 
-def _read(services: Services, stored: Repeatable) -> Answer:
+def _read(services: Services, stored: Repeatable) -> HttpResponse:
     assert stored.status is not None and stored.answer is not None
     text = stored.answer
     if stored.is_encrypted:
         text = "".join(services.secrets.decrypt(piece, _owner(stored)) for piece in text.split("\n"))
     body, headers = json.loads(text)
-    return Answer(stored.status, body, {**headers, "Idempotent-Replayed": "true"})
+    return HttpResponse(stored.status, body, {**headers, "Idempotent-Replayed": "true"})
 
 
 def _owner(stored: Repeatable) -> str:

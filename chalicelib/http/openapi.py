@@ -4,6 +4,7 @@ import json
 import re
 from functools import cache
 from http import HTTPStatus
+from importlib import import_module
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -12,10 +13,10 @@ from pydantic.json_schema import JsonSchemaMode
 from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH
 from chalicelib.access.modes import Mode
 from chalicelib.access.sessions.rules import COOKIE
-from chalicelib.http.edge import OPERATIONS
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.http.request import CHANGING
 from chalicelib.http.schemas import ErrorAnswer
+from chalicelib.http.view import Models, models_of
 
 VERSION = "0.13.0"
 _REFERENCE = "#/components/schemas/{model}"
@@ -58,8 +59,9 @@ def document(server_url: str) -> str:
     """The document as JSON text; made once per process."""
     paths: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Any] = {}
-    for known in OPERATIONS:
-        paths.setdefault(known.path, {})[known.method.lower()] = _operation(known, schemas)
+    for known, api in OPERATIONS.items():
+        models = models_of(getattr(import_module(api), known.name))
+        paths.setdefault(known.path, {})[known.method.lower()] = _operation(known, models, schemas)
     return json.dumps(
         {
             "openapi": "3.1.0",
@@ -71,35 +73,35 @@ def document(server_url: str) -> str:
     )
 
 
-def _operation(known: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(known: Operation, models: Models, schemas: dict[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": known.name,
         "summary": known.summary,
         "security": [way for mode in known.modes for way in _WAYS[mode]],
-        "parameters": [*_path_parameters(known), *_query_parameters(known, schemas)],
-        "responses": {str(known.status): _content(known, known.answer, schemas, known.status)},
+        "parameters": [*_path_parameters(known), *_query_parameters(models)],
+        "responses": {str(known.status): _content(known, models.response, schemas, known.status)},
     }
     if known.method in CHANGING:
         described["parameters"].append(_IDEMPOTENCY_KEY)
-    if known.body is not None:
-        body = _schema(known.body, "validation", schemas)
+    if models.body is not None:
+        body = _schema(models.body, "validation", schemas)
         described["requestBody"] = {
-            "required": not known.optional_body,
+            "required": not models.is_body_optional,
             "content": {"application/json": {"schema": body}},
         }
-    for status in sorted({*known.errors, *_edge_errors(known)}):
+    for status in sorted({*known.errors, *_edge_errors(known, models)}):
         described["responses"][str(status)] = _content(known, ErrorAnswer, schemas, status)
     return described
 
 
-def _edge_errors(known: Operation) -> set[int]:
+def _edge_errors(known: Operation, models: Models) -> set[int]:
     """What every operation of its kind may answer: bad headers, credentials, limits, bodies, idempotency keys."""
     errors = {400}
     if known.modes != (Mode.PUBLIC,):
         errors |= {401, 403}
     if known.rate is not None:
         errors |= {429}
-    if known.body is not None:
+    if models.body is not None:
         errors |= {413, 415}
     if known.method in CHANGING:
         errors |= {409, 422}
@@ -111,10 +113,10 @@ def _path_parameters(known: Operation) -> list[dict[str, Any]]:
     return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
-def _query_parameters(known: Operation, schemas: dict[str, Any]) -> list[dict[str, Any]]:
-    if known.query is None:
+def _query_parameters(models: Models) -> list[dict[str, Any]]:
+    if models.query is None:
         return []
-    schema = known.query.model_json_schema(ref_template=_REFERENCE)
+    schema = models.query.model_json_schema(ref_template=_REFERENCE)
     required = schema.get("required", [])
     return [
         {"name": name, "in": "query", "required": name in required, "schema": field}

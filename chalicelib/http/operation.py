@@ -1,45 +1,28 @@
-"""An operation as it is routed and documented, and what its view is handed."""
+"""An operation as it is routed and documented: a light table entry that imports no model and no view."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from pydantic import BaseModel
-
-from chalicelib.access.audit.records import Actor
-from chalicelib.access.callers import Caller
 from chalicelib.access.modes import Mode, Rate
-from chalicelib.services import Services
-
-
-@dataclass(frozen=True)
-class Call:
-    """What a view is handed: the world, the caller, and the request as typed values."""
-
-    services: Services
-    caller: Caller
-    actor: Actor
-    body: Any
-    query: Any
-    path: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One endpoint, as it is routed and as it is documented."""
+    """One endpoint. Its view is the function `name` in the `api` module beside the `routes` module that lists it.
+
+    The view's annotations say the models of body, query and response (http/view.py).
+    """
 
     method: str
     path: str
     name: str
+    """The view's name, and the operation id in the OpenAPI document."""
     summary: str
     modes: tuple[Mode, ...]
-    answer: Any
+    """Who may call it."""
     status: int = 200
-    body: type[BaseModel] | None = None
-    optional_body: bool = False
-    """True where a request without a body has a meaning of its own; the view's body is then None."""
-    query: type[BaseModel] | None = None
+    """The status of a success."""
     errors: tuple[int, ...] = ()
+    """The statuses of its own refusals; those that any operation may have are added to the document."""
     scope: str | None = None
     """What a limited API key must be allowed to do."""
     rate: Rate | None = Rate.TIER
@@ -47,11 +30,11 @@ class Operation:
     lists_problems: bool = False
     """True where the interface documents validation problems as a list under `message`."""
     shows_secret: bool = False
-    """True where the answer holds a secret: an idempotency key then keeps it encrypted."""
+    """True where the response holds a secret: an idempotency key then keeps it encrypted."""
     looks_up_token: bool = False
     """True where a path names a link by its token: guessing is limited."""
     by_page: bool = False
-    """True for what the hosted payment page may do, which is what payers do with a link."""
+    """True for what the hosted payment page may call, which is what payers do with a link."""
 
     @property
     def with_session(self) -> bool:
@@ -60,8 +43,12 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Reply:
-    """A view's answer with headers of its own, such as Set-Cookie."""
+class PageRoute:
+    """A path that browsers open, for GET and HEAD. Its view is the function `name` in the `api` module of its room."""
 
-    value: Any
-    headers: Mapping[str, str]
+    path: str
+    name: str
+
+
+OPERATIONS: dict[Operation, str] = {}
+"""Every operation that was routed, and the module of its view: for the OpenAPI document and the tests."""

@@ -6,13 +6,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from chalicelib.base.errors import BadRequest, PayloadTooLarge, Problem, UnsupportedMediaType, ValidationFailed
-from chalicelib.http.request import Incoming
+from chalicelib.http.request import HttpRequest
 
 MAX_BODY_BYTES = 256 * 1024
 _MAX_PROBLEMS = 100  # shown: a body of nothing but mistakes must not become an answer of megabytes
 
 
-def parse_body(request: Incoming, model: type[BaseModel], listed: bool) -> BaseModel:
+def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
     """The JSON body as the model. `listed` is Operation.lists_problems. Raises the BadRequest family, 413 or 415.
 
     pydantic's parser is used for what Python's own lets through: lone surrogates, NaN, and nesting so deep that it
@@ -32,7 +32,7 @@ def parse_body(request: Incoming, model: type[BaseModel], listed: bool) -> BaseM
     return _validate(model, body, listed)
 
 
-def parse_query(request: Incoming, model: type[BaseModel], listed: bool) -> BaseModel:
+def parse_query(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
     """The query as the model. A parameter that is given twice has no one meaning: ValidationFailed."""
     for name, values in request.query.items():
         if len(values) > 1:

@@ -14,7 +14,7 @@ _SINGLE = ("x-api-key", "x-client-id", "x-orchestrator-key", "authorization", "o
 
 
 @dataclass(frozen=True)
-class Incoming:
+class HttpRequest:
     """`path` is as sent; `parameters` are decoded. `request_id` is the gateway's, so that its logs join ours."""
 
     request_id: str
@@ -32,7 +32,7 @@ class Incoming:
         return self.headers.get("origin")
 
 
-def incoming(request: Any, path_parameters: Mapping[str, str]) -> Incoming:
+def request_of(request: Any, path_parameters: Mapping[str, str]) -> HttpRequest:
     """The request of the event that is being handled."""
     event = request.to_original_event()
     many: dict[str, list[str]] = {}
@@ -41,7 +41,7 @@ def incoming(request: Any, path_parameters: Mapping[str, str]) -> Incoming:
     headers = dict(request.headers)
     if "cookie" in many:
         headers["cookie"] = "; ".join(many["cookie"])  # HTTP/2 may send its crumbs apart (RFC 9113, 8.2.3)
-    return Incoming(
+    return HttpRequest(
         request_id=request.context.get("requestId") or str(uuid4()),
         method=request.method,
         path=event.get("path") or request.path,  # Chalice's own names the route, not what was asked for
@@ -54,7 +54,7 @@ def incoming(request: Any, path_parameters: Mapping[str, str]) -> Incoming:
     )
 
 
-def refuse_repeated(request: Incoming) -> None:
+def refuse_repeated(request: HttpRequest) -> None:
     """Raises BadRequest when a header that decides something came more than once."""
     for name in _SINGLE:
         if name in request.repeated:

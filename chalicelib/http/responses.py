@@ -1,37 +1,48 @@
-"""Answers: bodies as bytes, errors in their shape, and what browsers of other origins may read."""
+"""Responses: bodies as text, errors in their one shape, and which headers let browsers of other origins read them."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chalice.app import Response
 from pydantic import BaseModel
 
+from chalicelib.access.rate_limits.flows import Allowance
 from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests
-from chalicelib.http.idempotency import Answer
-from chalicelib.http.request import Incoming
+from chalicelib.http.errors import error_body
+from chalicelib.http.request import HttpRequest
 from chalicelib.settings import Settings
 
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_REQUEST_HEADERS = (
-    "content-type, authorization, x-api-key, x-client-id, x-orchestrator-key, idempotency-key"
-)
-_EXPOSED = (
-    "x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed"
-)
+_REQUEST_HEADERS = "content-type, authorization, x-api-key, x-client-id, x-orchestrator-key, idempotency-key"
+_EXPOSED = "x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed"
 _PREFLIGHT_SECONDS = 600
 _NODE_RETRY_SECONDS = 5
 
 
-def answer_of(value: Any, status: int, headers: Mapping[str, str] | None = None) -> Answer:
-    """A view's result as an answer: a model, a list of them, or plain JSON values."""
+@dataclass(frozen=True)
+class HttpResponse:
+    """A response before it is sent, and what an idempotency key gives again.
+
+    `reason` is for the log, where it is a refusal. `is_foreign` says that the caller's origin was refused: a page
+    there may not read even that.
+    """
+
+    status: int
+    body: str
+    headers: Mapping[str, str]
+    reason: str | None = None
+    is_foreign: bool = False
+
+
+def response_of(value: Any, status: int, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """A view's result as a response: a model, a list of them, or plain JSON values."""
     text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
-    return Answer(status, text, dict(headers or {}))
+    return HttpResponse(status, text, dict(headers or {}))
 
 
-def error_answer(error: ServiceError, headers: Mapping[str, str] | None = None) -> Answer:
-    """An error in the one shape, saying when to come back where that is known."""
+def error_response(error: ServiceError, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """An error in the one shape. `Retry-After` says when to come back, where that is known."""
     own: dict[str, str] = {}
     if isinstance(error, TooManyRequests):
         reset = str(error.retry_after)
@@ -43,18 +54,27 @@ def error_answer(error: ServiceError, headers: Mapping[str, str] | None = None) 
         }
     if isinstance(error, ChainUnavailable):
         own = {"Retry-After": str(_NODE_RETRY_SECONDS)}
-    answer = answer_of(error.body(), error.status, {**(headers or {}), **own})
-    return replace(answer, reason=error.message)
+    response = response_of(error_body(error), error.status, {**(headers or {}), **own})
+    return replace(response, reason=error.message)
 
 
-def respond(answer: Answer, request: Incoming, cors: Mapping[str, str]) -> Response:
-    """The answer on the wire."""
+def limit_headers(allowance: Allowance) -> dict[str, str]:
+    """What a response says of the limit that its call was counted under."""
+    return {
+        "RateLimit-Limit": str(allowance.limit),
+        "RateLimit-Remaining": str(allowance.remaining),
+        "RateLimit-Reset": str(allowance.reset),
+    }
+
+
+def to_chalice(response: HttpResponse, request: HttpRequest, cors: Mapping[str, str]) -> Response:
+    """The response as Chalice sends it."""
     own = {"Content-Type": "application/json", "x-request-id": request.request_id}
-    return Response(answer.body, status_code=answer.status, headers={**own, **cors, **answer.headers})
+    return Response(response.body, status_code=response.status, headers={**own, **cors, **response.headers})
 
 
-def cors_headers(settings: Settings, request: Incoming, is_foreign: bool, with_session: bool) -> dict[str, str]:
-    """What lets a page of the caller's origin read the answer, errors included.
+def cors_headers(settings: Settings, request: HttpRequest, is_foreign: bool, with_session: bool) -> dict[str, str]:
+    """What lets a page of the caller's origin read the response, errors included.
 
     The origin is echoed unless it was refused (`is_foreign`). Cookies are for session operations and the
     configured dashboards alone.
@@ -68,8 +88,8 @@ def cors_headers(settings: Settings, request: Incoming, is_foreign: bool, with_s
     return headers
 
 
-def preflight_headers(settings: Settings, request: Incoming, methods: str, with_session: bool) -> dict[str, str]:
-    """The answer to a preflight. Which client id will come is not known yet, so every origin may ask."""
+def preflight_headers(settings: Settings, request: HttpRequest, methods: str, with_session: bool) -> dict[str, str]:
+    """The headers of a preflight's response. Any origin may ask: which client id will call is not known yet."""
     return {
         **cors_headers(settings, request, is_foreign=False, with_session=with_session),
         "Access-Control-Allow-Methods": methods,

@@ -2,18 +2,14 @@
 
 from datetime import datetime
 
-from chalice import Blueprint
-
-from chalicelib.access.modes import CREDENTIALS, Mode
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import Branding as OwnBranding
 from chalicelib.base.timestamps import iso
-from chalicelib.http.edge import operation
-from chalicelib.http.operation import Call
 from chalicelib.http.schemas import iso_or_none
+from chalicelib.http.view import Call
 from chalicelib.links import flows as links
 from chalicelib.links.fees.rules import plan_of
-from chalicelib.links.fees.schemas import fee_plan_answer
+from chalicelib.links.fees.schemas import fee_plan_or_null
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import Reason, block_reason
 from chalicelib.links.records import PaymentType, SecurePayment
@@ -28,37 +24,13 @@ from chalicelib.links.schemas import (
     page_of,
 )
 
-blueprint = Blueprint(__name__)
 
-
-@operation(
-    blueprint,
-    "POST",
-    "/v2/secure-payments",
-    summary="Create a secure payment link",
-    modes=CREDENTIALS,
-    scope="secure_payments:write",
-    body=CreateSecurePayment,
-    answer=SecurePaymentCreated,
-    status=201,
-    errors=(400, 401, 403, 503),
-)
-def create_secure_payment(call: Call) -> SecurePaymentCreated:
+def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymentCreated:
     payment = links.create(call.services, call.caller.owner, call.body.draft())
     return SecurePaymentCreated.of(payment, call.services.settings.pay_url)
 
 
-@operation(
-    blueprint,
-    "GET",
-    "/v2/secure-payments",
-    summary="The link that a request is paid through",
-    modes=(Mode.SESSION,),
-    query=LookupQuery,
-    answer=SecurePaymentFound,
-    errors=(400, 401, 404, 423),
-)
-def look_up_secure_payment(call: Call) -> SecurePaymentFound:
+def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound:
     services, now = call.services, call.services.clock()
     payment = links.with_request(services, call.query.requestId, call.caller.account_id)
     check_unlocked(payment)
@@ -91,7 +63,7 @@ def _found(
         destination=destination_answer(first) if is_one else None,
         claimedDestination=None,
         orchestratorId=None,
-        feePlan=fee_plan_answer(plan_of(payment)),
+        feePlan=fee_plan_or_null(plan_of(payment)),
         network=first.network,
         currency=first.currency if len(currencies) == 1 else None,
         executionKind=None,

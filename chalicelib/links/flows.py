@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Self
 
 from chalicelib.access.callers import Caller, Owner
+from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.records import PAYMENTS, Key
 from chalicelib.catalogue.interop import parse_destination_id
 from chalicelib.links.creation import Draft, Terms, check_creator, create_link
 from chalicelib.links.multicalls.rules import is_abandoned
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent, SecurePayment
-from chalicelib.links.rules import fee_on, status_at
+from chalicelib.links.rules import check_payable, check_unlocked, fee_on, is_payable, status_at
 from chalicelib.payees import flows as destinations
 from chalicelib.requests.records import Reference, Request, RequestPlace
 from chalicelib.requests.references import reference_topic
@@ -95,6 +96,22 @@ def load_owned(services: Services, token: str, reader: Reader) -> SecurePayment:
     if payment is None or not _may_see(reader, payment.link):
         raise NotFound("Secure payment not found")
     return _with_parents_intents(services, [payment])[0]
+
+
+def require_payable(services: Services, payment: SecurePayment) -> None:
+    """Raises LinkCompleted, LinkLocked or LinkClosed unless the link can be paid now.
+
+    The error holds the link's branding, which the payment page shows: one read, when the link is refused.
+    """
+    now = services.clock()
+    if not is_payable(payment, now):
+        check_payable(payment, now, branding.of_link(services, payment.link))
+
+
+def require_unlocked(services: Services, payment: SecurePayment) -> None:
+    """Raises LinkLocked while the link waits for a multisig transaction; else as `require_payable`."""
+    if payment.is_locked:
+        check_unlocked(payment, branding.of_link(services, payment.link))
 
 
 def _may_see(reader: Reader, link: Link) -> bool:

@@ -1,13 +1,12 @@
-"""Secure payment links, their requests and payments: the records, and when a link may be read or paid."""
+"""When a link may be read or paid, and the fee on its amounts."""
 
 from datetime import datetime
 
+from chalicelib.accounts.branding.records import Branding
 from chalicelib.base import money
-from chalicelib.base.errors import Conflict, Forbidden, Locked
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.networks import network
-from chalicelib.links.records import Link, LinkStatus, SafeIntent, SecurePayment
-from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.links.errors import LinkClosed, LinkCompleted, LinkLocked
+from chalicelib.links.records import Link, LinkStatus, SecurePayment
 
 
 def status_at(link: Link, now: datetime) -> LinkStatus:
@@ -17,53 +16,27 @@ def status_at(link: Link, now: datetime) -> LinkStatus:
     return link.status
 
 
-def check_payable(payment: SecurePayment, now: datetime) -> None:
-    """Raises Conflict when the link is completed, Locked while a multisig transaction is on its way for it, Forbidden
-    when it is expired or invalidated (supplement, error bodies 7.2)."""
-    status = status_at(payment.link, now)
+def is_payable(payment: SecurePayment, now: datetime) -> bool:
+    """Whether the link can be paid now: pending, not expired, and not waiting for a multisig transaction."""
+    return not payment.is_paid and not payment.is_locked and status_at(payment.link, now) is LinkStatus.PENDING
+
+
+def check_payable(payment: SecurePayment, now: datetime, branding: Branding | None = None) -> None:
+    """Raises LinkCompleted, LinkLocked or LinkClosed unless the link can be paid now (supplement, error bodies 7.2).
+
+    `branding` is what the error shows to the payment page.
+    """
     if payment.is_paid:
-        raise Conflict(
-            "Secure payment has already been completed",
-            status=LinkStatus.COMPLETED.value,
-            **_for_page(payment.link),
-            requestStatuses=[
-                {"requestId": r.request_id, "hasBeenPaid": True, "txHash": r.tx_hash} for r in payment.requests
-            ],
-        )
-    check_unlocked(payment)
-    if status is not LinkStatus.PENDING:
-        told = _for_page(payment.link)
-        raise Forbidden("Secure payment token expired or invalid status", status=status.value, **told)
+        raise LinkCompleted(payment, branding)
+    check_unlocked(payment, branding)
+    if not is_payable(payment, now):
+        raise LinkClosed(status_at(payment.link, now), payment, branding)
 
 
-def check_unlocked(payment: SecurePayment) -> None:
-    """Raises Locked while a multisig transaction is on its way for the link; one that is paid waits for none."""
-    intent = payment.intent
-    if intent is not None and payment.is_locked:
-        raise Locked(
-            "Secure payment is in progress",
-            status=LinkStatus.PENDING.value,
-            **_for_page(payment.link),
-            requestStatuses=[_in_progress(request, intent) for request in payment.requests],
-        )
-
-
-def _for_page(link: Link) -> dict[str, object]:
-    """What the payment page shows of a link that cannot be paid: the way back, and the branding, which a flow adds."""
-    return {"branding": None, "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
-
-
-def _in_progress(request: Request, intent: SafeIntent) -> dict[str, object]:
-    known = network(intent.network)
-    assert known is not None, "an intent is recorded on a catalogued network"
-    facts = {
-        "requestId": request.request_id,
-        "hasBeenPaid": request.status is RequestStatus.PAID,
-        "safeTxHash": intent.safe_tx_hash,
-        "chainId": known.chain_id,
-    }
-    deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}
-    return {**facts, **deadline}
+def check_unlocked(payment: SecurePayment, branding: Branding | None = None) -> None:
+    """Raises LinkLocked while the link waits for a multisig transaction; a paid link waits for none."""
+    if payment.intent is not None and payment.is_locked:
+        raise LinkLocked(payment, payment.intent, branding)
 
 
 def fee_on(amount: BaseUnits, link: Link) -> BaseUnits:

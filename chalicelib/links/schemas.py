@@ -2,18 +2,22 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from chalicelib.accounts.branding.records import Branding as PageBranding
+from chalicelib.accounts.branding.rules import shown
 from chalicelib.catalogue.interop import Destination, destination_id, interop_address
 from chalicelib.catalogue.networks import network
+from chalicelib.http.errors import details_of
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.creation import Draft, Item
+from chalicelib.links.errors import LinkClosed, LinkCompleted, LinkLocked, WrongWallet
 from chalicelib.links.fees.rules import plan_of
-from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_answer
-from chalicelib.links.records import Link, LinkStatus, SecurePayment
-from chalicelib.requests.records import Request
+from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
+from chalicelib.links.records import Link, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import currency_of
 
 
@@ -189,7 +193,7 @@ class SecurePaymentCreated(Output):
             requestIds=[request.request_id for request in payment.requests],
             securePaymentUrl=page_of(payment.link, pay_url),
             token=payment.link.token,
-            feePlan=fee_plan_answer(plan_of(payment)),
+            feePlan=fee_plan_or_null(plan_of(payment)),
         )
 
 
@@ -223,3 +227,47 @@ def destination_answer(request: Request) -> DestinationAnswer:
 def page_of(link: Link, pay_url: str) -> str:
     """The hosted page of a link."""
     return f"{pay_url}/?token={link.token}"
+
+
+@details_of.register
+def _(error: LinkCompleted) -> dict[str, Any]:
+    paid = [
+        {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
+    ]
+    return {"status": LinkStatus.COMPLETED.value, **_for_page(error.payment, error.branding), "requestStatuses": paid}
+
+
+@details_of.register
+def _(error: LinkLocked) -> dict[str, Any]:
+    waiting = [_waiting(request, error.intent) for request in error.payment.requests]
+    return {"status": LinkStatus.PENDING.value, **_for_page(error.payment, error.branding), "requestStatuses": waiting}
+
+
+@details_of.register
+def _(error: LinkClosed) -> dict[str, Any]:
+    about = _for_page(error.payment, error.branding) if error.payment is not None else {}
+    return {"status": error.link_status.value, **about}
+
+
+@details_of.register
+def _(error: WrongWallet) -> dict[str, Any]:
+    return {"creatorWalletAddress": error.creator_wallet}
+
+
+def _for_page(payment: SecurePayment, branding: PageBranding | None) -> dict[str, Any]:
+    """What the payment page shows of a link that cannot be paid: its branding, and the way back."""
+    link = payment.link
+    return {"branding": shown(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
+
+
+def _waiting(request: Request, intent: SafeIntent) -> dict[str, Any]:
+    known = network(intent.network)
+    assert known is not None, "an intent is recorded on a catalogued network"
+    facts = {
+        "requestId": request.request_id,
+        "hasBeenPaid": request.status is RequestStatus.PAID,
+        "safeTxHash": intent.safe_tx_hash,
+        "chainId": known.chain_id,
+    }
+    deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}
+    return {**facts, **deadline}

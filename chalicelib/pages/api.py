@@ -2,13 +2,9 @@
 
 import io
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import urlsplit
-
-from chalice import Blueprint
-from chalice.app import Response
 
 from chalicelib.access.callers import Caller
 from chalicelib.access.flows import page_visitor
@@ -16,17 +12,13 @@ from chalicelib.access.modes import Rate
 from chalicelib.access.rate_limits.flows import spend
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
-from chalicelib.http.edge import guarded
-from chalicelib.http.idempotency import Answer
-from chalicelib.http.request import Incoming, incoming
-from chalicelib.http.responses import respond
+from chalicelib.http.responses import HttpResponse
+from chalicelib.http.view import Visit
 from chalicelib.pages import flows as pages
 from chalicelib.pages.assets import assets
 from chalicelib.pages.flows import PageFacts
 from chalicelib.pages.html import Absence, language_of, page, page_headers
-from chalicelib.services import Services, assembled
 
-blueprint = Blueprint(__name__)
 _IMAGE = {
     "Content-Type": "image/svg+xml",
     "Content-Security-Policy": "default-src 'none'; img-src data:",
@@ -38,73 +30,34 @@ _STEP = re.compile(r"[0-9]{1,3}")
 _FOREVER = "public, max-age=31536000, immutable"
 
 
-@dataclass(frozen=True)
-class Visit:
-    """What a view is handed: the world and the request."""
-
-    services: Services
-    request: Incoming
-
-    def query(self, name: str) -> str:
-        """A parameter of the query, the first if it is given twice; empty without it."""
-        return next(iter(self.request.query.get(name, ())), "")
-
-    def header(self, name: str) -> str:
-        return self.request.headers.get(name, "")
-
-
-View = Callable[[Visit], Answer]
-
-
-def _served(path: str) -> Callable[[View], View]:
-    """Routes a view for GET and HEAD; what it raises is answered as everywhere."""
-
-    def register(view: View) -> View:
-        def handler(**path_parameters: str) -> Response:
-            request, services = incoming(blueprint.current_request, path_parameters), assembled()
-            services.log.thread_safe_append_keys(request_id=request.request_id, operation=view.__name__)
-            answer = guarded(services, lambda: view(Visit(services, request)))
-            return respond(answer, request, {})
-
-        blueprint.route(path, methods=["GET", "HEAD"], name=view.__name__, content_types=["*/*"])(handler)
-        return view
-
-    return register
-
-
-@_served("/")
-def show_page(visit: Visit) -> Answer:
+def show_page(visit: Visit) -> HttpResponse:
     """The page, whatever the token: it tells itself that there is no such link. Limits take away the facts alone."""
     settings = visit.services.settings
     _refuse_other_hosts(visit)
     if visit.header("sec-fetch-dest") not in _OPENED:
         _refuse_other_sites(visit)
     text = page(settings, _facts(visit), language_of(visit.header("accept-language")))
-    return Answer(200, text, {**page_headers(settings), "Vary": "Accept-Language"})
+    return HttpResponse(200, text, {**page_headers(settings), "Vary": "Accept-Language"})
 
 
-@_served("/pages/{name}")
-def show_asset(visit: Visit) -> Answer:
+def show_asset(visit: Visit) -> HttpResponse:
     return _asset(visit, visit.request.parameters["name"])
 
 
-@_served("/pages/locales/{name}")
-def show_locale(visit: Visit) -> Answer:
+def show_locale(visit: Visit) -> HttpResponse:
     return _asset(visit, f"locales/{visit.request.parameters['name']}")
 
 
-@_served("/pages/qr.svg")
-def show_code(visit: Visit) -> Answer:
+def show_code(visit: Visit) -> HttpResponse:
     step = visit.query("step")
     if step != "page" and not _STEP.fullmatch(step):
         raise BadRequest("step must be page, or the position of a transaction of /pay, from 0")
     position = None if step == "page" else int(step)
     text = pages.code_text(visit.services, _admitted(visit, "picture"), visit.query("token"), position)
-    return Answer(200, drawn(text), {**_IMAGE, "Cache-Control": "no-store"})
+    return HttpResponse(200, drawn(text), {**_IMAGE, "Cache-Control": "no-store"})
 
 
-@_served("/pages/logos/{name}")
-def show_logo(visit: Visit) -> Answer:
+def show_logo(visit: Visit) -> HttpResponse:
     """The PNG inside an SVG, which is text: API Gateway hands on bytes only to who asks for their very type."""
     _admitted(visit, "picture")
     logo = branding.logo(visit.services, visit.request.parameters["name"])
@@ -134,7 +87,7 @@ def _facts(visit: Visit) -> PageFacts | Absence:
         return Absence.LIMITED
 
 
-def _asset(visit: Visit, name: str) -> Answer:
+def _asset(visit: Visit, name: str) -> HttpResponse:
     asset = assets().get(name)
     if asset is None:
         raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
@@ -142,7 +95,7 @@ def _asset(visit: Visit, name: str) -> Answer:
     return _cached(visit, asset.text, asset.version, headers)
 
 
-def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -> Answer:
+def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -> HttpResponse:
     """Kept for good under the address that names its version, else asked for again; not sent to who has it.
 
     API Gateway compresses it for who takes that, and leaves these headers as they are: so the tag is a weak one,
@@ -157,7 +110,7 @@ def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -
         "Vary": "Accept-Encoding",
     }
     known = {each.strip().removeprefix("W/") for each in visit.header("if-none-match").split(",")}
-    return Answer(304, "", own) if known & {tag, "*"} else Answer(200, text, own)
+    return HttpResponse(304, "", own) if known & {tag, "*"} else HttpResponse(200, text, own)
 
 
 def _admitted(visit: Visit, asks_for: Literal["page", "picture"]) -> Caller:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from chalicelib.access.callers import Caller
 from chalicelib.access.rate_limits.flows import spend_unknown_token
-from chalicelib.base.errors import Conflict, Forbidden, Locked, NotFound
+from chalicelib.base.errors import NotFound
 from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
@@ -15,7 +15,7 @@ from chalicelib.checkout.rules import due_of
 from chalicelib.links.flows import Reader, load_owned
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import PaymentType, SecurePayment
-from chalicelib.links.rules import check_payable
+from chalicelib.links.rules import check_payable, status_at
 from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 
@@ -98,15 +98,9 @@ def _parts(services: Services, payment: SecurePayment) -> Sequence[SecurePayment
 
 
 def _state(services: Services, payment: SecurePayment) -> str:
-    try:
-        check_payable(payment, services.clock())
-    except Conflict:
+    if payment.is_paid:
         return "completed"
-    except Locked:
-        return "in_progress"
-    except Forbidden as refusal:
-        return str(refusal.extra["status"])
-    return "pending"
+    return "in_progress" if payment.is_locked else status_at(payment.link, services.clock()).value
 
 
 def _steps(payment: SecurePayment, dues: Sequence[Due]) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class SignedNonce(Input):
     nonce: Text
 
 
-class AccessPolicy(Input):
+class DestinationAccessPolicy(Input):
     """Who may pay. Screening is not offered, so nothing can be held back until it is done."""
 
     mode: str
@@ -75,7 +75,7 @@ class KeepDestination(Input):
 
     tokenAddress: str
     chainId: Annotated[int, Field(strict=True, gt=0, le=_MAX_CHAIN_ID)]
-    accessPolicy: AccessPolicy | None = None
+    accessPolicy: DestinationAccessPolicy | None = None
     walletAddress: str | None = None
 
     @property

@@ -1,8 +1,5 @@
 """The transfers of a link: what came with its references, what of it was wrong, and what to sign to give it back."""
 
-from chalice import Blueprint
-
-from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
@@ -14,9 +11,8 @@ from chalicelib.checkout.schemas.transactions import (
     explanation_answer,
     transaction_answer,
 )
-from chalicelib.http.edge import operation
-from chalicelib.http.operation import Call
 from chalicelib.http.schemas import iso_or_none
+from chalicelib.http.view import Call
 from chalicelib.requests.records import Payment, StrayTransfer
 from chalicelib.requests.rules import currency_of
 from chalicelib.transfers import flows as transfers
@@ -24,21 +20,8 @@ from chalicelib.transfers.flows import Listed, Refund
 from chalicelib.transfers.rules import ClassifiedTransfer
 from chalicelib.transfers.schemas import RefundAnswer, TransferAnswer, TransfersAnswer
 
-blueprint = Blueprint(__name__)
 
-
-@operation(
-    blueprint,
-    "GET",
-    "/v2/secure-payments/{token}/transfers",
-    summary="Every transfer with a reference of the link, and refunds of what was not owed",
-    modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
-    scope="secure_payments:read",
-    answer=TransfersAnswer,
-    looks_up_token=True,
-    errors=(400, 401, 403, 404, 423),
-)
-def list_transfers(call: Call) -> TransfersAnswer:
+def list_transfers(call: Call[None, None]) -> TransfersAnswer:
     token, caller, value_form = call.path["token"], call.caller, call.services.settings.transaction_value_form
     listing = transfers.list_transfers(call.services, token, caller.account_id, caller.client_id)
     answers = [_transfer(each, value_form) for each in listing.transfers]

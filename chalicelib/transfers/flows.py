@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chalicelib.base.addresses import hex_address
-from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS
 from chalicelib.calldata import erc20, fee_proxy
@@ -23,7 +23,7 @@ from chalicelib.requests.references import payment_reference
 from chalicelib.services import Services
 from chalicelib.storage.tables import payments_partition, strays_partition
 from chalicelib.transfers import rules as transfers
-from chalicelib.transfers.rules import ClassifiedTransfer
+from chalicelib.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 
 MAX_LISTED = 1000
 """Transfers in one answer: anybody can add to them."""
@@ -79,10 +79,7 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
     """
     payment = load_owned(services, token, Reader(account_id, client_id))
     if payment.link.payment_type is PaymentType.MULTICALL:
-        raise BadRequest(
-            "A multicall has no transfers of its own: ask for those of its children",
-            children=list(payment.link.child_tokens),
-        )
+        raise TransfersOfChildren(payment.link.child_tokens)
     check_unlocked(payment)
     successor = load(services, payment.link.successor_token) if payment.link.successor_token else None
     current = successor or payment

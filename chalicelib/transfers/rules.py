@@ -24,11 +24,20 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.detection.unmatched import token_of
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.requests.records import Payment, PaymentStatus, Request, StrayTransfer
+
+
+class TransfersOfChildren(BadRequest):
+    """A multicall has no transfers of its own, only its children have."""
+
+    def __init__(self, child_tokens: tuple[str, ...]) -> None:
+        super().__init__("A multicall has no transfers of its own: ask for those of its children")
+        self.child_tokens = child_tokens
 
 
 class Classification(StrEnum):

@@ -1,12 +1,13 @@
 """Models of the transfers of a link."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from chalicelib.checkout.schemas.transactions import ExplanationAnswer, TransactionAnswer
+from chalicelib.http.errors import details_of
 from chalicelib.http.schemas import Output
-from chalicelib.transfers.rules import Classification, RecoveryAction
+from chalicelib.transfers.rules import Classification, RecoveryAction, TransfersOfChildren
 
 
 class RefundAnswer(Output):
@@ -58,3 +59,8 @@ class TransfersAnswer(Output):
     token: str
     transfers: list[TransferAnswer]
     truncated: bool
+
+
+@details_of.register
+def _(error: TransfersOfChildren) -> dict[str, Any]:
+    return {"children": list(error.child_tokens)}

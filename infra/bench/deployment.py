@@ -12,8 +12,8 @@ import boto3
 from chalice import Chalice
 from chalice.local import LambdaContext
 
-from chalicelib.services import Services, assembled
-from chalicelib.settings import settings
+from chalicelib.services import Services, assemble
+from chalicelib.settings import Settings
 from infra import admin
 from infra.local.process import ROOT
 from tests.fakes.world import FEE_ADDRESS, PAYEE, PREFIX, in_process_aws
@@ -106,8 +106,7 @@ def fresh_services() -> Iterator[Services]:
     """The services as a new process would assemble them; the log is written to nowhere, and limits are far away."""
     before_limit = os.environ.get("RATE_LIMIT_SCALE")
     os.environ["RATE_LIMIT_SCALE"] = "1000000"
-    _forget()
-    services = assembled()
+    services = assemble(Settings.read())
     handler: Any = services.log.registered_handler
     with Path(os.devnull).open("w") as nowhere:
         before = handler.setStream(nowhere)
@@ -118,18 +117,13 @@ def fresh_services() -> Iterator[Services]:
             del os.environ["RATE_LIMIT_SCALE"]
             if before_limit is not None:
                 os.environ["RATE_LIMIT_SCALE"] = before_limit
-            _forget()
 
 
 def with_merchant(services: Services, rpc_urls: Mapping[str, str]) -> Deployment:
     """The app, the secret with its nodes, and a new account with an API key, on the AWS of this moment."""
-    from app import app
+    from app import build
 
     boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-rpc-urls", SecretString=json.dumps(rpc_urls))
     account_id = admin.create_account(services, "bench")
+    app = build(services.settings, lambda: services)
     return Deployment(app, services, admin.create_api_key(services, account_id, "bench"))
-
-
-def _forget() -> None:
-    settings.cache_clear()
-    assembled.cache_clear()

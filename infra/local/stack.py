@@ -195,10 +195,11 @@ def _environment(cloud: Cloud, base_url: str, safe_services: Mapping[str, str]) 
 
 def _credentials() -> dict[str, Any]:
     """Those of the last run if the service still knows them, else new ones."""
-    from chalicelib.services import assembled
+    from chalicelib.services import assemble
+    from chalicelib.settings import Settings
     from infra.local import credentials
 
-    services, last = assembled(), _read(_CREDENTIALS)
+    services, last = assemble(Settings.read()), _read(_CREDENTIALS)
     if credentials.are_known(services, last):
         return last
     made = credentials.make(services, ORIGIN)

@@ -8,11 +8,11 @@ import pytest
 from eth_abi import decode
 
 from chalicelib.links import flows as links
-from chalicelib.services import assembled
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.api import Configured
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.node import Node
+from tests.support.running import running
 from tests.support.stored_links import pay_part
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
@@ -49,7 +49,7 @@ def erc20_payment(transaction: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def reference_of(token: str) -> bytes:
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
     return bytes.fromhex(payment.requests[0].payment_reference[2:])
 

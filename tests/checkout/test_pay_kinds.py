@@ -9,10 +9,10 @@ from chalicelib.calldata.safe import unpack_packed
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
 from chalicelib.links import flows as links
 from chalicelib.links.fees.rules import plan_of
-from chalicelib.services import assembled
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.node import Node
+from tests.support.running import running
 from tests.support.stored_links import pay_part
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
@@ -79,7 +79,7 @@ def test_a_batch_is_an_approval_for_each_token_and_one_payment(shop: Shop, node:
     ]
     payment = body["batchPaymentTransaction"]
     assert (payment["to"], int(payment["value"], 16)) == (batch, 505 * 10**15)
-    stored_link = links.load(assembled(), token)
+    stored_link = links.load(running(), token)
     assert stored_link is not None
     paid = [detail for _, details in groups(payment["data"]) for detail in details]
     assert [detail[3] for detail in paid] == [bytes.fromhex(r.payment_reference[2:]) for r in stored_link.requests]
@@ -266,7 +266,7 @@ def test_every_transaction_is_explained_from_its_bytes(shop: Shop) -> None:
         "125000",
         FEE_ADDRESS,
     )
-    stored_link = links.load(assembled(), token)
+    stored_link = links.load(running(), token)
     assert stored_link is not None
     assert event["paymentReference"] == stored_link.requests[0].payment_reference
 
@@ -303,7 +303,7 @@ def test_the_fee_plan_agrees_with_what_the_payer_is_debited(shop: Shop) -> None:
     plan = shop.get(f"/v2/secure-payments/{token}").json["feePlan"]
     assert (plan["grossAmountUsd"], plan["payerTotalAmountUsd"]) == ("12.5", "12.625")
     assert pay(shop, token, wallet=WALLET)["metadata"]["requiredAmount"] == plan["payerTotalAmountUsd"]
-    stored_link = links.load(assembled(), token)
+    stored_link = links.load(running(), token)
     assert stored_link is not None and plan_of(stored_link) is not None
 
 

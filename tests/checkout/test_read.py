@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from chalicelib.services import assembled
 from infra import admin
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.api import Configured, stop_time
 from tests.support.client import Shop, item
 from tests.support.node import Node
+from tests.support.running import running
 from tests.support.stored_links import TX_HASH, complete, expire, pay_part
 
 MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -233,7 +233,7 @@ def test_another_tenants_link_is_as_unknown_as_none(shop: Shop, new_shop: Shop, 
 
 @pytest.mark.parametrize("path", ["", "/pay"])
 def test_a_client_id_sees_its_own_links_and_those_of_the_account_alone(new_shop: Shop, path: str) -> None:
-    other = admin.create_client_id(assembled(), new_shop.account_id, "other", [])
+    other = admin.create_client_id(running(), new_shop.account_id, "other", [])
     of_client, reply = new_shop.link(), new_shop.api.request("POST", CREATE, {"requests": [item()]}, new_shop.by_key)
     of_account = reply.json["token"]
     for token, headers, status in (

@@ -10,7 +10,6 @@ from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
 from chalicelib.catalogue.interop import Destination, destination_id
 from chalicelib.links import flows as links
-from chalicelib.services import assembled
 from tests.checkout.test_pay_kinds import ask, pay, payout, refusal
 from tests.fakes.destinations import TRON, USDT_TRON
 from tests.fakes.wallets import tron_wallet
@@ -19,6 +18,7 @@ from tests.links.multicalls.test_api import PATH as MULTICALLS
 from tests.support.client import Shop
 from tests.support.items import TRON_PAYEE, by_destination, refused, tron
 from tests.support.node import Node
+from tests.support.running import running
 from tests.support.signed_in import by_wallet
 from tests.support.stored_links import pay_part
 
@@ -34,7 +34,7 @@ def arguments(types: list[str], data: str) -> tuple[Any, ...]:
 
 
 def reference_of(token: str) -> bytes:
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
     return bytes.fromhex(payment.requests[0].payment_reference[2:])
 

@@ -14,24 +14,22 @@ from chalicelib.access.modes import Tier
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import IDENTITY
-from chalicelib.services import Services, assembled
-from chalicelib.settings import settings
+from chalicelib.services import Services
 from chalicelib.storage.tables import audit_partition, credential_key
 from infra import admin
 from infra.local.process import ROOT
 from tests.fakes.world import in_process_aws
+from tests.support.running import restart, running
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def services() -> Iterator[Services]:
-    settings.cache_clear()
-    assembled.cache_clear()
+    restart()
     with in_process_aws():
-        yield assembled()
-    settings.cache_clear()
-    assembled.cache_clear()
+        yield running()
+    restart()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from chalicelib.requests.records import Payment, PaymentStatus, Place, RequestSt
 from chalicelib.requests.rules import remaining
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+from tests.support.errors import body_of
 
 OWNER = Owner("acct", None, None)
 TERMS = Terms(timedelta(days=7), strict_checksum=False)
@@ -128,11 +129,11 @@ def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_
     ledger = Ledger(new_link())
     with pytest.raises(Forbidden) as forbidden:
         check_payable(ledger.state, ledger.state.link.expires_at)
-    assert forbidden.value.body()["status"] == "expired"
+    assert body_of(forbidden.value)["status"] == "expired"
     ledger.pay(transfer(10_000_000))
     with pytest.raises(Conflict) as conflict:
         check_payable(ledger.state, START)
-    body = conflict.value.body()
+    body = body_of(conflict.value)
     assert (body["message"], body["status"]) == ("Secure payment has already been completed", "completed")
     assert body["requestStatuses"][0]["hasBeenPaid"] is True
     assert body["requestStatuses"][0]["txHash"] == f"0x{1:064x}"

@@ -4,11 +4,10 @@ import re
 
 import pytest
 
-import app  # noqa: F401 - fills OPERATIONS
-from chalicelib.http.edge import OPERATIONS
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import OPERATIONS, Operation
 from tests.support.api import Configured
 from tests.support.client import ORIGIN, Api, Reply, Shop, stored
+from tests.support.operations import models
 from tests.support.tenants import Tenant
 
 DASHBOARD = "https://dashboard.example"
@@ -140,7 +139,7 @@ def test_cookies_are_for_session_operations_and_the_dashboards_that_are_configur
     path = re.sub(r"\{\w+\}", "x", known.path)
     with configured(SESSION_ORIGINS=f'["{DASHBOARD}"]'):
         for origin, may in ((DASHBOARD, known.with_session), (ORIGIN, False), (DASHBOARD + ":8443", False)):
-            body = {} if known.body else None
+            body = {} if models(known).body else None
             reply = api.request(known.method, path, body, {"origin": origin})
             assert reply.headers["access-control-allow-origin"] == origin
             assert reply.headers.get("access-control-allow-credentials") == ("true" if may else None)

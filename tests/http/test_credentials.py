@@ -6,11 +6,11 @@ import pytest
 
 from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.services import assembled
 from chalicelib.storage.tables import credential_key
 from infra import admin
 from tests.fakes.world import PREFIX
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
+from tests.support.running import running
 
 UNAUTHORIZED = {"statusCode": 401, "message": "Unauthorized", "error": "Unauthorized"}
 
@@ -32,7 +32,7 @@ def create(api: Api, **headers: str) -> Reply:
 
 
 def set_status(credential: str, kind: type, status: CredentialStatus) -> None:
-    store = assembled().store
+    store = running().store
     record = store.get(kind, credential_key(credential_hash(credential), kind))
     store.write(replace(record, status=status))
 
@@ -115,8 +115,8 @@ def test_a_client_id_that_is_not_active_is_403(api: Api, new_shop: Shop, status:
 
 
 def test_the_operator_revokes_either_kind(api: Api, new_shop: Shop) -> None:
-    assert admin.revoke(assembled(), new_shop.key) and admin.revoke(assembled(), new_shop.client_id)
-    assert not admin.revoke(assembled(), "key_unknown")
+    assert admin.revoke(running(), new_shop.key) and admin.revoke(running(), new_shop.client_id)
+    assert not admin.revoke(running(), "key_unknown")
     assert create(api, x_api_key=new_shop.key).status == 401
     assert create(api, x_client_id=new_shop.client_id, origin=ORIGIN).status == 403
 
@@ -196,7 +196,7 @@ def test_both_credentials_must_be_right(api: Api, shop: Shop) -> None:
 
 
 def test_no_credential_is_stored_as_it_is(shop: Shop) -> None:
-    client = assembled().store.client
+    client = running().store.client
     for name in TABLES:
         for record in client.scan(TableName=f"{PREFIX}-{name}")["Items"]:
             assert shop.key not in str(record)

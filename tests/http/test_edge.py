@@ -9,11 +9,11 @@ import boto3
 import pytest
 
 from chalicelib.http.parsing import MAX_BODY_BYTES
-from chalicelib.services import assembled
 from infra.local.gateway import LambdaContext
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import Api, Reply, Shop, item, stored
+from tests.support.running import app, restart
 
 CREATE = "/v2/secure-payments"
 POSTS = [CREATE, "/v1/webhook", "/v1/webhook/test"]
@@ -308,7 +308,7 @@ def test_what_nobody_expected_is_a_500_that_tells_nothing_and_a_log_line_that_te
 def test_a_missing_queue_breaks_no_link_and_leaves_a_test_delivery_to_the_sweep(new_shop: Shop) -> None:
     new_shop.send("POST", "/v1/webhook", {"url": "https://93.184.215.14/"})
     before = stored()
-    assembled.cache_clear()
+    restart()
     new_shop.api.listen()
     queue = boto3.client("sqs")
     queue.delete_queue(QueueUrl=queue.get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"])
@@ -362,8 +362,6 @@ def event(method: str, resource: str, **changes: Any) -> dict[str, Any]:
 
 
 def handled(method: str, resource: str, **changes: Any) -> dict[str, Any]:
-    from app import app
-
     answer = app(event(method, resource, **changes), LambdaContext("api_handler", 1024))
     return {**answer, "body": json.loads(answer["body"])}
 

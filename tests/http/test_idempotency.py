@@ -11,13 +11,12 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from app import app
 from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.idempotency.records import Repeatable
 from chalicelib.access.idempotency.rules import begin, scope_hash
-from chalicelib.http.idempotency import Answer, _keep, _read
-from chalicelib.services import assembled
+from chalicelib.http.idempotency import _keep, _read
+from chalicelib.http.responses import HttpResponse
 from chalicelib.storage.tables import credential_key, repeat_key
 from infra import admin
 from infra.local.gateway import LambdaContext
@@ -28,6 +27,7 @@ from tests.http.test_rate_limits import key_of
 from tests.support.api import Clock, Configured, stop_time
 from tests.support.client import Api, Reply, Shop, item, stored
 from tests.support.node import Node
+from tests.support.running import app, running
 
 CREATE = "/v2/secure-payments"
 BODY = {"requests": [item()], "reference": "INV-1"}
@@ -40,7 +40,7 @@ def create(shop: Shop, headers: dict[str, str] | None = None, body: Any = BODY, 
 
 def kept(shop: Shop, credential: str, path: str = CREATE, key: str = KEY["idempotency-key"]) -> Repeatable | None:
     scope = "\n".join((credential_hash(credential), "POST", path, key))
-    return assembled().store.get(Repeatable, repeat_key(scope_hash(scope)))
+    return running().store.get(Repeatable, repeat_key(scope_hash(scope)))
 
 
 # --- the same again ---
@@ -161,13 +161,13 @@ def test_a_retry_from_another_address_finds_its_key(new_shop: Shop) -> None:
 
 def test_after_its_revocation_a_credential_gets_no_old_answer(new_shop: Shop) -> None:
     assert create(new_shop).status == 201
-    admin.revoke(assembled(), new_shop.key)
+    admin.revoke(running(), new_shop.key)
     assert create(new_shop).status == 401
 
 
 def test_after_it_lost_its_scope_a_key_gets_no_old_answer(new_shop: Shop) -> None:
     assert create(new_shop).status == 201
-    store = assembled().store
+    store = running().store
     record = store.get(ApiKey, credential_key(credential_hash(new_shop.key), ApiKey))
     assert record is not None
     store.write(replace(record, scopes=("audit:read",)))
@@ -229,12 +229,12 @@ def test_a_request_that_is_running_has_its_key_and_loses_it_after_the_lease(
 def crash(shop: Shop) -> None:
     """A process that took the key and died before it could keep an answer."""
     scope = "\n".join((credential_hash(shop.key), "POST", CREATE, KEY["idempotency-key"]))
-    assembled().store.write(begin(scope, b"\n" + json.dumps(BODY).encode(), assembled().clock()))
+    running().store.write(begin(scope, b"\n" + json.dumps(BODY).encode(), running().clock()))
 
 
 def test_a_process_that_dies_in_the_middle_leaves_the_key_taken_or_free_never_answered(new_shop: Shop) -> None:
     """Whatever stops the request short of an answer, the next one is not told that it succeeded."""
-    client = assembled().store.client
+    client = running().store.client
 
     def die(**_: Any) -> None:
         raise Crash
@@ -261,7 +261,7 @@ def failing_write() -> Iterator[None]:
         parsed = {"Error": {"Code": "InternalServerError", "Message": "no"}}
         return AWSResponse("http://dynamodb", 500, {}, None), parsed
 
-    events = assembled().store.client.meta.events
+    events = running().store.client.meta.events
     events.register("before-call.dynamodb.TransactWriteItems", refuse)
     try:
         yield
@@ -342,10 +342,10 @@ def nowhere(secret: str) -> bool:
 
 def test_an_answer_of_any_length_is_kept_encrypted_in_pieces(new_shop: Shop) -> None:
     """KMS takes 4,096 bytes at once."""
-    services = assembled()
+    services = running()
     taken = begin("scope of a long answer", b"", services.clock())
     services.store.write(taken)
-    mine, answer = replace(taken, version=1), Answer(201, json.dumps({"key": "é" * 9_000}), {"X-A": "1"})
+    mine, answer = replace(taken, version=1), HttpResponse(201, json.dumps({"key": "é" * 9_000}), {"X-A": "1"})
     _keep(services, mine, answer, is_secret=True)
     stored_record = services.store.get(Repeatable, repeat_key(taken.scope_hash))
     assert stored_record is not None
@@ -366,17 +366,17 @@ def test_what_is_kept_vanishes_a_day_later(new_shop: Shop) -> None:
     create(new_shop)
     record = kept(new_shop, new_shop.key)
     assert record is not None
-    found = assembled().store.client.get_item(
+    found = running().store.client.get_item(
         TableName=f"{PREFIX}-ops", Key={"pk": {"S": f"REPEAT#{record.scope_hash}"}, "sk": {"S": "REPEAT"}}
     )["Item"]
     day = timedelta(hours=24)
-    assert abs(int(found["ttl"]["N"]) - (assembled().clock() + day).timestamp()) < 60
+    assert abs(int(found["ttl"]["N"]) - (running().clock() + day).timestamp()) < 60
 
 
 def test_what_was_done_is_answered_though_its_answer_cannot_be_kept(
     new_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    secrets, sealed = assembled().secrets, assembled().secrets.encrypt
+    secrets, sealed = running().secrets, running().secrets.encrypt
 
     def away(text: str, owner: str) -> str:
         if owner.startswith("answer#"):

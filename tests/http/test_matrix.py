@@ -8,7 +8,6 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-import app  # noqa: F401 - fills OPERATIONS
 from chalicelib.access.callers import Owner
 from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import SCOPES
@@ -17,12 +16,10 @@ from chalicelib.checkout.flows import signable
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection.records import Cursor
-from chalicelib.http.edge import OPERATIONS
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.flows import Reader
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.payees.records import Action
-from chalicelib.services import assembled
 from chalicelib.storage.tables import cursor_key
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
@@ -32,6 +29,8 @@ from tests.fakes.wallets import evm_wallet, tron_wallet
 from tests.fakes.world import in_process_tables
 from tests.support.client import Api, Reply, item
 from tests.support.items import payout
+from tests.support.operations import models
+from tests.support.running import running
 from tests.support.tenants import FLAWS, WAYS, Headers, Tenant, Way
 
 Make = Callable[[Tenant, Way], Any]
@@ -71,12 +70,12 @@ def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
 
 
 def payout_tokens(owner: Tenant) -> list[str]:
-    return [made.link.token for made in store_payouts(assembled(), owner.account_id, 2)]
+    return [made.link.token for made in store_payouts(running(), owner.account_id, 2)]
 
 
 def multicall_token(owner: Tenant) -> str:
     account = Owner(owner.account_id, None, None)
-    return multicalls.create(assembled(), account, payout_tokens(owner), None).payment.link.token
+    return multicalls.create(running(), account, payout_tokens(owner), None).payment.link.token
 
 
 def signed(action: Action) -> Make:
@@ -99,14 +98,14 @@ def registered(owner: Tenant, way: Way) -> dict[str, str]:
     from chalicelib.accounts.sign_in import flows as sessions
 
     fields = {**EMAIL, "email": f"{owner.name}@shop.example"}
-    sessions.register(assembled(), fields["email"], fields["password"], owner.actor)
+    sessions.register(running(), fields["email"], fields["password"], owner.actor)
     return fields
 
 
 def answered(owner: Tenant, way: Way) -> dict[str, str]:
     from chalicelib.accounts.sign_in import flows as sessions
 
-    asked = sessions.challenge(assembled(), owner.wallet.address, 1)
+    asked = sessions.challenge(running(), owner.wallet.address, 1)
     signature = owner.wallet.sign(asked.message)
     return {
         "challengeId": asked.challenge_id,
@@ -118,21 +117,21 @@ def answered(owner: Tenant, way: Way) -> dict[str, str]:
 
 def scanned(owner: Tenant, way: Way) -> None:
     """Detection has begun on sepolia, so that multisig transactions can be followed there."""
-    if assembled().store.get(Cursor, cursor_key("sepolia")) is None:
-        assembled().store.write(Cursor("sepolia", 100, (), 2000))
+    if running().store.get(Cursor, cursor_key("sepolia")) is None:
+        running().store.write(Cursor("sepolia", 100, (), 2000))
 
 
 def waiting_token(owner: Tenant, way: Way) -> str:
     token = owner.link_token()
     scanned(owner, way)
     draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
-    intents.record(assembled(), token, Reader(owner.account_id, None), draft)
+    intents.record(running(), token, Reader(owner.account_id, None), draft)
     return token
 
 
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     wallet, reader = tron_wallet(owner.name), Reader(owner.account_id, None)
-    payment = signable(assembled(), owner.tron_token(), reader, wallet.address)[-1]
+    payment = signable(running(), owner.tron_token(), reader, wallet.address)[-1]
     return {"signedTransaction": signed_call(wallet, payment.to, payment.data)}
 
 
@@ -305,7 +304,7 @@ def test_every_example_has_its_operation() -> None:
 
 def test_the_table_says_what_an_operation_shows_and_looks_up() -> None:
     for known in OPERATIONS:
-        fields = getattr(known.answer, "model_fields", {})
+        fields = getattr(models(known).response, "model_fields", {})
         shows = bool({"secret", "key", "rawKey"} & set(fields)) and known.method == "POST"
         assert known.shows_secret or not shows, f"{known.path} shows a secret: its answer is to be kept encrypted"
         assert known.looks_up_token == (known.path.startswith("/v2/secure-payments/") and "{token}" in known.path)
@@ -426,7 +425,7 @@ def test_the_operators_revocation_holds_at_once(api: Api) -> None:
     tenant = Tenant()
     key = tenant.by_key()
     assert api.get("/v2/client-ids", key).status == 200
-    admin.revoke(assembled(), key["x-api-key"])
+    admin.revoke(running(), key["x-api-key"])
     assert api.get("/v2/client-ids", key).status == 401
 
 

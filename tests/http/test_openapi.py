@@ -12,16 +12,14 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from openapi_spec_validator.schemas import schema_v31
 from referencing import Resource
 
-from app import app  # fills OPERATIONS
 from chalicelib.access.modes import Mode
 from chalicelib.detection.records import Cursor
-from chalicelib.http.edge import OPERATIONS
-from chalicelib.http.operation import Operation
-from chalicelib.services import assembled
+from chalicelib.http.operation import OPERATIONS, Operation
 from tests.fakes.world import FEE_ADDRESS, WALLET
 from tests.support.client import Api, Reply, Shop, item
 from tests.support.items import BATCH, PAYOUTS, payout
 from tests.support.node import Node
+from tests.support.running import app, running
 from tests.support.signed_in import by_email
 from tests.support.stored_links import complete, expire
 from tests.support.stored_transfers import FUSDT, paid_by, store_payment, store_stray
@@ -383,7 +381,7 @@ def test_announcing_a_multisig_transaction_answers_as_described(
     complete(completed)
     expire(expired)
     unread = shop.send("POST", path.format(token=token), body)
-    assembled().store.write(Cursor("sepolia", 100, (), 2000))
+    running().store.write(Cursor("sepolia", 100, (), 2000))
     node.contracts.add(WALLET.lower())
     node.safes.add(WALLET.lower())
     replies = [unread] + [

@@ -18,15 +18,15 @@ from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits.rules import REQUESTS_PER_SECOND
 from chalicelib.access.sessions.records import OwnedSession
 from chalicelib.base.records import IDENTITY, SESSIONS
-from chalicelib.services import assembled
 from chalicelib.storage.tables import account_partition, credential_key, user_key
 from infra import admin
 from infra.local.cloud import Cloud
 from infra.local.gateway import Server
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PREFIX
-from tests.support.api import forget_caches, stop_time
+from tests.support.api import stop_time
 from tests.support.client import Api, Reply, item
+from tests.support.running import app, restart, running
 
 PARALLEL = 100
 LISTING, CREATE = "/v2/currencies", "/v2/secure-payments"
@@ -54,12 +54,10 @@ class Site:
 
 @pytest.fixture(scope="module")
 def server(cloud: Cloud) -> Iterator[Server]:
-    from app import app
-
     wanted = {**cloud.environment(), "RATE_LIMIT_SCALE": "1"}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
-    forget_caches()
+    restart()
     cloud.put_rpc_urls(PREFIX, {"sepolia": "http://127.0.0.1:9"})
     server = Server(app, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -73,15 +71,15 @@ def server(cloud: Cloud) -> Iterator[Server]:
         del os.environ[name]
         if value is not None:
             os.environ[name] = value
-    forget_caches()
+    restart()
 
 
 @pytest.fixture
 def site(server: Server) -> Site:
     """A new account and key each time, and a minute in which nothing was counted yet."""
-    forget_caches()
+    restart()
     stop_time()
-    services = assembled()
+    services = running()
     account_id = admin.create_account(services, "race")
     return Site(Api(server.server_port), admin.create_api_key(services, account_id, "race"), account_id)
 
@@ -100,7 +98,7 @@ def at_once(ask: Callable[[int], Reply]) -> list[Reply]:
 
 @pytest.mark.parametrize("tier", Tier)
 def test_of_100_calls_in_one_second_exactly_those_of_the_tier_pass(site: Site, tier: Tier) -> None:
-    store = assembled().store
+    store = running().store
     record = store.get(ApiKey, credential_key(credential_hash(site.key), ApiKey))
     assert record is not None
     store.write(replace(record, tier=tier))
@@ -148,7 +146,7 @@ def test_100_answers_to_one_challenge_open_one_session(site: Site) -> None:
     body = {**{name: asked[name] for name in ("challengeId", "nonce", "message")}, "signature": wallet.sign(asked["message"])}
     replies = at_once(lambda _: site.api.request("POST", "/v1/auth/wallet/verify", body))
     assert Counter(reply.status for reply in replies) == {200: 1, 401: PARALLEL - 1}
-    store = assembled().store
+    store = running().store
     user = store.get(User, user_key(wallet.address))
     assert user is not None
     pointers = store.query(OwnedSession, SESSIONS, account_partition(user.account_id))
@@ -161,14 +159,14 @@ def lift_limits() -> None:
     """A process of the same deployment with limits that nobody reaches."""
     os.environ["RATE_LIMIT_SCALE"] = "100000"
     try:
-        forget_caches()
+        restart()
         stop_time()
     finally:
         os.environ["RATE_LIMIT_SCALE"] = "1"
 
 
 def links_of(account_id: str) -> int:
-    client, found, start = assembled().store.client, 0, {}
+    client, found, start = running().store.client, 0, {}
     while True:
         page: dict[str, Any] = client.scan(
             TableName=f"{PREFIX}-payments",

@@ -13,13 +13,13 @@ from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits.rules import REQUESTS_PER_SECOND
-from chalicelib.services import assembled
 from chalicelib.storage.tables import credential_key
 from infra import admin
 from infra.local.gateway import LambdaContext
 from tests.fakes.world import PREFIX
 from tests.support.api import Clock, Configured, stop_time
 from tests.support.client import ORIGIN, Api, Reply, Shop, stored
+from tests.support.running import app, running
 
 LISTING = "/v2/currencies"
 UNKNOWN_LINK = "/v2/secure-payments/01M7VQFVRZV5BJJSN4QTFB4MP3"
@@ -28,7 +28,7 @@ TOO_MANY = {"statusCode": 429, "message": "ThrottlerException: Too Many Requests
 
 def key_of(shop: Shop, tier: Tier = Tier.DEFAULT) -> dict[str, str]:
     """A new API key of a tier."""
-    services = assembled()
+    services = running()
     key = admin.create_api_key(services, shop.account_id, "another")
     record = services.store.get(ApiKey, credential_key(credential_hash(key), ApiKey))
     assert record is not None
@@ -43,7 +43,7 @@ def limits(reply: Reply) -> tuple[int, int, int]:
 
 def counters() -> int:
     """How many counters there are."""
-    found = assembled().store.client.scan(
+    found = running().store.client.scan(
         TableName=f"{PREFIX}-ops",
         Select="COUNT",
         FilterExpression="begins_with(pk, :rate)",
@@ -115,8 +115,6 @@ def test_the_scale_multiplies_the_limits(configured: Configured, new_shop: Shop)
 
 def handled(path: str, headers: dict[str, str], address: str) -> int:
     """The status of a GET as API Gateway hands it over, from an address."""
-    from app import app
-
     context = {"resourcePath": path, "httpMethod": "GET", "path": path, "identity": {"sourceIp": address}}
     event = {
         "resource": path,
@@ -355,7 +353,7 @@ def failing_counter(code: str) -> Iterator[None]:
         parsed = {"Error": {"Code": code, "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}}
         return AWSResponse("http://dynamodb", status, {}, None), parsed
 
-    events = assembled().store.client.meta.events
+    events = running().store.client.meta.events
     events.register("before-call.dynamodb.UpdateItem", refuse)
     try:
         yield

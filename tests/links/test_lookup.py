@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from chalicelib.links import flows as links
-from chalicelib.services import assembled
 from tests.fakes.payouts import on_its_way
 from tests.fakes.wallets import evm_wallet
 from tests.support.client import Api, Reply, Shop, item
 from tests.support.items import BATCH, DESTINATION, FEE, PAYOUTS, native, payout
+from tests.support.running import running
 from tests.support.signed_in import Dashboard, by_wallet
 from tests.support.stored_links import complete, expire
 
@@ -34,9 +34,9 @@ def look_up(dashboard: Dashboard, request_id: str) -> Reply:
 
 def test_a_paid_link_waits_for_no_multisig_transaction(dashboard: Dashboard) -> None:
     made = create(dashboard)
-    payment = links.load(assembled(), made["token"])
+    payment = links.load(running(), made["token"])
     assert payment is not None
-    assembled().store.write(on_its_way(payment).intent)
+    running().store.write(on_its_way(payment).intent)
     assert look_up(dashboard, made["requestIds"][0]).status == 423
     complete(made["token"])
     found = look_up(dashboard, made["requestIds"][0])

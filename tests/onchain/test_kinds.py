@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import DEAD_ADDRESS, evm_address
-from chalicelib.base.errors import MulticallRefused
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import fee_proxy
 from chalicelib.calldata.checkout import Due, pay_together, with_approvals
@@ -17,6 +16,7 @@ from chalicelib.catalogue.tokens import find_tokens
 from chalicelib.chain.evm import EvmChain
 from chalicelib.links.creation import Item
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
@@ -30,6 +30,7 @@ from tests.fakes.world import FEE_ADDRESS, World, create_tables, draft
 from tests.onchain.ledger import NATIVE, Ledger, allowance, assert_completed, confirmed, request_ids, settle
 from tests.onchain.payer import Payer
 from tests.onchain.tether_double import CREATION as TETHER
+from tests.support.errors import body_of
 
 PAYEES = tuple(evm_address("0x" + byte * 20) for byte in ("a1", "b2", "c3"))
 OTHER_FEE_ADDRESS = evm_address("0x" + "fe" * 20)
@@ -354,7 +355,7 @@ def test_a_multicall_whose_child_was_paid_alone_is_partly_settled_and_refused_wi
     assert status(world, parent) is LinkStatus.PARTIALLY_SETTLED
     with pytest.raises(MulticallRefused) as refused:
         payer.quote(world, parent)
-    failures = refused.value.extra["failures"]
+    failures = body_of(refused.value)["failures"]
     assert [(each["securePaymentToken"], each["reason"]) for each in failures] == [
         (children[1].link.token, "already_paid")
     ]

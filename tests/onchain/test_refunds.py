@@ -9,7 +9,7 @@ from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Caller
 from chalicelib.access.modes import Mode, Tier
 from chalicelib.detection import flows as detection
-from chalicelib.http.operation import Call
+from chalicelib.http.view import Call
 from chalicelib.links.records import SecurePayment
 from chalicelib.transfers.api import list_transfers
 from infra.local.chain import Chain

@@ -16,8 +16,9 @@ from infra.local.gateway import Server
 from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, undeployed_signature
 from infra.local.tron import TronNode
 from tests.fakes.wallets import EvmWallet, evm_wallet, tron_wallet
-from tests.support.api import create_cloud, forget_caches
+from tests.support.api import create_cloud
 from tests.support.client import Api
+from tests.support.running import app, restart
 
 SEPOLIA, TRON = 11155111, 728126428
 FUSDC, USDT_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
@@ -34,11 +35,9 @@ class Signer:
 @pytest.fixture
 def api(chain: Chain, tron: TronNode, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """The app on in-process AWS, with the local chains as its nodes."""
-    from app import app
-
     monkeypatch.setenv("RATE_LIMIT_SCALE", "1000")
     with mock_aws():
-        forget_caches()
+        restart()
         create_cloud({"sepolia": chain.url, "tron": tron.url})
         server = Server(app, "127.0.0.1", 0)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -48,7 +47,7 @@ def api(chain: Chain, tron: TronNode, monkeypatch: pytest.MonkeyPatch) -> Iterat
         yield api
         server.close()
         thread.join()
-    forget_caches()
+    restart()
 
 
 def safe(chain: Chain, deployed: bool) -> Signer:

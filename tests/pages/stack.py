@@ -13,18 +13,17 @@ from typing import Any
 
 from moto import mock_aws
 
-from app import app
 from chalicelib.catalogue.networks import network
 from chalicelib.detection import flows as detection
 from chalicelib.links import flows as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import RequestStatus
-from chalicelib.services import assembled
 from infra.local.chain import Chain
 from infra.local.gateway import Server
 from infra.local.tron import SOLID_AFTER, TronNode
-from tests.support.api import create_cloud, forget_caches
+from tests.support.api import create_cloud
 from tests.support.client import Api, Shop
+from tests.support.running import app, restart, running
 
 
 class _OneAtATime:
@@ -58,7 +57,7 @@ class Stack:
         """Mines what confirmations it takes, and the service sees what was paid."""
         self.mine(network(name).confirmations, name)  # type: ignore[union-attr]
         with self.lock:
-            detection.scan(assembled(), name)
+            detection.scan(running(), name)
 
     def mine(self, blocks: int = 1, name: str = "sepolia") -> None:
         if name == "tron":
@@ -68,7 +67,7 @@ class Stack:
 
     def payment(self, token: str) -> SecurePayment:
         with self.lock:
-            found = links.load(assembled(), token)
+            found = links.load(running(), token)
         assert found is not None
         return found
 
@@ -92,7 +91,7 @@ def running_stack() -> Iterator[Stack]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     try:
         with Chain.start("sepolia") as chain, TronNode.start() as tron, mock_aws():
-            forget_caches()
+            restart()
             create_cloud({"sepolia": chain.url, "tron": tron.url})
             thread.start()
             stack = Stack(chain, tron, Shop(Api(server.server_port)), pay, api, served.lock)
@@ -103,4 +102,4 @@ def running_stack() -> Iterator[Stack]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-        forget_caches()
+        restart()

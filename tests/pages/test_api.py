@@ -16,7 +16,6 @@ from chalicelib.calldata.payment_uris import LONGEST
 from chalicelib.pages import assets as pages
 from chalicelib.pages.api import drawn
 from chalicelib.pages.assets import assets, locales
-from chalicelib.services import assembled
 from infra.page_hash import compare, hashes
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import FEE_ADDRESS, PAYEE
@@ -24,6 +23,7 @@ from tests.support.api import Clock, Configured
 from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
 from tests.support.client import Api, Shop, item
 from tests.support.items import payout
+from tests.support.running import running
 from tests.support.stored_links import complete, expire, pay_part
 
 TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
@@ -166,7 +166,7 @@ def test_every_payee_of_a_batch_is_told_and_a_long_list_cut(api: Api, shop: Shop
 
 
 def test_a_multicall_is_told_by_its_children(api: Api, shop: Shop) -> None:
-    tokens = [made.link.token for made in store_payouts(assembled(), shop.account_id, 3)]
+    tokens = [made.link.token for made in store_payouts(running(), shop.account_id, 3)]
     parent = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": tokens}).json["token"]
     html = page_of(api, parent)
     assert "You pay" in words(html) and re.findall(r"step=(\w+)", html) == ["page"]
@@ -310,7 +310,7 @@ def test_a_batch_has_no_code_of_its_payment(api: Api, shop: Shop) -> None:
 
 def test_a_multicall_on_tron_that_is_too_long_for_a_code_has_none(api: Api, shop: Shop) -> None:
     fields = {"currency": "USDT-tron", "payee": TRON_PAYEE, "creator_wallet": TRON_PAYEE}
-    tokens = [made.link.token for made in store_payouts(assembled(), shop.account_id, 60, **fields)]
+    tokens = [made.link.token for made in store_payouts(running(), shop.account_id, 60, **fields)]
     parent = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": tokens}).json["token"]
     assert code(api, parent, "0").startswith("<svg")
     reply = get(api, f"/pages/qr.svg?token={parent}&step=1")

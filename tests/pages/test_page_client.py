@@ -2,10 +2,8 @@
 
 import pytest
 
-import app  # noqa: F401 - fills OPERATIONS
 from chalicelib.access.modes import Mode
-from chalicelib.http.edge import OPERATIONS
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import OPERATIONS, Operation
 from tests.fakes.world import WALLET
 from tests.http.test_matrix import request
 from tests.support.api import Configured

@@ -7,13 +7,13 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from chalicelib.services import assembled
 from infra import admin
 from tests.catalogue.interop_vectors import entries
 from tests.fakes.destinations import BASE, FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA, TRON, USDC_BASE, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet
 from tests.support.api import Configured
 from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
+from tests.support.running import running
 from tests.support.signed_in import by_email, by_wallet
 
 PATH, OWN = "/v2/payee-destination", "/v1/payee-destination"
@@ -455,7 +455,7 @@ def test_a_session_creates_links_of_its_account(api: Api) -> None:
 
 
 def test_the_fee_of_a_client_id_is_what_the_payer_sees(new_shop: Shop) -> None:
-    services = assembled()
+    services = running()
     account = admin.create_account(services, "fees")
     key = {"x-api-key": admin.create_api_key(services, account, "server")}
     body = {"label": "web", "allowedDomains": [ORIGIN], "feePercentage": "2.5", "feeAddress": evm_wallet().address}

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,17 +14,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from chalicelib.services import assembled
-from chalicelib.settings import settings
 from infra.local.gateway import Server
 from tests.fakes.world import PREFIX, create_tables
 from tests.support.client import Api, Shop, stored
 from tests.support.node import Node
-
-
-def forget_caches() -> None:
-    settings.cache_clear()
-    assembled.cache_clear()
+from tests.support.running import app, restart, run_on, running
 
 
 def create_cloud(rpc_urls: dict[str, str]) -> None:
@@ -42,12 +36,10 @@ def create_cloud(rpc_urls: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def deployment() -> Iterator[tuple[Api, Node]]:
-    from app import app
-
     node = Node()
     os.environ["RATE_LIMIT_SCALE"] = "100000"  # limits have tests of their own, which set it to 1
     with mock_aws():
-        forget_caches()
+        restart()
         create_cloud(dict.fromkeys(("sepolia", "base", "mainnet", "tron"), node.url))
         server = Server(app, "127.0.0.1", 0)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -57,7 +49,7 @@ def deployment() -> Iterator[tuple[Api, Node]]:
         thread.join()
     node.close()
     del os.environ["RATE_LIMIT_SCALE"]
-    forget_caches()
+    restart()
 
 
 @pytest.fixture
@@ -102,7 +94,7 @@ def configured(api: Api) -> Configured:
         before: dict[str, Any] = {name: os.environ.get(name) for name in changes}
         os.environ.update(changes)
         try:
-            forget_caches()
+            restart()
             api.listen()
             yield
         finally:
@@ -110,7 +102,7 @@ def configured(api: Api) -> Configured:
                 os.environ.pop(name)
                 if value is not None:
                     os.environ[name] = value
-            forget_caches()
+            restart()
 
     return other_settings
 
@@ -139,7 +131,7 @@ def stop_time() -> Clock:
     """Gives the services of this process, fixed once made, a clock to be moved by hand: each starts another day."""
     today = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
     clock = Clock(today + timedelta(days=next(_days)))
-    object.__setattr__(assembled(), "clock", clock)
+    run_on(replace(running(), clock=clock))
     return clock
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.sqs.models import sqs_backends
 
-from chalicelib.services import assembled
 from infra import admin
 from tests.fakes.world import PAYEE, PREFIX, in_process_tables
+from tests.support.running import running
 
 ORIGIN = "https://shop.example"
 TABLES = ("payments", "identity", "sessions", "webhooks", "ops")
@@ -66,7 +66,7 @@ class Api:
     def listen(self) -> None:
         """Collects from here on what Lambda would write to CloudWatch."""
         self.log = io.StringIO()
-        assembled().log.registered_handler.setStream(self.log)
+        running().log.registered_handler.setStream(self.log)
 
     def log_lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
@@ -130,7 +130,7 @@ class Shop:
     domains: list[str] = field(default_factory=lambda: [ORIGIN])
 
     def __post_init__(self) -> None:
-        services = assembled()
+        services = running()
         self.account_id = admin.create_account(services, "shop")
         self.key = admin.create_api_key(services, self.account_id, "server")
         self.client_id = admin.create_client_id(services, self.account_id, "web", self.domains)

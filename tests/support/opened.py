@@ -2,13 +2,13 @@
 
 from chalicelib.access.sessions.records import OwnedSession, SessionKind
 from chalicelib.access.sessions.rules import COOKIE, open_session
-from chalicelib.services import assembled
 from tests.fakes.world import WALLET
+from tests.support.running import running
 
 
 def by_session(account_id: str, kind: SessionKind = SessionKind.WALLET) -> dict[str, str]:
     """The headers of a browser with a new session of the account."""
-    services = assembled()
+    services = running()
     subject = WALLET if kind is SessionKind.WALLET else "ann@example.com"
     session, token = open_session(account_id, kind, subject, services.clock(), services.entropy)
     pointer = OwnedSession(account_id, session.session_id, session.token_hash, session.expires_at)

@@ -7,32 +7,32 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.links import flows as links
 from chalicelib.links.records import LinkStatus
 from chalicelib.requests.records import RequestStatus
-from chalicelib.services import assembled
+from tests.support.running import running
 
 TX_HASH = "0x" + "ab" * 32
 
 
 def expire(token: str) -> None:
     """The link's time is over; no sweep has noticed."""
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
-    past = assembled().clock() - timedelta(milliseconds=1)
-    assembled().store.write(replace(payment.link, expires_at=past))
+    past = running().clock() - timedelta(milliseconds=1)
+    running().store.write(replace(payment.link, expires_at=past))
 
 
 def complete(token: str) -> None:
     """The chain has confirmed the whole amount."""
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
     request = payment.requests[0]
     paid = replace(request, paid=request.amount, status=RequestStatus.PAID, tx_hash=TX_HASH)
-    assembled().store.write(replace(payment.link, status=LinkStatus.COMPLETED), paid)
+    running().store.write(replace(payment.link, status=LinkStatus.COMPLETED), paid)
 
 
 def pay_part(token: str, amount: int) -> None:
     """The chain has confirmed `amount`, in base units."""
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
     request = payment.requests[0]
     part = replace(request, paid=BaseUnits(amount), status=RequestStatus.PARTIALLY_PAID)
-    assembled().store.write(part)
+    running().store.write(part)

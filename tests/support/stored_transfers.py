@@ -7,9 +7,9 @@ from typing import Any
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import flows as links
 from chalicelib.requests.records import Payment, PaymentStatus, StrayTransfer
-from chalicelib.services import assembled
 from tests.fakes.world import PAYEE
 from tests.support.node import Node
+from tests.support.running import running
 
 FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"
@@ -19,7 +19,7 @@ _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df52
 
 def store_payment(token: str, amount: int) -> Payment:
     """A payment of the link's only request, in base units of fUSDC."""
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
     made = Payment(
         request_id=payment.requests[0].request_id,
@@ -35,15 +35,15 @@ def store_payment(token: str, amount: int) -> Payment:
         detected_at=payment.link.created_at + timedelta(seconds=30),
         paid_at=payment.link.created_at + timedelta(seconds=12),
     )
-    assembled().store.write(made)
+    running().store.write(made)
     return made
 
 
 def store_stray(token: str, token_address: str, payee: str = PAYEE) -> None:
     """2 of another token (6 decimals) under the request's reference."""
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
-    assembled().store.write(
+    running().store.write(
         StrayTransfer(
             request_id=payment.requests[0].request_id,
             network="sepolia",

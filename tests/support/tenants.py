@@ -25,7 +25,6 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
-from chalicelib.services import assembled
 from chalicelib.storage.store import Delete
 from chalicelib.storage.tables import credential_key, session_key
 from chalicelib.webhooks import flows as webhooks
@@ -34,6 +33,7 @@ from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import draft
 from tests.support.client import ORIGIN
+from tests.support.running import running
 
 Headers = dict[str, str]
 _numbers = itertools.count()
@@ -46,7 +46,7 @@ class Tenant:
     name: str = field(default_factory=lambda: f"tenant{next(_numbers)}")
 
     def __post_init__(self) -> None:
-        services = assembled()
+        services = running()
         self.account_id = admin.create_account(services, self.name)
         self.actor = Actor(self.account_id, "test", "127.0.0.1", "-")
         self.wallet: EvmWallet = evm_wallet(self.name)
@@ -59,7 +59,7 @@ class Tenant:
 
     @property
     def client(self) -> ClientId:
-        found = assembled().store.get(ClientId, credential_key(credential_hash(self.client_id), ClientId))
+        found = running().store.get(ClientId, credential_key(credential_hash(self.client_id), ClientId))
         assert found is not None
         return found
 
@@ -70,7 +70,7 @@ class Tenant:
     # --- credentials ---
 
     def by_key(self) -> Headers:
-        return {"x-api-key": admin.create_api_key(assembled(), self.account_id, "server")}
+        return {"x-api-key": admin.create_api_key(running(), self.account_id, "server")}
 
     def by_client(self) -> Headers:
         return {"x-client-id": self.client_id, "origin": ORIGIN}
@@ -83,7 +83,7 @@ class Tenant:
 
     def by_orchestrator_key(self) -> Headers:
         if not hasattr(self, "orchestrator"):
-            made = orchestrators.register(assembled(), self.actor, self.name, "ops@platform.example")
+            made = orchestrators.register(running(), self.actor, self.name, "ops@platform.example")
             self.orchestrator, _, self.orchestrator_key = made
         return {"x-orchestrator-key": self.orchestrator_key}
 
@@ -107,23 +107,23 @@ class Tenant:
         """The one link on tron."""
         if not hasattr(self, "tron_link"):
             fields = {"payee": USDT_TRON, "currency": "USDT-tron", "fee_percentage": None, "fee_address": None}
-            self.tron_link = links.create(assembled(), Owner(self.account_id, None, None), draft(**fields)).link.token
+            self.tron_link = links.create(running(), Owner(self.account_id, None, None), draft(**fields)).link.token
         return self.tron_link
 
     def webhook_of_client(self) -> str:
-        return webhooks.register(assembled(), self.actor, self.client_id, "https://93.184.215.14/")[0].webhook_id
+        return webhooks.register(running(), self.actor, self.client_id, "https://93.184.215.14/")[0].webhook_id
 
     def webhook_of_account(self) -> str:
-        return webhooks.register(assembled(), self.actor, None, "https://93.184.215.14/")[0].webhook_id
+        return webhooks.register(running(), self.actor, None, "https://93.184.215.14/")[0].webhook_id
 
     def key_id(self) -> str:
-        return api_keys.create_api_key(assembled(), self.actor, {"label": "another"})[0].key_id
+        return api_keys.create_api_key(running(), self.actor, {"label": "another"})[0].key_id
 
     def client_record_id(self) -> str:
         return self.client.record_id
 
     def branded(self) -> None:
-        branding.put(assembled(), self.actor, self.client_record_id(), BrandingDraft())
+        branding.put(running(), self.actor, self.client_record_id(), BrandingDraft())
 
     def session_id(self) -> str:
         return self._signed_in(SessionKind.WALLET, self.wallet.address)[0].session_id
@@ -131,51 +131,51 @@ class Tenant:
     def linked(self) -> str:
         self.by_orchestrator_key()
         orchestrator_id = self.orchestrator.orchestrator_id
-        orchestrators.link_client(assembled(), self.actor, orchestrator_id, self.client_id)
+        orchestrators.link_client(running(), self.actor, orchestrator_id, self.client_id)
         return self.client_id
 
     def bound(self) -> str:
         """The id of the destination that the client id is bound to."""
-        made = destinations.add(assembled(), self.actor, self.client, *self.signed(Action.ADD))
+        made = destinations.add(running(), self.actor, self.client, *self.signed(Action.ADD))
         return made.destination_id
 
     def kept(self) -> str:
         """The id of the destination that the wallet's session keeps."""
         wallet = Wallet(self.wallet.address)
         return destinations.keep(
-            assembled(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None
+            running(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None
         ).destination_id
 
     def signed(self, action: Action) -> tuple[str, str]:
         """A nonce for the tenant's client id and wallet, and the wallet's signature."""
-        nonce = destinations.issue_nonce(assembled(), self.client, self.route, action)
-        return nonce.nonce, sign(self.wallet, signing_data(nonce, assembled().settings.brand))
+        nonce = destinations.issue_nonce(running(), self.client, self.route, action)
+        return nonce.nonce, sign(self.wallet, signing_data(nonce, running().settings.brand))
 
     # --- what is wrong with a credential ---
 
     def spoil(self, headers: Headers, header: str, kind: type, **changes: Any) -> Headers:
         """Writes other facts into the record of a credential that is in `headers`."""
-        store = assembled().store
+        store = running().store
         record = store.get(kind, credential_key(credential_hash(headers[header]), kind))
         assert record is not None
         store.write(replace(record, **changes))
         return headers
 
     def end(self, headers: Headers) -> Headers:
-        assembled().store.write(Delete(self._session(_token(headers))))
+        running().store.write(Delete(self._session(_token(headers))))
         return headers
 
     def outlive(self, headers: Headers) -> Headers:
         session = self._session(_token(headers))
-        assembled().store.write(replace(session, expires_at=session.created_at - timedelta(seconds=1)))
+        running().store.write(replace(session, expires_at=session.created_at - timedelta(seconds=1)))
         return headers
 
     def _link(self) -> SecurePayment:
         owner = Owner(self.account_id, None, None)
-        return links.create(assembled(), owner, draft(fee_percentage=None, fee_address=None))
+        return links.create(running(), owner, draft(fee_percentage=None, fee_address=None))
 
     def _signed_in(self, kind: SessionKind, subject: str) -> tuple[Session, str]:
-        services = assembled()
+        services = running()
         opened = open_session(self.account_id, kind, subject, services.clock(), services.entropy)
         session = opened[0]
         pointer = OwnedSession(self.account_id, session.session_id, session.token_hash, session.expires_at)
@@ -183,7 +183,7 @@ class Tenant:
         return opened
 
     def _session(self, token: str) -> Session:
-        found = assembled().store.get(Session, session_key(credential_hash(token)))
+        found = running().store.get(Session, session_key(credential_hash(token)))
         assert found is not None
         return found
 
@@ -232,7 +232,7 @@ def _status(header: str, kind: type, status: CredentialStatus) -> Callable[[Tena
 
 
 def _beyond_end(tenant: Tenant, headers: Headers) -> Headers:
-    return tenant.spoil(headers, "x-api-key", ApiKey, expires_at=assembled().clock())
+    return tenant.spoil(headers, "x-api-key", ApiKey, expires_at=running().clock())
 
 
 def _elsewhere(tenant: Tenant, headers: Headers) -> Headers:

@@ -19,6 +19,7 @@ from tests.fakes import intents
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.intents import SAFE, with_safe
 from tests.fakes.world import PAYEE, WALLET, World, draft
+from tests.support.errors import body_of
 
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 TRON_PAYEE = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
@@ -192,4 +193,4 @@ def test_a_multicall_sends_its_caller_to_the_children_and_strangers_learn_nothin
     world.services.store.write(parent)
     with pytest.raises(BadRequest) as refused:
         transfers.list_transfers(world.services, "PARENT", world.account_id, None)
-    assert refused.value.body()["children"] == [payment.link.token]
+    assert body_of(refused.value)["children"] == [payment.link.token]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.services import assembled
 from chalicelib.webhooks.rules import MAX_ENDPOINTS
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import Api, Reply, Shop, stored
 from tests.support.opened import by_session
+from tests.support.running import running
 
 URL = "https://93.184.215.14/hook"
 OTHER_URL = "https://93.184.215.14/other"
@@ -52,7 +52,7 @@ def listed(shop: Shop, credentials: dict[str, str] | None = None) -> list[dict[s
 
 def queued() -> list[dict[str, Any]]:
     """The bodies of the messages that wait for the delivery function; they are taken off the queue."""
-    queue = assembled().queue.client
+    queue = running().queue.client
     url = queue.get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"]
     taken = []
     while messages := queue.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
@@ -79,7 +79,7 @@ def test_registering_shows_the_secret_once_and_never_again(new_shop: Shop) -> No
 
 def test_the_secret_is_stored_encrypted_and_never_logged(new_shop: Shop) -> None:
     secret = registered(new_shop)["secret"]
-    items = assembled().store.client.scan(TableName=f"{PREFIX}-webhooks")["Items"]
+    items = running().store.client.scan(TableName=f"{PREFIX}-webhooks")["Items"]
     assert secret not in str(items)
     new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"})
     assert new_shop.api.log.getvalue() and secret not in new_shop.api.log.getvalue()

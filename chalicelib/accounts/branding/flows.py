@@ -1,7 +1,5 @@
 """White label: keep, read and remove what a client id's owner wants the payment page to look like."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from chalicelib.access.audit.records import Actor
@@ -10,9 +8,9 @@ from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.branding.images import size_of
 from chalicelib.accounts.branding.records import Branding
-from chalicelib.accounts.branding.rules import BrandingDraft, branding_of, shown, version_of
+from chalicelib.accounts.branding.rules import BrandingDraft, branding_of, version_of
 from chalicelib.accounts.credentials import flows as credentials
-from chalicelib.base.errors import NotFound, ServiceError
+from chalicelib.base.errors import NotFound
 from chalicelib.links.records import Link
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete
@@ -61,17 +59,6 @@ def of_link(services: Services, link: Link) -> Branding | None:
     if link.client_id is None:
         return None
     return services.store.get(Branding, branding_key(credential_hash(link.client_id)))
-
-
-@contextmanager
-def told(services: Services, link: Link) -> Iterator[None]:
-    """What refuses a link, since nobody can pay it now, says also how its page is to look; one read then."""
-    try:
-        yield
-    except ServiceError as refusal:
-        if "branding" in refusal.extra:
-            refusal.extra["branding"] = shown(of_link(services, link))
-        raise
 
 
 def logo(services: Services, name: str) -> Logo:

@@ -2,32 +2,13 @@
 
 from typing import Any
 
-from chalice import Blueprint
-
-from chalicelib.access.modes import Mode
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.schemas import IntentRecorded, IntentWithdrawn, RecordIntent
-from chalicelib.http.edge import operation
-from chalicelib.http.operation import Call
+from chalicelib.http.view import Call
 from chalicelib.links.flows import Reader
 
-blueprint = Blueprint(__name__)
 
-
-@operation(
-    blueprint,
-    "POST",
-    "/v2/secure-payments/{token}/intent",
-    summary="Announce a multisig transaction that pays a link; nobody else may pay it meanwhile",
-    modes=(Mode.API_KEY, Mode.CLIENT_ID),
-    scope="secure_payments:write",
-    body=RecordIntent,
-    answer=IntentRecorded,
-    looks_up_token=True,
-    by_page=True,
-    errors=(400, 401, 403, 404, 409, 423, 503),
-)
-def record_intent(call: Call) -> IntentRecorded:
+def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded:
     payment, intent = intents.record(call.services, call.path["token"], Reader.of(call.caller), call.body.draft())
     sent: dict[str, Any] = {}
     if intent.deadline is not None:
@@ -43,18 +24,7 @@ def record_intent(call: Call) -> IntentRecorded:
     )
 
 
-@operation(
-    blueprint,
-    "DELETE",
-    "/v2/secure-payments/{token}/intent",
-    summary="Withdraw the multisig transaction that a link waits for; anybody may pay the link again",
-    modes=(Mode.API_KEY, Mode.SESSION),
-    scope="secure_payments:write",
-    answer=IntentWithdrawn,
-    looks_up_token=True,
-    errors=(401, 403, 404, 409),
-)
-def withdraw_intent(call: Call) -> IntentWithdrawn:
+def withdraw_intent(call: Call[None, None]) -> IntentWithdrawn:
     caller = call.caller
     intent = intents.withdraw(call.services, call.path["token"], caller.account_id, caller.client_id)
     return IntentWithdrawn(intentId=intent.intent_id, status="lapsed")

@@ -15,10 +15,11 @@ from datetime import datetime, timedelta
 
 from chalicelib.base import ids
 from chalicelib.base.addresses import same_address
-from chalicelib.base.errors import BadRequest, Forbidden, NotFound
+from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.ids import Entropy
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.links.errors import LinkClosed, WrongWallet
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent, SecurePayment
 
 SOONEST, LATEST = timedelta(seconds=10), timedelta(minutes=5)
@@ -94,7 +95,7 @@ def check_draft(payment: SecurePayment, draft: IntentDraft, now: datetime) -> Ne
     A multicall comes with the requests of its children; when these were all merged into other links it has none.
     """
     if not payment.requests:
-        raise Forbidden("Secure payment token expired or invalid status", status=LinkStatus.INVALIDATED.value)
+        raise LinkClosed(LinkStatus.INVALIDATED)
     networks = {request.network for request in payment.requests}
     own = network(payment.requests[0].network)
     assert own is not None, "a stored request is on a catalogued network"
@@ -149,7 +150,7 @@ def check_payer(link: Link, safe: str | None) -> None:
     """Raises Forbidden when a payout would be paid by another wallet than its creator's."""
     creator = link.creator_wallet
     if creator is not None and safe is not None and not same_address(creator, safe):
-        raise Forbidden("Only the wallet that created this payout may pay it", creatorWalletAddress=creator)
+        raise WrongWallet(creator)
 
 
 def create_intent(

@@ -16,7 +16,7 @@ from chalicelib.chain.evm import WalletReading
 from chalicelib.checkout.flows import Description
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.fees.rules import plan_of
-from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_answer
+from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.schemas import ChainAnswer, DestinationAnswer, chain_answer, destination_answer
 from chalicelib.requests.records import Request
@@ -142,7 +142,7 @@ def _link_facts(payment: SecurePayment) -> dict[str, Any]:
         "expiresAt": iso(link.expires_at),
         "feePercentage": link.fee_percentage,
         "feeAddress": link.fee_address,
-        "feePlan": fee_plan_answer(plan_of(payment)),
+        "feePlan": fee_plan_or_null(plan_of(payment)),
     }
 
 

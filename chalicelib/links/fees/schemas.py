@@ -54,10 +54,13 @@ class FeePlanAnswer(Output):
     fees: list[PlannedFee]
 
 
-def fee_plan_answer(plan: FeePlan | None) -> FeePlanAnswer | None:
-    """A plan as it is answered; null where there is none."""
-    if plan is None:
-        return None
+def fee_plan_or_null(plan: FeePlan | None) -> FeePlanAnswer | None:
+    """A plan in a response; null where there is none."""
+    return fee_plan_answer(plan) if plan is not None else None
+
+
+def fee_plan_answer(plan: FeePlan) -> FeePlanAnswer:
+    """A plan as a response."""
     gross, charged, total = (
         money.format_amount(units, plan.decimals) for units in (plan.gross, plan.charged, plan.payer_total)
     )

@@ -1,6 +1,6 @@
 """Multicalls: combine payouts under one parent, and see what has become of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +25,7 @@ from chalicelib.links.multicalls.rules import (
     refuse_blocked,
 )
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.links.rules import check_payable, check_unlocked
+from chalicelib.links.rules import check_unlocked
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
 from chalicelib.storage.tables import link_key
@@ -45,7 +45,7 @@ def create(
     them before. Written: one transaction for up to 99 children, of more 100 records a transaction (150: 2, 1,000: 11).
     """
     check_platform(owner)
-    check_count(len(child_tokens), services.settings.multicall_max_children)
+    check_count(len(child_tokens), services.settings.multicall_max_children, services.clock())
     unique = tuple(dict.fromkeys(child_tokens))
     for _ in range(_ATTEMPTS):
         now = services.clock()
@@ -80,7 +80,9 @@ def details(services: Services, payment: SecurePayment) -> MulticallDetails:
     return described(payment, examine(link, found, lost(link, found), now), now)
 
 
-def payable_children(services: Services, payment: SecurePayment) -> tuple[SecurePayment, ...]:
+def payable_children(
+    services: Services, payment: SecurePayment, check: Callable[[SecurePayment], None]
+) -> tuple[SecurePayment, ...]:
     """The children that are to be paid, in their order; the reads of `details`.
 
     Raises Conflict when all are paid, Locked while a multisig transaction is on its way for the whole, Forbidden when
@@ -88,7 +90,7 @@ def payable_children(services: Services, payment: SecurePayment) -> tuple[Secure
     """
     found = details(services, payment)
     status = LinkStatus.COMPLETED if found.status is LinkStatus.COMPLETED else LinkStatus.PENDING
-    check_payable(SecurePayment(replace(payment.link, status=status), found.requests, payment.intent), found.now)
+    check(SecurePayment(replace(payment.link, status=status), found.requests, payment.intent))
     refuse_blocked(found.children, found.now)
     execution_kind(payment.link.execution_kind, found.requests)
     return tuple(child.payment for child in found.children if child.payment is not None)

@@ -9,14 +9,12 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
 
 from chalicelib.access.callers import Owner
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest, MulticallRefused
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.timestamps import iso
 from chalicelib.links.creation import LARGEST_TOTAL
 from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import fee_on, status_at
@@ -27,7 +25,6 @@ MOST_CHILDREN = 1000
 """What the interface allows; a deployment sets its own limit at or below."""
 ASSEMBLY_TIME = timedelta(minutes=5)
 """How long a multicall may take to claim its children; one that takes longer was left by a crash."""
-_WHOLE_SET = "*"
 
 
 class ExecutionKind(StrEnum):
@@ -88,6 +85,14 @@ class Child:
 
 
 @dataclass(frozen=True)
+class Cap:
+    """How many children are allowed at most, and how many there are."""
+
+    maximum: int
+    actual: int
+
+
+@dataclass(frozen=True)
 class Sum:
     """What the children of one currency come to, in base units; `fees` are paid on top of `amount`."""
 
@@ -121,12 +126,18 @@ def recovery_action(reason: Reason) -> str:
     return _RECOVERY.get(reason, "support_required")
 
 
-def check_count(count: int, maximum: int) -> None:
+class MulticallRefused(BadRequest):
+    """Payouts that cannot be paid together: the children that are blocked, or the limit that the set exceeds."""
+
+    def __init__(self, blocked: Sequence[Child], now: datetime, cap: Cap | None = None) -> None:
+        super().__init__("Multicall validation failed")
+        self.blocked, self.now, self.cap = tuple(blocked), now, cap
+
+
+def check_count(count: int, maximum: int, now: datetime) -> None:
     """Raises MulticallRefused with a `cap` when a multicall would have more children than the deployment allows."""
     if count > maximum:
-        over = {"maximum": maximum, "actual": count, "reduceBy": count - maximum}
-        failure = _failure(_WHOLE_SET, Reason.TOO_MANY_CHILDREN, over)
-        raise MulticallRefused([failure], cap={"type": "child_count", **over})
+        raise MulticallRefused((), now, Cap(maximum, count))
 
 
 def new_parent(
@@ -223,29 +234,9 @@ def block_reason(payment: SecurePayment | None, parent: Link, is_taken: bool, no
 
 def refuse_blocked(children: Sequence[Child], now: datetime) -> None:
     """Raises MulticallRefused with every child that cannot be paid."""
-    failures = [
-        _failure(child.token, child.reason, context(child, now)) for child in children if child.reason is not None
-    ]
-    if failures:
-        raise MulticallRefused(failures)
-
-
-def context(child: Child, now: datetime) -> dict[str, Any]:
-    """The facts behind a child's state (supplement 7.1); of one that is not the caller's, only what the caller sent."""
-    request, is_hidden = child.request, child.reason is Reason.NOT_OWNED
-    facts: dict[str, Any] = {
-        "requestId": request.request_id if request and not is_hidden else "",
-        "securePaymentToken": child.token,
-        "position": child.position,
-        "hasBeenPaid": child.is_paid and not is_hidden,
-    }
-    if child.payment is None or is_hidden:
-        return facts
-    link = child.payment.link
-    facts |= {"securePaymentStatus": status_at(link, now).value, "expiresAt": iso(link.expires_at)}
-    if request is not None:
-        facts |= {"requestStatus": request.status.value, "network": request.network, "currency": request.currency}
-    return facts
+    blocked = [child for child in children if child.reason is not None]
+    if blocked:
+        raise MulticallRefused(blocked, now)
 
 
 def check_together(requested: str | None, children: Sequence[Child]) -> None:
@@ -310,16 +301,6 @@ def sums(children: Sequence[Child]) -> tuple[Sum, ...]:
         fees = BaseUnits(before.fees + fee_on(request.amount, child.payment.link))
         found[request.currency] = Sum(request.network, request.currency, amount, fees)
     return tuple(found.values())
-
-
-def _failure(token: str, reason: Reason, facts: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "securePaymentToken": token,
-        "reason": reason.value,
-        "messageKey": message_key(reason),
-        "context": facts,
-        "recoveryAction": recovery_action(reason),
-    }
 
 
 def _status(parent: Link, children: Sequence[Child], now: datetime) -> LinkStatus:

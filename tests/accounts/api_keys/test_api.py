@@ -10,10 +10,10 @@ import pytest
 from chalicelib.access.credentials.rules import SCOPES
 from chalicelib.access.sessions.records import SessionKind
 from chalicelib.base.timestamps import iso
-from chalicelib.services import assembled
 from tests.fakes.world import PREFIX
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
 from tests.support.opened import by_session
+from tests.support.running import running
 
 KEYS = "/v1/api-keys"
 ANSWERED = {"id", "prefix", "label", "scopes", "expiresAt", "allowedIps", "isActive", "createdAt"}
@@ -56,7 +56,7 @@ def create_link(api: Api, key: str) -> Reply:
 
 
 def everything_stored() -> str:
-    client = assembled().store.client
+    client = running().store.client
     return json.dumps([client.scan(TableName=f"{PREFIX}-{name}")["Items"] for name in TABLES], default=repr)
 
 
@@ -177,11 +177,11 @@ def test_a_key_with_all_scopes_is_not_limited(dashboard: Dashboard) -> None:
 
 
 def test_a_key_ends_at_its_expiry(dashboard: Dashboard) -> None:
-    soon = assembled().clock() + timedelta(seconds=1.5)
+    soon = running().clock() + timedelta(seconds=1.5)
     made = dashboard.created(expiresAt=iso(soon))
     assert made["expiresAt"] == iso(soon)
     assert create_link(dashboard.api, made["key"]).status == 201
-    while assembled().clock() < soon:
+    while running().clock() < soon:
         pass
     reply = create_link(dashboard.api, made["key"])
     assert (reply.status, reply.message) == (401, "Unauthorized")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from chalicelib.payees.records import PayeeDestination
-from chalicelib.services import assembled
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
 from tests.support.opened import by_session
+from tests.support.running import running
 
 DOMAINS = ["https://shop.example", "http://localhost:3000"]
 SETTINGS = {
@@ -92,9 +92,9 @@ def destination(account_id: str, record_id: str, is_active: bool = True) -> Paye
         token_address=TOKEN,
         chain_id=11155111,
         is_active=is_active,
-        created_at=assembled().clock(),
+        created_at=running().clock(),
     )
-    assembled().store.write(kept)
+    running().store.write(kept)
     return kept
 
 

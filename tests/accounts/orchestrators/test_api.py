@@ -9,9 +9,9 @@ from chalicelib.access.audit.records import Actor
 from chalicelib.access.credentials.records import OrchestratorKey
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
-from chalicelib.services import assembled
 from tests.payees.test_api import add, new_wallet, remove
 from tests.support.client import ORIGIN, Api, Reply, Shop, item
+from tests.support.running import running
 from tests.support.signed_in import by_email
 
 PATH = "/v2/orchestrators"
@@ -38,7 +38,7 @@ class Platform:
 def platform(new_shop: Shop) -> Platform:
     """A platform of the shop's own account."""
     actor = Actor(new_shop.account_id, "operator", "", "")
-    return Platform(new_shop.api, orchestrators.register(assembled(), actor, "Plat", "help@plat.example")[2])
+    return Platform(new_shop.api, orchestrators.register(running(), actor, "Plat", "help@plat.example")[2])
 
 
 def test_a_platform_registers_under_a_session_and_sees_its_key_once(api: Api) -> None:
@@ -146,7 +146,7 @@ def test_a_client_id_may_be_made_for_a_platform(new_shop: Shop, platform: Platfo
 
 
 def by_key_of(platform: Platform) -> OrchestratorKey:
-    found = credentials.find(assembled(), platform.key)
+    found = credentials.find(running(), platform.key)
     assert isinstance(found, OrchestratorKey)
     return found
 

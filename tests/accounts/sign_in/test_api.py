@@ -16,12 +16,12 @@ from chalicelib.access.rate_limits.rules import FAILURES, SIGN_INS_PER_MINUTE
 from chalicelib.access.sessions.records import OwnedSession, Session
 from chalicelib.base.records import IDENTITY
 from chalicelib.base.timestamps import iso
-from chalicelib.services import assembled
 from chalicelib.storage.tables import audit_partition, owned_session_key, session_key
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, stored
+from tests.support.running import running
 
 Wallet = EvmWallet | TronWallet
 PASSWORD = "correct horse"
@@ -86,13 +86,13 @@ def me(api: Api, token: str) -> Reply:
 
 
 def record(token: str) -> Session | None:
-    return assembled().store.get(Session, session_key(credential_hash(token)))
+    return running().store.get(Session, session_key(credential_hash(token)))
 
 
 def audit_of(token: str) -> list[AuditEntry]:
     session = record(token)
     assert session is not None
-    return list(assembled().store.query(AuditEntry, IDENTITY, audit_partition(session.account_id)))
+    return list(running().store.query(AuditEntry, IDENTITY, audit_partition(session.account_id)))
 
 
 @pytest.fixture
@@ -405,7 +405,7 @@ def test_logging_out_ends_the_session_and_clears_the_cookie(api: Api, ann: tuple
     assert record(token) is None
     assert me(api, token).status == 401
     assert api.request("POST", "/v1/auth/logout", None, cookie(token)).status == 401
-    lines = assembled().store.query(AuditEntry, IDENTITY, audit_partition(session.account_id))
+    lines = running().store.query(AuditEntry, IDENTITY, audit_partition(session.account_id))
     assert [line.action for line in lines] == ["account.created", "session.created", "session.ended"]
     assert lines[-1].actor == f"session:{session.session_id}"
 
@@ -434,7 +434,7 @@ def test_a_stale_cookie_does_not_hinder_signing_in(api: Api, ann: tuple[str, str
 
 def test_an_idle_session_is_401(api: Api) -> None:
     token = wallet_token(api, evm_wallet(new_name()))
-    services, session = assembled(), record(token)
+    services, session = running(), record(token)
     assert session is not None
     assert session.expires_at - session.last_seen_at == timedelta(minutes=15)
     services.store.write(replace(session, expires_at=services.clock()))
@@ -444,7 +444,7 @@ def test_an_idle_session_is_401(api: Api) -> None:
 
 def test_use_is_noted_and_keeps_a_wallet_session_alive(api: Api) -> None:
     token = wallet_token(api, evm_wallet(new_name()))
-    store, session = assembled().store, record(token)
+    store, session = running().store, record(token)
     assert session is not None
     pointer = store.get(OwnedSession, owned_session_key(session.account_id, session.session_id))
     assert pointer is not None
@@ -485,7 +485,7 @@ def test_a_session_of_another_account_is_404(api: Api, ann: tuple[str, str]) -> 
 
 def clear_counters(keep: str = "nothing") -> None:
     """Forgets how often anybody called, except in the windows that are named `keep`."""
-    client, table = assembled().store.client, f"{PREFIX}-ops"
+    client, table = running().store.client, f"{PREFIX}-ops"
     for found in client.scan(TableName=table)["Items"]:
         if found["pk"]["S"].startswith("RATE#") and not found["pk"]["S"].startswith(f"RATE#{keep}#"):
             client.delete_item(TableName=table, Key={"pk": found["pk"], "sk": found["sk"]})
@@ -528,7 +528,7 @@ def test_a_repeated_login_under_one_key_is_one_session_and_its_cookie_is_kept_en
     first, again = log_in(api, email, headers=headers), log_in(api, email, headers=headers)
     assert again.headers["idempotent-replayed"] == "true"
     assert (again.body, again.headers["set-cookie"]) == (first.body, first.headers["set-cookie"])
-    client = assembled().store.client
+    client = running().store.client
     for name in TABLES:
         text = str(client.scan(TableName=f"{PREFIX}-{name}")["Items"])
         assert token_of(first) not in text and PASSWORD not in text

@@ -9,11 +9,11 @@ import pytest
 
 from chalicelib.detection.records import Cursor
 from chalicelib.links.records import IntentStatus, SafeIntent
-from chalicelib.services import assembled
 from chalicelib.storage.tables import cursor_key, intent_key
 from tests.support.browser import BY_PAGE
 from tests.support.client import Reply, Shop, item
 from tests.support.node import Node
+from tests.support.running import running
 from tests.support.stored_links import TX_HASH, complete, expire
 
 SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -28,8 +28,8 @@ def scanned(shop: Shop, node: Node) -> None:
     """Detection has begun on sepolia, and of two contracts there one is a Safe."""
     node.contracts |= {SAFE.lower(), CONTRACT}
     node.safes.add(SAFE.lower())
-    if assembled().store.get(Cursor, cursor_key("sepolia")) is None:
-        assembled().store.write(Cursor("sepolia", 100, (), 2000))
+    if running().store.get(Cursor, cursor_key("sepolia")) is None:
+        running().store.write(Cursor("sepolia", 100, (), 2000))
 
 
 def announce(shop: Shop, link: str, /, **changes: Any) -> Reply:
@@ -43,7 +43,7 @@ def request_id(shop: Shop, token: str) -> str:
 
 
 def intent_of(token: str) -> SafeIntent | None:
-    return assembled().store.get(SafeIntent, intent_key(token))
+    return running().store.get(SafeIntent, intent_key(token))
 
 
 def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
@@ -108,7 +108,7 @@ def test_a_link_is_readable_and_announced_for_again_when_the_transaction_failed(
     announce(shop, token)
     pending = intent_of(token)
     assert pending is not None
-    assembled().store.write(replace(pending, status=IntentStatus.FAILED))
+    running().store.write(replace(pending, status=IntentStatus.FAILED))
     assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
     again = announce(shop, token)
     assert (again.status, again.message) == (
@@ -279,6 +279,6 @@ def refused() -> Iterator[None]:
     """No intent is stored by the test."""
     began = time.time()
     yield
-    items = assembled().store.client.scan(TableName="payment-requests-local-payments")["Items"]
+    items = running().store.client.scan(TableName="payment-requests-local-payments")["Items"]
     made = [entry for entry in items if entry["sk"]["S"] == "INTENT"]
     assert all(int(entry["created_at"]["N"]) < began * 1000 for entry in made)

@@ -33,6 +33,7 @@ from tests.fakes.intents import (
 from tests.fakes.payouts import store_payouts
 from tests.fakes.safes import FakeSafes
 from tests.fakes.world import World, in_process_aws
+from tests.support.errors import body_of
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_a_link_is_locked_while_its_transaction_is_pending(world: World) -> None
     )
     with pytest.raises(Locked) as refusal:
         check_payable(world.load(payment), world.now)
-    (status,) = refusal.value.extra["requestStatuses"]
+    (status,) = body_of(refusal.value)["requestStatuses"]
     assert status == {
         "requestId": payment.requests[0].request_id,
         "hasBeenPaid": False,
@@ -103,7 +104,7 @@ def a_multicall(world: World, **changes: object) -> SecurePayment:
 
 
 def children_of(world: World, parent: SecurePayment) -> tuple[SecurePayment, ...]:
-    return multicalls.payable_children(world.services, world.load(parent))
+    return multicalls.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))
 
 
 def test_a_multicall_waits_as_a_whole_and_its_children_stay_payable_alone(world: World) -> None:
@@ -112,7 +113,7 @@ def test_a_multicall_waits_as_a_whole_and_its_children_stay_payable_alone(world:
     intent = record(world, parent)
     with pytest.raises(Locked) as refusal:
         children_of(world, parent)
-    waiting = [status["requestId"] for status in refusal.value.extra["requestStatuses"]]
+    waiting = [status["requestId"] for status in body_of(refusal.value)["requestStatuses"]]
     assert waiting == [child.requests[0].request_id for child in children]
     assert all(is_free(world, child) for child in children)
     assert record(world, parent).intent_id == intent.intent_id

@@ -7,10 +7,9 @@ import pytest
 
 from chalicelib.base.timestamps import iso
 from chalicelib.detection.records import Cursor
-from chalicelib.http.edge import OPERATIONS
+from chalicelib.http.operation import OPERATIONS
 from chalicelib.links import flows as links
 from chalicelib.links.records import SecurePayment
-from chalicelib.services import assembled
 from chalicelib.storage.tables import cursor_key
 from tests.fakes.destinations import FUSDC_SEPOLIA
 from tests.fakes.payouts import store_payouts
@@ -19,6 +18,8 @@ from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.http.test_openapi import check_answer, text_of
 from tests.support.api import Configured
 from tests.support.client import Api, Reply, Shop
+from tests.support.operations import models
+from tests.support.running import running
 from tests.support.signed_in import Dashboard, by_wallet
 from tests.support.stored_links import complete, expire
 
@@ -28,7 +29,7 @@ FEE = {"fee_percentage": "1", "fee_address": FEE_ADDRESS}
 
 
 def payouts(account_id: str, count: int = 2, **changes: Any) -> list[str]:
-    return [made.link.token for made in store_payouts(assembled(), account_id, count, **changes)]
+    return [made.link.token for made in store_payouts(running(), account_id, count, **changes)]
 
 
 def described(method: str, path: str, reply: Reply, port: int) -> Reply:
@@ -49,7 +50,7 @@ def failures(reply: Reply) -> list[tuple[str, str, str]]:
 
 
 def loaded(token: str) -> SecurePayment:
-    found = links.load(assembled(), token)
+    found = links.load(running(), token)
     assert found is not None
     return found
 
@@ -275,13 +276,13 @@ def test_every_operation_of_a_link_has_an_answer_for_a_multicall(shop: Shop, sta
     token = combine(shop, children).json["token"]
     for link in {"payable": [], "completed": children, "expired": [*children, token]}[state]:
         (complete if state == "completed" else expire)(link)
-    if assembled().store.get(Cursor, cursor_key("sepolia")) is None:
-        assembled().store.write(Cursor("sepolia", 100, (), 2000))  # so that intents are taken there
+    if running().store.get(Cursor, cursor_key("sepolia")) is None:
+        running().store.write(Cursor("sepolia", 100, (), 2000))  # so that intents are taken there
     of_a_link = [known for known in OPERATIONS if known.path.startswith("/v2/secure-payments/{token}")]
     assert len(of_a_link) >= 3
     for known in of_a_link:
-        body = INTENT if known.body else None
-        for query in ("", f"?wallet={WALLET}") if known.query else ("",):
+        body = INTENT if models(known).body else None
+        for query in ("", f"?wallet={WALLET}") if models(known).query else ("",):
             reply = shop.send(known.method, known.path.format(token=token) + query, body)
             assert reply.status < 500, (known.path, query, reply.body)
     assert shop.send("POST", "/v2/secure-payments/batch-payouts", {"tokens": [token, children[0]]}).status == 400

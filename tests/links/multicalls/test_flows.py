@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import ClientSettings, Owner
-from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked, MulticallRefused, NotFound
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked, NotFound
 from chalicelib.links import flows as links
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails
+from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails, MulticallRefused
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
-from chalicelib.links.rules import check_unlocked
+from chalicelib.links.rules import check_payable, check_unlocked
 from chalicelib.requests.records import RequestStatus
 from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.tables import link_key
 from tests.fakes.payouts import on_its_way, store_payouts
 from tests.fakes.world import World, in_process_aws
+from tests.support.errors import body_of
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def refused(world: World, children: list[str]) -> dict[str, str]:
     with pytest.raises(MulticallRefused) as refusal:
         combine(world, children)
     assert stored(world) == before, "nothing is written"
-    return {failure["securePaymentToken"]: failure["reason"] for failure in refusal.value.extra["failures"]}
+    return {failure["securePaymentToken"]: failure["reason"] for failure in body_of(refusal.value)["failures"]}
 
 
 def stored(world: World) -> list[Any]:
@@ -104,7 +105,7 @@ def test_a_multicall_claims_its_children_in_their_order_and_reads_back(world: Wo
     again = read(world, made)
     assert (again.payment, again.status, again.can_execute) == (made.payment, LinkStatus.PENDING, True)
     assert reasons(again) == [None, None, None]
-    paid = multicalls.payable_children(world.services, again.payment)
+    paid = multicalls.payable_children(world.services, again.payment, lambda whole: check_payable(whole, world.now))
     assert [payment.link.token for payment in paid] == children
     assert {payment.link.parent_token for payment in paid} == {link.token}
 
@@ -210,8 +211,8 @@ def test_a_parent_that_has_expired_lets_its_longer_living_children_go(world: Wor
     assert reasons(read(world, new)) == [None, None]
     assert reasons(read(world, old)) == ["secure_payment_expired", "invalid_child_linkage"]
     with pytest.raises(Forbidden) as expired:
-        multicalls.payable_children(world.services, old.payment)
-    assert expired.value.extra["status"] == "expired"
+        multicalls.payable_children(world.services, old.payment, lambda whole: check_payable(whole, world.now))
+    assert body_of(expired.value)["status"] == "expired"
 
 
 def test_a_parent_that_was_left_half_made_is_removed_by_the_sweep_or_by_who_wants_its_children(world: World) -> None:
@@ -255,7 +256,7 @@ def test_a_child_that_changes_while_it_is_claimed_is_looked_at_again(world: Worl
     world.services.store.write = paid_meanwhile  # type: ignore[method-assign]
     with pytest.raises(MulticallRefused) as refusal:
         combine(world, children)
-    assert [each["reason"] for each in refusal.value.extra["failures"]] == ["already_paid"]
+    assert [each["reason"] for each in body_of(refusal.value)["failures"]] == ["already_paid"]
 
 
 def test_children_that_never_hold_still_are_a_conflict(world: World) -> None:
@@ -282,8 +283,8 @@ def test_what_became_of_the_children_is_seen_in_the_details_and_when_they_are_to
     expected = [None, "already_paid", "secure_payment_not_pending", "secure_payment_expired"]
     assert (reasons(now), now.status, now.can_execute) == (expected, LinkStatus.PARTIALLY_SETTLED, False)
     with pytest.raises(MulticallRefused) as refusal:
-        multicalls.payable_children(world.services, made.payment)
-    failures = refusal.value.extra["failures"]
+        multicalls.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
+    failures = body_of(refusal.value)["failures"]
     assert [(each["securePaymentToken"], each["reason"]) for each in failures] == list(
         zip(children[1:], expected[1:], strict=True)
     )
@@ -297,8 +298,8 @@ def test_a_multicall_whose_children_are_all_paid_is_completed_even_after_its_tim
     for _ in range(2):
         assert read(world, made).status is LinkStatus.COMPLETED
         with pytest.raises(Conflict) as completed:
-            multicalls.payable_children(world.services, made.payment)
-        told = completed.value.extra["requestStatuses"]
+            multicalls.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
+        told = body_of(completed.value)["requestStatuses"]
         assert [(each["requestId"], each["hasBeenPaid"]) for each in told] == [
             (request.request_id, True) for request in made.requests
         ]
@@ -309,15 +310,15 @@ def test_while_a_multisig_transaction_is_on_its_way_for_the_whole_nobody_else_pa
     made = combine(world, payouts(world))
     busy = on_its_way(made.payment)
     with pytest.raises(Locked) as locked:
-        multicalls.payable_children(world.services, busy)
-    assert len(locked.value.extra["requestStatuses"]) == 2
+        multicalls.payable_children(world.services, busy, lambda whole: check_payable(whole, world.now))
+    assert len(body_of(locked.value)["requestStatuses"]) == 2
 
 
 def test_children_that_would_have_to_be_bridged_are_refused_when_they_are_to_be_paid(world: World) -> None:
     made = combine(world, [*payouts(world, 1), *payouts(world, 1, currency="USDC-base")])
     assert not read(world, made).can_execute
     with pytest.raises(BadRequest, match="bridged"):
-        multicalls.payable_children(world.services, made.payment)
+        multicalls.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
     with pytest.raises(BadRequest, match="not supported yet"):
         combine(world, payouts(world), "evm_cross_chain")
 

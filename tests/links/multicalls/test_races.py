@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base.errors import MulticallRefused
 from chalicelib.links import flows as links
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails
+from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails, MulticallRefused
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.tables import link_key
@@ -21,6 +20,7 @@ from infra.local.cloud import Cloud
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import World
+from tests.support.errors import body_of
 
 PARALLEL = 20
 _worlds = itertools.count(70_000)
@@ -121,7 +121,7 @@ def winners_of(results: list[Any]) -> list[MulticallDetails]:
     """Those that were made; every other one was told that its children are claimed."""
     for refusal in results:
         if isinstance(refusal, MulticallRefused):
-            assert {failure["reason"] for failure in refusal.extra["failures"]} == {"invalid_child_linkage"}
+            assert {failure["reason"] for failure in body_of(refusal)["failures"]} == {"invalid_child_linkage"}
     return [result for result in results if isinstance(result, MulticallDetails)]
 
 

@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.errors import BadRequest, MulticallRefused
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import LARGEST_TOTAL
+from chalicelib.links.multicalls.responses import child_context
 from chalicelib.links.multicalls.rules import (
     ASSEMBLY_TIME,
     ExecutionKind,
     MulticallDetails,
+    MulticallRefused,
     Reason,
     block_reason,
     check_count,
     check_together,
-    context,
     described,
     examine,
     execution_kind,
@@ -33,6 +34,7 @@ from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, Payme
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.payouts import on_its_way, payout
 from tests.fakes.world import FEE_ADDRESS, START
+from tests.support.errors import body_of
 
 OWNER = Owner("acct", None, None)
 WEEK = timedelta(days=7)
@@ -95,7 +97,7 @@ def test_each_reason_is_told_with_its_key_and_what_to_do(reason: Reason, action:
     assert [each.reason for each in children] == [None, reason]
     with pytest.raises(MulticallRefused) as refused:
         refuse_blocked(children, START)
-    body = refused.value.body()
+    body = body_of(refused.value)
     assert (body["message"], body["code"]) == ("Multicall validation failed", "multicall_validation_failed")
     (failure,) = body["failures"]
     assert "cap" not in body
@@ -139,7 +141,7 @@ def test_a_client_id_sees_its_own_payouts_and_those_without_one() -> None:
 def test_of_a_foreign_payout_nothing_is_told_but_what_was_sent() -> None:
     foreign = paid(payout(SERVICES, "other"))
     (told,) = examine(parent_of(foreign), {foreign.link.token: foreign}, (), START)
-    assert context(told, START) == {
+    assert child_context(told, START) == {
         "requestId": "",
         "securePaymentToken": foreign.link.token,
         "position": 0,
@@ -150,7 +152,7 @@ def test_of_a_foreign_payout_nothing_is_told_but_what_was_sent() -> None:
 def test_the_facts_behind_a_child_are_those_of_its_link_and_request() -> None:
     payment = paid(child())
     (told,) = examine(parent_of(payment), {payment.link.token: payment}, (), START)
-    assert context(told, START) == {
+    assert child_context(told, START) == {
         "requestId": payment.requests[0].request_id,
         "securePaymentToken": payment.link.token,
         "position": 0,
@@ -175,10 +177,10 @@ def test_a_duplicate_is_named_where_it_is_repeated() -> None:
 
 
 def test_too_many_children_are_refused_with_what_is_too_much() -> None:
-    check_count(150, 150)
+    check_count(150, 150, START)
     with pytest.raises(MulticallRefused) as refused:
-        check_count(151, 150)
-    assert refused.value.body() == {
+        check_count(151, 150, START)
+    assert body_of(refused.value) == {
         "statusCode": 400,
         "message": "Multicall validation failed",
         "error": "Bad Request",

@@ -7,12 +7,12 @@ import pytest
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.links import flows as links
 from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
-from chalicelib.services import assembled
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Api, Reply, Shop, stored
 from tests.support.items import BATCH, FEE, PAYOUTS, TRON_PAYEE, ZERO, payout, refused
 from tests.support.node import Node
+from tests.support.running import running
 from tests.support.signed_in import by_email, by_wallet
 from tests.support.stored_links import complete, expire
 from tests.support.tenants import Tenant
@@ -32,7 +32,7 @@ def merge(shop: Shop, *tokens: str, **fields: Any) -> Reply:
 
 
 def kept(token: str) -> SecurePayment:
-    payment = links.load(assembled(), token)
+    payment = links.load(running(), token)
     assert payment is not None
     return payment
 

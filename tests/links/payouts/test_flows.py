@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base.errors import MulticallRefused, NotFound
+from chalicelib.base.errors import NotFound
 from chalicelib.base.records import PAYMENTS
 from chalicelib.links import flows as links
 from chalicelib.links.creation import Item
 from chalicelib.links.flows import Reader
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
@@ -21,6 +22,7 @@ from chalicelib.requests.rules import remaining
 from chalicelib.storage.tables import payments_partition
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, WALLET, World, draft, in_process_aws
+from tests.support.errors import body_of
 
 ITEMS = tuple(Item(str(n + 1), None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for n in range(68))
 
@@ -192,7 +194,7 @@ def test_of_two_merges_of_the_same_payouts_one_wins_and_the_other_names_them(wor
     services = world.start(Meanwhile(world.client, lambda: combine(world, made[:2])))
     with pytest.raises(MulticallRefused) as caught:
         combine(world, made, services)
-    failures = caught.value.body()["failures"]
+    failures = body_of(caught.value)["failures"]
     assert [(f["securePaymentToken"], f["reason"]) for f in failures] == [
         (payment.link.token, "secure_payment_not_pending") for payment in made[:2]
     ]
@@ -223,7 +225,7 @@ def test_a_payout_that_is_paid_in_the_middle_of_a_merge_is_not_merged(world: Wor
     world.chain.pay(made[0].requests[0])
     with pytest.raises(MulticallRefused) as caught:
         combine(world, made, world.start(Meanwhile(world.client, world.scan)))
-    assert [f["reason"] for f in caught.value.body()["failures"]] == ["already_paid"]
+    assert [f["reason"] for f in body_of(caught.value)["failures"]] == ["already_paid"]
     assert world.load(made[1]).link.status is LinkStatus.PENDING
 
 
@@ -232,7 +234,7 @@ def test_a_payout_that_a_living_multicall_holds_is_not_merged(world: World) -> N
     multicalls.create(world.services, world.owner, [payment.link.token for payment in made[:2]], None)
     with pytest.raises(MulticallRefused) as caught:
         combine(world, made)
-    assert [f["reason"] for f in caught.value.body()["failures"]] == ["invalid_child_linkage"] * 2
+    assert [f["reason"] for f in body_of(caught.value)["failures"]] == ["invalid_child_linkage"] * 2
 
 
 def test_a_multicall_that_claims_a_payout_in_the_middle_of_a_merge_keeps_it(world: World) -> None:
@@ -244,4 +246,4 @@ def test_a_multicall_that_claims_a_payout_in_the_middle_of_a_merge_keeps_it(worl
 
     with pytest.raises(MulticallRefused) as caught:
         combine(world, made[:2], world.start(Meanwhile(world.client, claim)))
-    assert [f["reason"] for f in caught.value.body()["failures"]] == ["invalid_child_linkage"]
+    assert [f["reason"] for f in body_of(caught.value)["failures"]] == ["invalid_child_linkage"]

@@ -10,13 +10,15 @@ import pytest
 from chalicelib.access.callers import Owner
 from chalicelib.access.sessions.records import Wallet
 from chalicelib.base.addresses import tron_address_of
-from chalicelib.base.errors import BadRequest, Forbidden, MulticallRefused
+from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import Terms
+from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts.rules import Merge, MergeDraft, PayoutDraft, create_payout, merge
 from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET, draft
+from tests.support.errors import body_of
 
 OWNER = Owner("acct", None, None)
 TERMS = Terms(timedelta(days=7), strict_checksum=False)
@@ -162,7 +164,7 @@ def test_every_payout_that_cannot_be_merged_is_named_at_once() -> None:
     tokens = (*(payment.link.token for payment in payments), "01UNKNOWN", fine.link.token)
     with pytest.raises(MulticallRefused) as caught:
         merged(*payments, taken=frozenset({claimed.link.token}), tokens=tokens)
-    failures = caught.value.body()["failures"]
+    failures = body_of(caught.value)["failures"]
     assert [(failure["securePaymentToken"], failure["reason"]) for failure in failures] == [
         (over.link.token, "secure_payment_expired"),
         (claimed.link.token, "invalid_child_linkage"),

@@ -1,6 +1,7 @@
 """Multicalls as answers: base units become human-readable amounts here."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from chalicelib.accounts.branding.records import Branding
@@ -8,9 +9,19 @@ from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.http.errors import details_of
 from chalicelib.links.fees.rules import plan_of
-from chalicelib.links.fees.schemas import fee_plan_answer
-from chalicelib.links.multicalls.rules import Child, MulticallDetails, Sum, context, message_key, recovery_action, sums
+from chalicelib.links.fees.schemas import fee_plan_or_null
+from chalicelib.links.multicalls.rules import (
+    Child,
+    MulticallDetails,
+    MulticallRefused,
+    Reason,
+    Sum,
+    message_key,
+    recovery_action,
+    sums,
+)
 from chalicelib.links.multicalls.schemas import (
     AmountSummary,
     ChildAnswer,
@@ -22,10 +33,13 @@ from chalicelib.links.multicalls.schemas import (
     MulticallItem,
     MulticallTotals,
 )
+from chalicelib.links.rules import status_at
 from chalicelib.links.schemas import chain_answer
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, remaining
 
+_WHOLE_SET = "*"
+"""What stands for the token where a failure is about the whole set."""
 _OWED = (
     "amount",
     "remainingAmount",
@@ -99,9 +113,9 @@ def _child(child: Child, details: MulticallDetails) -> ChildAnswer:
         executable=reason is None,
         blockReason=reason,
         messageKey=message_key(reason) if reason else None,
-        context=ChildContext(**context(child, details.now)),
+        context=ChildContext(**child_context(child, details.now)),
         recoveryAction=recovery_action(reason) if reason else None,
-        feePlan=fee_plan_answer(plan_of(child.payment)) if child.payment else None,
+        feePlan=fee_plan_or_null(plan_of(child.payment)) if child.payment else None,
         reference=child.payment.link.reference if child.payment else None,
         feePercentage=child.payment.link.fee_percentage if child.payment else None,
         feeAddress=child.payment.link.fee_address if child.payment else None,
@@ -153,3 +167,46 @@ def _text(units: int, total: Sum) -> str:
     token = token_with_id(total.currency)
     assert token is not None, "a stored request always has a catalogued currency"
     return format_amount(units, token.decimals)
+
+
+@details_of.register
+def _(error: MulticallRefused) -> dict[str, Any]:
+    """Every child that keeps a multicall from being made or paid (interface.md, multicall validation envelope)."""
+    details: dict[str, Any] = {"code": "multicall_validation_failed"}
+    if error.cap is None:
+        blocked = [(child.token, child.reason, child_context(child, error.now)) for child in error.blocked]
+    else:
+        maximum, actual = error.cap.maximum, error.cap.actual
+        exceeded = {"maximum": maximum, "actual": actual, "reduceBy": actual - maximum}
+        details["cap"] = {"type": "child_count", **exceeded}
+        blocked = [(_WHOLE_SET, Reason.TOO_MANY_CHILDREN, exceeded)]
+    details["failures"] = [
+        {
+            "securePaymentToken": token,
+            "reason": reason.value,
+            "messageKey": message_key(reason),
+            "context": context,
+            "recoveryAction": recovery_action(reason),
+        }
+        for token, reason, context in blocked
+        if reason is not None
+    ]
+    return details
+
+
+def child_context(child: Child, now: datetime) -> dict[str, Any]:
+    """The facts behind a child's state (supplement 7.1); of one that is not the caller's, only what the caller sent."""
+    request, is_hidden = child.request, child.reason is Reason.NOT_OWNED
+    facts: dict[str, Any] = {
+        "requestId": request.request_id if request and not is_hidden else "",
+        "securePaymentToken": child.token,
+        "position": child.position,
+        "hasBeenPaid": child.is_paid and not is_hidden,
+    }
+    if child.payment is None or is_hidden:
+        return facts
+    link = child.payment.link
+    facts |= {"securePaymentStatus": status_at(link, now).value, "expiresAt": iso(link.expires_at)}
+    if request is not None:
+        facts |= {"requestStatus": request.status.value, "network": request.network, "currency": request.currency}
+    return facts

@@ -1,0 +1,39 @@
+"""The operations of API keys, for whoever is signed in: a key cannot make or change keys."""
+
+from chalicelib.access.modes import Mode
+from chalicelib.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        "POST", "/v1/api-keys", "create_api_key",
+        "Make an API key",
+        modes=(Mode.SESSION,),
+        status=201,
+        errors=(400, 401, 403),
+        shows_secret=True,
+    ),
+    Operation(
+        "GET", "/v1/api-keys", "list_api_keys",
+        "List API keys",
+        modes=(Mode.SESSION,),
+        errors=(401, 403),
+    ),
+    Operation(
+        "GET", "/v1/api-keys/{key_id}", "read_api_key",
+        "Read an API key's settings",
+        modes=(Mode.SESSION,),
+        errors=(401, 403, 404),
+    ),
+    Operation(
+        "PUT", "/v1/api-keys/{key_id}", "update_api_key",
+        "Change an API key; without a body, switch it off or on",
+        modes=(Mode.SESSION,),
+        errors=(400, 401, 403, 404, 409),
+    ),
+    Operation(
+        "DELETE", "/v1/api-keys/{key_id}", "revoke_api_key",
+        "Revoke an API key for good",
+        modes=(Mode.SESSION,),
+        errors=(401, 403, 404, 409),
+    ),
+)

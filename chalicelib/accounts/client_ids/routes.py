@@ -1,0 +1,52 @@
+"""The operations of client ids, on the API host for API keys and on the auth host for sessions."""
+
+from chalicelib.access.modes import Mode
+from chalicelib.http.operation import Operation
+
+
+def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
+    one, modes, reads, writes = f"{host}/{{id}}", (mode,), "client_ids:read", "client_ids:write"
+    return (
+        Operation(
+            "POST", host, f"create_client_id{suffix}",
+            "Make a client id",
+            modes=modes,
+            scope=writes,
+            status=201,
+            errors=(400, 401, 403),
+        ),
+        Operation(
+            "GET", host, f"list_client_ids{suffix}",
+            "List client ids",
+            modes=modes,
+            scope=reads,
+            errors=(401, 403),
+        ),
+        Operation(
+            "GET", one, f"read_client_id{suffix}",
+            "Read a client id's settings",
+            modes=modes,
+            scope=reads,
+            errors=(401, 403, 404),
+        ),
+        Operation(
+            "PUT", one, f"update_client_id{suffix}",
+            "Change a client id; null unsets a setting",
+            modes=modes,
+            scope=writes,
+            errors=(400, 401, 403, 404, 409),
+        ),
+        Operation(
+            "DELETE", one, f"revoke_client_id{suffix}",
+            "Revoke a client id for good",
+            modes=modes,
+            scope=writes,
+            errors=(401, 403, 404, 409),
+        ),
+    )
+
+
+OPERATIONS = (
+    *_on_host("/v2/client-ids", Mode.API_KEY, ""),
+    *_on_host("/v1/client-ids", Mode.SESSION, "_by_session"),
+)

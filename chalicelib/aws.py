@@ -1,3 +1,0 @@
-"""How we reach DynamoDB, SQS, KMS and Secrets Manager."""
-
-

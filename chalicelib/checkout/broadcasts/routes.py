@@ -1,0 +1,16 @@
+"""The operation that sends a signed Tron transaction."""
+
+from chalicelib.access.modes import Mode
+from chalicelib.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        "POST", "/v2/secure-payments/{token}/tron/broadcast", "broadcast_transaction",
+        "Send a signed transaction that pays a link on Tron",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="secure_payments:write",
+        errors=(400, 401, 403, 404, 409, 423, 502, 503),
+        looks_up_token=True,
+        by_page=True,
+    ),
+)

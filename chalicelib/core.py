@@ -1,3 +1,0 @@
-"""The rules of the service: pure functions of their arguments."""
-
-

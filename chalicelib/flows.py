@@ -1,3 +1,0 @@
-"""Use cases: load, decide, commit, announce."""
-
-

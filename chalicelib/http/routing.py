@@ -1,0 +1,81 @@
+"""Routes of the Chalice app: every operation of every room, preflights, and 405 for the other methods of a path.
+
+Only the light tables of routes are imported at start. The edge, a view and its models come with the first call of it.
+"""
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from chalice.app import Chalice, Response
+
+from chalicelib.http.operation import OPERATIONS, Operation, PageRoute
+
+if TYPE_CHECKING:
+    from chalicelib.services import Services
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def register_routes(app: Chalice, rooms: Iterable[ModuleType], services: Callable[[], "Services"]) -> None:
+    """Routes the OPERATIONS and PAGES of the rooms' `routes` modules. `services` is called by every request."""
+    OPERATIONS.clear()
+    for routes in rooms:
+        api = routes.__name__.removesuffix("routes") + "api"
+        for operation in getattr(routes, "OPERATIONS", ()):
+            OPERATIONS[operation] = api
+            handler = _handler(app, api, operation, services)
+            app.route(operation.path, methods=[operation.method], name=operation.name, content_types=["*/*"])(handler)
+        for page in getattr(routes, "PAGES", ()):
+            handler = _page_handler(app, api, page, services)
+            app.route(page.path, methods=["GET", "HEAD"], name=page.name, content_types=["*/*"])(handler)
+    _complete(app, services)
+
+
+def _handler(
+    app: Chalice, api: str, operation: Operation, services: Callable[[], "Services"]
+) -> Callable[..., Response]:
+    def handle(**path_parameters: str) -> Response:
+        from chalicelib.http import edge
+
+        view = getattr(import_module(api), operation.name)
+        return edge.handle(operation, view, services(), edge.request_of(app.current_request, path_parameters))
+
+    return handle
+
+
+def _page_handler(
+    app: Chalice, api: str, page: PageRoute, services: Callable[[], "Services"]
+) -> Callable[..., Response]:
+    def handle(**path_parameters: str) -> Response:
+        from chalicelib.http import edge
+
+        view = getattr(import_module(api), page.name)
+        return edge.handle_page(page, view, services(), edge.request_of(app.current_request, path_parameters))
+
+    return handle
+
+
+def _complete(app: Chalice, services: Callable[[], "Services"]) -> None:
+    """Preflights, and 405 for every method that a known path does not have; API Gateway alone would say 403."""
+    allowed = {path: sorted({*entries, "OPTIONS"}) for path, entries in app.routes.items()}
+    with_session = {operation.path for operation in OPERATIONS if operation.with_session}
+
+    def preflight(**_: str) -> Response:
+        from chalicelib.http import edge
+
+        current: Any = app.current_request
+        path = current.context["resourcePath"]
+        return edge.preflight(services(), edge.request_of(current, {}), allowed[path], path in with_session)
+
+    def method_not_allowed(**_: str) -> Response:
+        from chalicelib.http import edge
+
+        current: Any = app.current_request
+        return edge.refuse_method(services(), edge.request_of(current, {}), allowed[current.context["resourcePath"]])
+
+    for path, methods in allowed.items():
+        others = [method for method in (*METHODS, "HEAD") if method not in methods]
+        app.route(path, methods=["OPTIONS"], name="preflight", content_types=["*/*"])(preflight)
+        app.route(path, methods=others, name="method_not_allowed", content_types=["*/*"])(method_not_allowed)

@@ -1,0 +1,95 @@
+"""What a view is handed and gives back, and which models its annotations name.
+
+A view is a plain function `(call: Call[Body, Query]) -> Response model`. `None` stands for no body or no query,
+`Body | None` for a body that may be left out.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from chalicelib.access.audit.records import Actor
+from chalicelib.access.callers import Caller
+from chalicelib.http.request import HttpRequest
+from chalicelib.http.responses import HttpResponse
+from chalicelib.services import Services
+
+Body = TypeVar("Body", covariant=True)
+Query = TypeVar("Query", covariant=True)
+T = TypeVar("T", covariant=True)
+
+
+@dataclass(frozen=True)
+class Call(Generic[Body, Query]):
+    """The services, the caller, and the request as typed values. `path` holds the decoded path parameters."""
+
+    services: Services
+    caller: Caller
+    actor: Actor
+    body: Body
+    query: Query
+    path: Mapping[str, str]
+
+
+AnyCall = Call[object, object]
+"""For helpers that read neither body nor query."""
+
+
+@dataclass(frozen=True)
+class Reply(Generic[T]):
+    """A response with headers of its own, such as Set-Cookie."""
+
+    value: T
+    headers: Mapping[str, str]
+
+
+View = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a view of a page is handed: the services and the request."""
+
+    services: Services
+    request: HttpRequest
+
+    def query(self, name: str) -> str:
+        """A parameter of the query, the first if it is given twice; empty without it."""
+        return next(iter(self.request.query.get(name, ())), "")
+
+    def header(self, name: str) -> str:
+        return self.request.headers.get(name, "")
+
+
+PageView = Callable[[Visit], HttpResponse]
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models of a view: None where it takes no body or no query. `response` is any type that pydantic knows."""
+
+    body: type[BaseModel] | None
+    is_body_optional: bool
+    query: type[BaseModel] | None
+    response: Any
+
+
+@cache
+def models_of(view: View) -> Models:
+    """Reads the annotations of a view."""
+    hints = get_type_hints(view)
+    body, query = get_args(hints["call"])
+    of_body = [each for each in get_args(body) or (body,) if each is not NoneType]
+    response = hints["return"]
+    if get_origin(response) is Reply:
+        (response,) = get_args(response)
+    return Models(
+        body=of_body[0] if of_body else None,
+        is_body_optional=len(get_args(body)) > 0,
+        query=None if query is NoneType else query,
+        response=dict if response is HttpResponse else response,
+    )

@@ -1,3 +1,0 @@
-"""Queue consumers and schedules: one flow each."""
-
-

@@ -1,0 +1,14 @@
+"""The operation that previews the fee of a payment."""
+
+from chalicelib.access.modes import CREDENTIALS
+from chalicelib.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        "POST", "/v2/secure-payments/fees/preview", "preview_fees",
+        "The fee plan of a payment that is not made yet: the client id's fee on an amount in a dollar token",
+        modes=CREDENTIALS,
+        scope="secure_payments:read",
+        errors=(400, 401, 403),
+    ),
+)

@@ -1,3 +1,0 @@
-"""How we reach the network: nodes, third parties, and the addresses that merchants give us."""
-
-

@@ -1,0 +1,11 @@
+"""The paths of the hosted payment page."""
+
+from chalicelib.http.operation import PageRoute
+
+PAGES = (
+    PageRoute("/", "show_page"),
+    PageRoute("/pages/{name}", "show_asset"),
+    PageRoute("/pages/locales/{name}", "show_locale"),
+    PageRoute("/pages/qr.svg", "show_code"),
+    PageRoute("/pages/logos/{name}", "show_logo"),
+)

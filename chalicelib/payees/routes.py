@@ -1,0 +1,80 @@
+"""The operations of payee destinations: by a client id on the API host, by a wallet session on the auth host."""
+
+from chalicelib.access.modes import Mode
+from chalicelib.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        "GET", "/v2/payee-destination/signing-data", "read_signing_data",
+        "What a wallet signs to add or deactivate a payee destination, with its nonce",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="payee_destinations:read",
+        errors=(400, 401, 403),
+    ),
+    Operation(
+        "POST", "/v2/payee-destination", "create_payee_destination",
+        "Bind the client id to the payee destination that a wallet signed for",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="payee_destinations:write",
+        status=201,
+        errors=(400, 401, 403, 409),
+    ),
+    Operation(
+        "GET", "/v2/payee-destination", "read_active_payee_destination",
+        "The active payee destination of a wallet, or null",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="payee_destinations:read",
+        errors=(400, 401, 403),
+    ),
+    Operation(
+        "GET", "/v2/payee-destination/{destination_id}", "read_payee_destination",
+        "Read a payee destination; the # of its id is sent as %23",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="payee_destinations:read",
+        errors=(401, 403, 404),
+    ),
+    Operation(
+        "DELETE", "/v2/payee-destination/{destination_id}", "remove_payee_destination",
+        "Deactivate a payee destination, as its wallet signed; the # of its id is sent as %23",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="payee_destinations:write",
+        errors=(400, 401, 403, 404, 409),
+    ),
+    Operation(
+        "POST", "/v1/payee-destination", "keep_own_payee_destination",
+        "Make or reactivate the payee destination of the session's wallet",
+        modes=(Mode.SESSION,),
+        status=201,
+        errors=(400, 401, 403, 409),
+    ),
+    Operation(
+        "PUT", "/v1/payee-destination", "change_own_payee_destination",
+        "Be paid in another token or on another chain",
+        modes=(Mode.SESSION,),
+        errors=(400, 401, 403, 404, 409),
+    ),
+    Operation(
+        "GET", "/v1/payee-destination", "read_own_payee_destination",
+        "The active payee destination of the session's wallet, or null",
+        modes=(Mode.SESSION,),
+        errors=(401, 403),
+    ),
+    Operation(
+        "GET", "/v1/payee-destination/lookup", "look_up_own_payee_destination",
+        "Read a payee destination of the session's wallet by its id",
+        modes=(Mode.SESSION,),
+        errors=(400, 401, 403, 404),
+    ),
+    Operation(
+        "GET", "/v1/payee-destination/payout-lookup", "look_up_payout_destination",
+        "Where a recipient's wallet is paid, or null",
+        modes=(Mode.SESSION,),
+        errors=(400, 401, 403),
+    ),
+    Operation(
+        "PATCH", "/v1/payee-destination/deactivate", "deactivate_own_payee_destination",
+        "Deactivate the payee destination of the session's wallet",
+        modes=(Mode.SESSION,),
+        errors=(400, 401, 403, 404, 409),
+    ),
+)

@@ -1,0 +1,15 @@
+"""The operation that lists the transfers of a link."""
+
+from chalicelib.access.modes import Mode
+from chalicelib.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        "GET", "/v2/secure-payments/{token}/transfers", "list_transfers",
+        "Every transfer with a reference of the link, and refunds of what was not owed",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
+        scope="secure_payments:read",
+        errors=(400, 401, 403, 404, 423),
+        looks_up_token=True,
+    ),
+)

@@ -1,0 +1,15 @@
+"""Errors as the bodies that callers get."""
+
+from typing import Any
+
+import chalicelib.links.multicalls.responses
+import chalicelib.links.schemas
+import chalicelib.transfers.schemas  # noqa: F401 - the modules that say what errors of their rooms show
+from chalicelib.base.errors import ServiceError
+from chalicelib.http.errors import error_body
+
+
+def body_of(error: BaseException) -> dict[str, Any]:
+    """The response body of an error."""
+    assert isinstance(error, ServiceError)
+    return error_body(error)
