@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,13 +17,15 @@ from eth_abi import encode
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import evm
+from chalicelib.chain import http_client
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.evm import Disconnected, EvmChain, RangeTooLarge, TokenReading
+from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.chain.receipts import PaidTransfer, Payer
-from chalicelib.chain.safe_events import SAFE_TOPICS, SafeEvent
+from chalicelib.chain.ranges import Disconnected, RangeTooLarge
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.safe_reads import SAFE_TOPICS, SafeEvent
 from chalicelib.chain.simulation import UNKNOWN_STEP, StepResult
+from chalicelib.chain.wallets import TokenReading
 
 HASH = "0x" + "ab" * 32
 SPAN = BlockRange(5, 9)
@@ -72,7 +75,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(OSError):  # the client may not wait
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         return
@@ -148,7 +152,7 @@ def test_a_node_out_of_quota_is_away_and_not_asked_for_smaller_ranges(node: Node
 
 
 def test_a_node_that_takes_too_long_for_a_range_is_asked_for_less(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evm, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     given_up = threading.Event()
 
     def too_late(calls: list[dict[str, Any]]) -> bytes:
@@ -312,7 +316,7 @@ def test_a_payer_is_a_wallet_who_sent_the_transaction_or_has_no_code_of_its_own(
 
     node.answer = answer
     paid = PaidTransfer(HASH, token, payee, 5)
-    assert node.chain.payers_of([paid, paid]) == (Payer(WALLET, is_wallet),) * 2
+    assert node.chain.payers_of([paid, paid]) == (PaymentSender(WALLET, is_wallet),) * 2
     assert asked == ["eth_getTransactionReceipt"] + (["eth_getCode"] if code else [])
 
 

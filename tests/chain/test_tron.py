@@ -12,11 +12,11 @@ import pytest
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import tron
+from chalicelib.chain import http_client
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.evm import RangeTooLarge
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.chain.receipts import PaidTransfer, Payer
+from chalicelib.chain.ranges import RangeTooLarge
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.simulation import StepResult
 from chalicelib.chain.tron import BroadcastResult, TronChain
 
@@ -163,7 +163,7 @@ def test_the_payer_of_a_transfer_is_given_in_base58(node: Node) -> None:
     paid = PaidTransfer(HASH, USDT, PAYEE, 12)
     for code, is_wallet in (("0x", True), ("0x6001", False)):
         node.answers["eth_getCode"] = code
-        assert node.chain.payers_of([paid, PaidTransfer(HASH, USDT, PAYEE, 13)]) == (Payer(OWNER, is_wallet), None)
+        assert node.chain.payers_of([paid, PaidTransfer(HASH, USDT, PAYEE, 13)]) == (PaymentSender(OWNER, is_wallet), None)
     node.answers["eth_getTransactionReceipt"] = None
     assert node.chain.payers_of([paid]) == (None,)
 
@@ -245,7 +245,7 @@ def test_nobody_knows_what_became_of_a_transaction_that_the_node_does_not_answer
         node.chain.broadcast(b"\1")
     node.status = 200
     node.may_answer.clear()
-    monkeypatch.setattr(tron, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     with pytest.raises(BadGateway, match="may have been sent"):
         node.chain.broadcast(b"\1")
     node.may_answer.set()
