@@ -17,7 +17,7 @@ from eth_abi import encode
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import http_client
+from chalicelib.chain import evm, http_client
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockRange, Checkpoint
@@ -334,6 +334,39 @@ def test_a_wallet_of_which_something_is_not_known_is_not_known(node: Node, value
         node.chain.read_wallet(WALLET, ["0x" + "22" * 20], SPENDER)
 
 
+CHAIN_LIBRARIES = {"web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "httpx", "requests"}
+
+
+def test_reading_a_wallet_and_a_range_loads_no_library_for_chains_and_not_requests(node: Node) -> None:
+    known = {"eth_call": aggregated(7), "eth_gasPrice": "0x5", "eth_getBlockByNumber": block(9), "eth_getLogs": []}
+    node.answer = lambda calls: [{"id": call["id"], "result": known[call["method"]]} for call in calls]
+    script = """
+import sys
+from chalicelib.chain.evm import EvmChain
+from chalicelib.chain.logs import BlockRange
+chain = EvmChain("sepolia", sys.argv[1])
+chain.read_wallet("0x" + "11" * 20, [], "0x" + "33" * 20)
+chain.read_range(BlockRange(5, 9), None)
+print(*sys.modules)
+"""
+    url = f"http://127.0.0.1:{node.server_address[1]}"
+    loaded = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True, check=True).stdout
+    assert "urllib3" in loaded.split()
+    assert not CHAIN_LIBRARIES & set(loaded.split())
+
+
+def test_a_range_whose_response_is_too_long_asks_for_a_smaller_one(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 2_000)
+    node.results(block(4), block(9), [{"blockNumber": "0x6", "data": "0x" + "00" * 2_000}], block(9))
+    with pytest.raises(RangeTooLarge):
+        node.chain.read_range(SPAN, Checkpoint(4, HASH))
+    node.results("0x" + "00" * 2_000)
+    with pytest.raises(ChainUnavailable, match="too much"):
+        node.chain.has_code(WALLET)
+
+
 def test_asking_a_node_leaves_python_able_to_refuse_deep_json() -> None:
     script = """
 import json
@@ -510,6 +543,28 @@ def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> N
     for blocks in (SPAN, BlockRange(9, 9)):
         with pytest.raises(RangeTooLarge):
             node.chain.safe_event(SAFE, one, blocks)
+
+
+def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 5_000)
+    one = "0x" + "01" * 32
+    event = safe_log(SUCCESS, (one,), "0x" + "00" * 32, blockNumber="0x9")
+    flood = [safe_log(SUCCESS, (), "0x" + "00" * 64, blockNumber="0x9")] * 100
+    found = [event]
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        results = [found, block(9), flood]
+        return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=False)]
+
+    node.answer = answer
+    with pytest.raises(RangeTooLarge):
+        node.chain.safe_event(SAFE, one, SPAN)
+    alone = BlockRange(9, 9)
+    assert node.chain.safe_event(SAFE, one, alone) == SafeEvent(one, True, 9, HASH, "0x" + "ef" * 32)
+    found.clear()
+    assert node.chain.safe_event(SAFE, one, alone) is None
 
 
 def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_nothing_else(node: Node) -> None:

@@ -1,6 +1,8 @@
 """What a Tron node may answer besides the truth, and how what it says is read: older and newer java-tron, TronGrid."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -130,6 +132,22 @@ def test_a_token_that_does_not_answer_with_one_number_is_no_answer(node: Node, a
     node.answers |= {"eth_getBalance": "0x0", "eth_gasPrice": "0x64", "eth_call": answer}
     with pytest.raises(ChainUnavailable):
         node.chain.read_wallet(OWNER, [USDT], PROXY)
+
+
+def test_reading_a_wallet_and_broadcasting_loads_no_library_for_chains_and_not_requests(node: Node) -> None:
+    node.answers |= {"eth_getBalance": "0x0", "eth_gasPrice": "0x64", "/wallet/broadcasthex": {"result": True}}
+    script = f"""
+import sys
+from chalicelib.chain.tron import TronChain
+chain = TronChain("tron", sys.argv[1])
+chain.read_wallet("{OWNER}", [], "{PROXY}")
+chain.broadcast(bytes(2))
+print(*sys.modules)
+"""
+    command = [sys.executable, "-c", script, node.url]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "urllib3" in loaded
+    assert not {"web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "httpx", "requests"} & set(loaded)
 
 
 def block(number: int) -> dict[str, str]:
