@@ -1,4 +1,4 @@
-"""What a payer's wallet costs to read: the first and the later reads of a process, beside web3 posting the same calls."""
+"""Reading a payer's wallet: the first and the later reads of a process, beside web3 posting the same calls."""
 
 import json
 import statistics
@@ -46,7 +46,9 @@ def measure() -> list[Figure]:
     """CPU time: medians of fresh processes that take turns, each with the app imported and its DynamoDB client open."""
     with _node() as url:
         samples = [(_seconds(_READ, url), _seconds(_WEB3, url)) for _ in range(STARTS)]
-    ours, web3 = ([statistics.median(each) for each in zip(*taken, strict=True)] for taken in zip(*samples, strict=True))
+    ours, web3 = (
+        [statistics.median(each) for each in zip(*taken, strict=True)] for taken in zip(*samples, strict=True)
+    )
     return [
         Figure("a wallet's first read in a process", ours[0] * 1e3, "ms", "web3, the same two calls", web3[0] * 1e3),
         Figure("a later read", ours[1] * 1e3, "ms", "web3, the same two calls", web3[1] * 1e3),
