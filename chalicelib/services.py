@@ -9,7 +9,7 @@ from aws_lambda_powertools import Logger
 
 from chalicelib.base.ids import Entropy
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.safe import SafeService
+from chalicelib.chain.safe_service import SafeService
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue

@@ -25,7 +25,7 @@ for name, value in {
 }.items():
     os.environ.setdefault(name, value)
 
-from chalicelib.chain import evm, safe, tron
+from chalicelib.chain import http_client
 from infra.local.cloud import Cloud
 from infra.local.setup import MISSING_BROWSER
 from tests.base import tron_vector_files
@@ -101,9 +101,8 @@ def _name_what_did_not_run(terminalreporter: Any) -> None:
 def patience() -> Iterator[None]:
     """Nodes and services of the tests are on this machine, whose cores may be busy: none is given up on for that."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (evm, safe, tron):
-            patch.setattr(module, "CONNECT_SECONDS", 60)
-            patch.setattr(module, "READ_SECONDS", 60)
+        for name in ("CONNECT_SECONDS", "READ_SECONDS", "TOTAL_SECONDS"):
+            patch.setattr(http_client, name, 60)
         yield
 
 

@@ -14,6 +14,18 @@ MODULES = [
     *sorted((ROOT / "chalicelib").rglob("*.py")),
     *(path for path in sorted((ROOT / "infra").rglob("*.py")) if "node_modules" not in path.parts),
 ]
+REQUIREMENTS = [
+    line.split("==")[0]
+    for line in (ROOT / "requirements.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+IMPORT_NAMES = {
+    "python-ulid": "ulid",
+    "argon2-cffi": "argon2",
+    "argon2-cffi-bindings": "argon2",  # what argon2 itself runs on
+    "pycryptodome": "Crypto",
+}
+"""Where a package's import name is not its own name with underscores."""
 LATE = (
     "web3",
     "eth_account",
@@ -51,6 +63,23 @@ def test_the_app_starts_without(loaded: set[str], name: str) -> None:
 
 def test_the_app_starts_without_our_infrastructure(loaded: set[str]) -> None:
     assert not loaded & {"infra", "tests", "yaml"}
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_the_service_imports_every_package_that_it_ships(name: str) -> None:
+    wanted = IMPORT_NAMES.get(name, name.replace("-", "_"))
+    assert any(wanted in imported_by(path) for path in MODULES if "infra" not in path.parts)
+
+
+def imported_by(path: Path) -> set[str]:
+    """The packages that a module imports, at its head or inside a function."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

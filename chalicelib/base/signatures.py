@@ -27,18 +27,17 @@ _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 """Half the order of secp256k1. Of a signature's two forms only the one with s up to here is accepted (EIP-2)."""
 
 _WORD = 32
-_DOMAIN = {
-    "name": "string",
-    "version": "string",
-    "chainId": "uint256",
-    "verifyingContract": "address",
-    "salt": "bytes32",
-}
-_ARRAY = re.compile(r"(.+)\[(\d*)\]")
-_INTEGER = re.compile(r"(u?)int(\d*)")
-_FIXED_BYTES = re.compile(r"bytes(\d+)")
+_DOMAIN = (
+    ("name", "string"),
+    ("version", "string"),
+    ("chainId", "uint256"),
+    ("verifyingContract", "address"),
+    ("salt", "bytes32"),
+)
+_UINT = re.compile(r"uint(\d+)")
+_BYTES_WORD = re.compile(r"0x[0-9a-fA-F]{64}")
 
-_Types = Mapping[str, list[dict[str, str]]]
+_Fields = list[dict[str, str]]
 
 
 def signature_bytes(text: str) -> bytes:
@@ -81,14 +80,14 @@ def tron_digest(message: str) -> bytes:
 def typed_data_digest(typed: Mapping[str, Any]) -> bytes:
     """The digest of `{domain, types, primaryType, message}`: EIP-712, and TIP-712 where addresses are base58.
 
-    Integers may be decimal or 0x text, bytes are 0x text. Without an `EIP712Domain` among the types it is the members
-    that the domain has, in the standard's order. Raises ValueError, LookupError, OverflowError or BadRequest (an
-    address) when the values are not of the types: typed data is ours, a caller never chooses its types.
+    Encodes what is signed here: a struct of string, bytes, bytes32, address, bool and uint members, without arrays and
+    other structs. Integers may be decimal or 0x text, bytes are 0x text. Raises ValueError, LookupError, OverflowError
+    or BadRequest (an address) when a value is not of its type: the service, never a caller, chooses the types.
     """
-    domain, types = typed["domain"], dict(typed["types"])
-    types.setdefault("EIP712Domain", [{"name": name, "type": kind} for name, kind in _DOMAIN.items() if name in domain])
-    hashes = _struct_hash("EIP712Domain", domain, types), _struct_hash(typed["primaryType"], typed["message"], types)
-    return keccak256(b"\x19\x01" + b"".join(hashes))
+    domain, name = typed["domain"], typed["primaryType"]
+    domain_type = [{"name": member, "type": kind} for member, kind in _DOMAIN if member in domain]
+    domain_hash = _struct_hash("EIP712Domain", domain_type, domain)
+    return keccak256(b"\x19\x01" + domain_hash + _struct_hash(name, typed["types"][name], typed["message"]))
 
 
 def _message_digest(chain: str, message: str) -> bytes:
@@ -112,67 +111,26 @@ def _signer(digest: bytes, signature: bytes) -> bytes | None:
     return keccak256(key.format(compressed=False)[1:])[-20:]
 
 
-def _struct_hash(name: str, values: Mapping[str, Any], types: _Types) -> bytes:
-    words = [_word(field["type"], values[field["name"]], types) for field in types[name]]
-    return keccak256(keccak256(_type_text(name, types).encode()) + b"".join(words))
+def _struct_hash(name: str, fields: _Fields, values: Mapping[str, Any]) -> bytes:
+    """keccak256( keccak256("Name(type member,...)") | a word for each member )"""
+    members = ",".join(f"{field['type']} {field['name']}" for field in fields)
+    words = [_word(field["type"], values[field["name"]]) for field in fields]
+    return keccak256(keccak256(f"{name}({members})".encode()) + b"".join(words))
 
 
-def _type_text(name: str, types: _Types) -> str:
-    """`Mail(Person from,string contents)Person(string name)`: the type, then those it needs, by name."""
-    needed: set[str] = set()
-    pending = [name]
-    while pending:
-        current = pending.pop()
-        if current not in needed:
-            needed.add(current)
-            members = (field["type"].partition("[")[0] for field in types[current])
-            pending += [member for member in members if member in types]
-    texts = []
-    for each in (name, *sorted(needed - {name})):
-        fields = ",".join(f"{field['type']} {field['name']}" for field in types[each])
-        texts.append(f"{each}({fields})")
-    return "".join(texts)
-
-
-def _word(kind: str, value: Any, types: _Types) -> bytes:
+def _word(kind: str, value: Any) -> bytes:
     """A member's 32 bytes."""
-    if array := _ARRAY.fullmatch(kind):
-        item, length = array.groups()
-        if length and len(value) != int(length):
-            raise ValueError(f"{kind} has {len(value)} items")
-        return keccak256(b"".join(_word(item, each, types) for each in value))
-    if kind in types:
-        return _struct_hash(kind, value, types)
     if kind == "string":
         return keccak256(value.encode())
-    if kind == "bytes":
-        return keccak256(_octets(value))
+    if kind == "bytes" and value.startswith("0x"):
+        return keccak256(bytes.fromhex(value[2:]))
+    if kind == "bytes32" and _BYTES_WORD.fullmatch(value):
+        return bytes.fromhex(value[2:])
     if kind == "address":
         return address_bytes(value).rjust(_WORD, b"\0")
     if kind == "bool":
         return {False: 0, True: 1}[value].to_bytes(_WORD, "big")
-    if fixed := _FIXED_BYTES.fullmatch(kind):
-        return _fixed_bytes_word(kind, _octets(value), int(fixed[1]))
-    if integer := _INTEGER.fullmatch("uint256" if kind == "trcToken" else kind):  # trcToken: a token id, TIP-712 alone
-        return _integer_word(kind, value, bits=int(integer[2] or 256), signed=not integer[1])
-    raise ValueError(f"{kind} is no type of EIP-712")
-
-
-def _octets(value: str) -> bytes:
-    if not value.startswith("0x"):
-        raise ValueError("bytes are written as 0x and hexadecimal digits")
-    return bytes.fromhex(value[2:])
-
-
-def _fixed_bytes_word(kind: str, raw: bytes, length: int) -> bytes:
-    if len(raw) != length or not 1 <= length <= _WORD:
-        raise ValueError(f"{kind} has {len(raw)} bytes")
-    return raw.ljust(_WORD, b"\0")
-
-
-def _integer_word(kind: str, value: int | str, bits: int, signed: bool) -> bytes:
-    if bits % 8 or not 8 <= bits <= 256:
-        raise ValueError(f"{kind} is no type of EIP-712")
-    number = int(value, 0) if isinstance(value, str) else value
-    number.to_bytes(bits // 8, "big", signed=signed)  # raises OverflowError outside the type's range
-    return number.to_bytes(_WORD, "big", signed=signed)
+    if (uint := _UINT.fullmatch(kind)) and (bits := int(uint[1])) in range(8, 257, 8):
+        number = int(value, 0) if isinstance(value, str) else value
+        return number.to_bytes(bits // 8, "big").rjust(_WORD, b"\0")  # raises OverflowError outside the type's range
+    raise ValueError(f"{value!r} cannot be encoded as {kind}")

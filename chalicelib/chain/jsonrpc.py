@@ -1,40 +1,37 @@
-"""JSON-RPC with a node: what counts as an answer, and how the failures to give one are told apart."""
+"""JSON-RPC with a node: sending calls, checking responses, and telling the kinds of failure apart."""
 
+import json
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.calldata.transaction import Call
+from chalicelib.chain.http_client import HttpClient, HttpError, ResponseTimeout, ResponseTooLarge
 
-CONNECT_SECONDS, READ_SECONDS = 2, 6
-"""Two questions one after the other stay within what API Gateway waits for (29 s)."""
+MAX_RESPONSE_BYTES = 32 * 1024 * 1024
+"""About 40,000 logs; nodes usually stop at 10,000. Parsed, it takes several times as much of a function's memory."""
 _METHOD_NOT_FOUND = -32601
 _REVERTED_CODE = 3
 _REVERTED = ("revert", "out of gas", "opcode", "invalid jump", "stack ", "evm error", "vm execution error")
-"""How nodes say that a contract failed, and not they."""
+"""How nodes word that a contract failed, as opposed to the node itself."""
+_NO_RESULT = object()
 
-Question = tuple[str, list[Any]]
+RpcCall = tuple[str, list[Any]]
 """A method and its parameters."""
 
 
-class _OfNetwork(Protocol):
-    network: str
-
-
-S = TypeVar("S", bound=_OfNetwork)
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
 class RpcError(ChainUnavailable):
-    """The node answered with an error object; `reason` is the node's own text, for us and not for callers."""
+    """The node responded with an error object. `reason` is the node's own text: for logs, never for API callers."""
 
-    def __init__(self, network: str, failure: Any) -> None:
+    def __init__(self, network: str, error: Any) -> None:
         super().__init__(f"The {network} node refused a request")
-        told = failure if isinstance(failure, dict) else {"message": failure}
-        self.reason, self.code, self.data = str(told.get("message", "")), told.get("code"), told.get("data")
+        fields = error if isinstance(error, dict) else {"message": error}
+        self.reason, self.code, self.data = str(fields.get("message", "")), fields.get("code"), fields.get("data")
 
     def says(self, *texts: str) -> bool:
+        """Whether the reason contains one of the lower-case texts."""
         return any(text in self.reason.lower() for text in texts)
 
     @property
@@ -43,52 +40,138 @@ class RpcError(ChainUnavailable):
 
     @property
     def is_revert(self) -> bool:
-        """Whether a contract failed, which is an answer, and not the node."""
+        """Whether a contract failed, which is a result, and not the node."""
         return self.code == _REVERTED_CODE or self.says(*_REVERTED)
 
 
-class TooSlow(ChainUnavailable):
-    """The node took the question and did not answer in time."""
+class NodeTimeout(ChainUnavailable):
+    """The node took the request and did not respond in time."""
 
 
-def asks(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A question to the node: an answer outside the forms of JSON-RPC is no answer."""
-
-    @wraps(method)
-    def ask(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(self, *args, **kwargs)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise ChainUnavailable(f"The {self.network} node does not answer as it should") from error
-
-    return ask
+class NodeResponseTooLarge(ChainUnavailable):
+    """The node's response is longer than MAX_RESPONSE_BYTES."""
 
 
-def results(network: str, answers: Any, count: int) -> list[Any]:
-    """What each of `count` questions was answered with: its result, or the RpcError in its place.
+class JsonRpcClient:
+    """The client of one node; `rpc_path` is where its JSON-RPC is below the URL.
 
-    Raises ChainUnavailable for what is no JSON-RPC, RpcError when one error answers for all.
+    Calls that are made together travel in one JSON-RPC batch, or one after the other where `batches` is False.
     """
-    if isinstance(answers, dict):
-        answers = [answers]
-    if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
+
+    def __init__(self, network: str, http: HttpClient, rpc_path: str = "", *, batches: bool = True) -> None:
+        self.network = network
+        self._http = http
+        self._rpc_path = rpc_path
+        self._batches = batches
+
+    def call(self, method: str, *params: Any) -> Any:
+        """The result of one call. Raises RpcError or ChainUnavailable."""
+        (result,) = self.results([(method, list(params))])
+        return result
+
+    def results(self, calls: Sequence[RpcCall]) -> list[Any]:
+        """The results of calls, in order. Raises RpcError for the first that failed, or ChainUnavailable."""
+        outcomes = self.outcomes(calls)
+        raise_first_error(outcomes)
+        return outcomes
+
+    def outcomes(self, calls: Sequence[RpcCall]) -> list[Any]:
+        """As `results`, but with an RpcError in the place of each call that failed."""
+        if not calls:
+            return []
+        bodies = [
+            {"jsonrpc": "2.0", "id": position, "method": method, "params": params}
+            for position, (method, params) in enumerate(calls)
+        ]
+        if self._batches:
+            return _outcomes(self.network, self.post(self._rpc_path, bodies), len(calls))
+        each: list[Any] = []
+        for body in bodies:
+            each += _outcomes(self.network, self.post(self._rpc_path, body), 1)
+        return each
+
+    def post(self, path: str, body: Any) -> Any:
+        """The JSON with which the node responds to JSON. Raises ChainUnavailable."""
+        try:
+            response = self._http.post_json(path, body)
+            if not 200 <= response.status < 300:
+                raise HttpError(f"status {response.status}")
+            return json.loads(response.body)
+        except ResponseTimeout as error:
+            raise NodeTimeout(f"The {self.network} node takes too long") from error
+        except ResponseTooLarge as error:
+            raise NodeResponseTooLarge(f"The {self.network} node responds with too much") from error
+        except (HttpError, ValueError, RecursionError) as error:
+            raise ChainUnavailable(f"The {self.network} node does not answer") from error
+
+
+def contract_read(read: Call, block: str = "latest") -> RpcCall:
+    """A contract's function, run on the state after a block. Nodes take addresses as 0x hex, on tron too."""
+    return "eth_call", [{"to": hex_address(read.to), "data": read.data}, block]
+
+
+def block_at(number: int) -> RpcCall:
+    """A block's header; its result is None when the node does not have the block."""
+    return "eth_getBlockByNumber", [hex(number), False]
+
+
+def code_at(address: str) -> RpcCall:
+    """The code of an address; `0x` when there is none."""
+    return "eth_getCode", [hex_address(address), "latest"]
+
+
+def _outcomes(network: str, responses: Any, count: int) -> list[Any]:
+    """What became of `count` calls, in the order of their ids: the result of each, or an RpcError in its place.
+
+    Raises ChainUnavailable for what is not JSON-RPC, and the RpcError where one error stands for all calls. A response
+    that is not a list is that to the only call.
+    """
+    if isinstance(responses, dict):
+        responses = [{**responses, "id": 0}]
+    if not isinstance(responses, list) or not all(isinstance(response, dict) for response in responses):
         raise ChainUnavailable(f"The {network} node does not answer JSON-RPC")
-    each = [
-        RpcError(network, answer["error"]) if answer.get("error") else answer.get("result", _ABSENT)
-        for answer in answers
-    ]
-    if len(each) != count:
-        raise_first_error(each)
-    if len(each) != count or any(result is _ABSENT for result in each):
+    by_id = {response.get("id"): _outcome(network, response) for response in responses}
+    each = [by_id.get(position, _NO_RESULT) for position in range(count)]
+    if len(responses) != count or any(outcome is _NO_RESULT for outcome in each):
+        raise_first_error(list(by_id.values()))
         raise ChainUnavailable(f"The {network} node does not answer batches")
     return each
 
 
 def raise_first_error(each: Sequence[Any]) -> None:
-    """Raises the first RpcError among the results, when there is one."""
-    for result in each:
-        if isinstance(result, RpcError):
-            raise result
+    """Raises the first RpcError among outcomes, if there is one."""
+    for outcome in each:
+        if isinstance(outcome, RpcError):
+            raise outcome
 
 
-_ABSENT = object()
+def _outcome(network: str, response: dict[str, Any]) -> Any:
+    if response.get("error"):
+        return RpcError(network, response["error"])
+    return response.get("result", _NO_RESULT)
+
+
+class _OfNetwork(Protocol):
+    @property
+    def network(self) -> str: ...
+
+
+N = TypeVar("N", bound=_OfNetwork)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def unavailable_if_malformed(function: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P], T]:
+    """Raises ChainUnavailable where reading a node's response fails because it does not have the documented form.
+
+    For methods and functions whose first argument knows the network: a chain, or the client of its node.
+    """
+
+    @wraps(function)
+    def checked(node: N, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(node, *args, **kwargs)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise ChainUnavailable(f"The {node.network} node does not answer as it should") from error
+
+    return checked

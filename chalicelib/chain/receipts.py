@@ -1,26 +1,30 @@
-"""Who paid: read from a transaction's receipt.
+"""Who paid: read from transactions' receipts.
 
-A batch contract first takes the tokens itself, so that the transfer to the payee comes from it: then the payer is who
-sent it that token in the same transaction. Any other contract in between looks like the payer. A
-native payment is its sender's only where the transaction goes straight to a payment contract: a Safe's or a smart
-account's transaction is sent by somebody else.
+A batch contract first takes the tokens itself, so that the transfer to the payee comes from it: the payer is then the
+address that sent it that token in the same transaction. Any other contract in between is taken for the payer. A native
+payment is that of the transaction's sender only where the transaction calls a payment contract directly: the
+transaction of a Safe or a smart account is sent by somebody else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.base.addresses import address_bytes
+from chalicelib.base.addresses import address_bytes, address_of_log
 from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import payment_contracts
+from chalicelib.catalogue.networks import network
+from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, unavailable_if_malformed
 
 _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Of ERC-20: Transfer(indexed from, indexed to, value)."""
+_DELEGATION, _DELEGATION_LENGTH = "0xef0100", 48
+"""The code of a key's own address that uses the code of a contract (EIP-7702)."""
 
 
 @dataclass(frozen=True)
 class PaidTransfer:
-    """A payment whose payer is looked for; `token_address` None is the native coin, `amount` in base units."""
+    """A payment whose payer is to be found; `token_address` is None for the native coin, `amount` in base units."""
 
     tx_hash: str
     token_address: str | None
@@ -29,8 +33,8 @@ class PaidTransfer:
 
 
 @dataclass(frozen=True)
-class Payer:
-    """Who paid. `is_wallet` when it is a key's own address: what is sent there, the one who paid has.
+class PaymentSender:
+    """The address that a payment came from. `is_wallet` when a key owns it: what is sent there reaches the payer.
 
     Any other is a contract: a wallet, or one that passed on the money of somebody else and would keep a refund.
     """
@@ -39,9 +43,28 @@ class Payer:
     is_wallet: bool
 
 
-def payer(network: str, receipt: Mapping[str, Any], paid: PaidTransfer) -> bytes | None:
+@unavailable_if_malformed
+def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
+    """Who paid each of the payments; None where the receipt does not tell.
+
+    Payers who did not send the transaction themselves are checked for code by a second request.
+    """
+    hashes = list(dict.fromkeys(payment.tx_hash for payment in payments))
+    found = node.results([("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes])
+    receipts = dict(zip(hashes, found, strict=True))
+    payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
+    senders = {address_bytes(receipt["from"]) for receipt in found if receipt}
+    contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
+    return tuple(
+        None if raw is None else PaymentSender(_text(node.network, raw), raw not in contracts) for raw in payers
+    )
+
+
+def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> bytes | None:
     """The 20 bytes of the payer's address; None when the receipt does not tell, or tells of several."""
-    ours = {address_bytes(contract) for contract in payment_contracts(network)}
+    if not receipt:
+        return None
+    ours = {address_bytes(contract) for contract in payment_contracts(name)}
     if paid.token_address is None:
         called = receipt.get("to")
         return address_bytes(receipt["from"]) if called and address_bytes(called) in ours else None
@@ -51,6 +74,22 @@ def payer(network: str, receipt: Mapping[str, Any], paid: PaidTransfer) -> bytes
     if len(senders) == 1 and senders <= ours:
         senders = _senders(moves, senders.pop())
     return senders.pop() if len(senders) == 1 and not senders & ours else None
+
+
+def _contracts(node: JsonRpcClient, addresses: Sequence[bytes]) -> set[bytes]:
+    """Those of the addresses that no key owns."""
+    codes = node.results([code_at("0x" + address.hex()) for address in addresses])
+    return {address for address, code in zip(addresses, codes, strict=True) if len(code) > 2 and not _delegates(code)}
+
+
+def _delegates(code: str) -> bool:
+    return len(code) == _DELEGATION_LENGTH and code.startswith(_DELEGATION)
+
+
+def _text(name: str, raw: bytes) -> str:
+    """An address as callers write it: EIP-55, or base58 on tron."""
+    known = network(name)
+    return address_of_log("0x" + raw.hex(), known.family if known else "evm")
 
 
 def _move(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:

@@ -1,11 +1,14 @@
-"""What transactions would do now: a node's answers to a simulation, as steps with their reasons and gas."""
+"""What transactions would do now: simulated by a node, as steps with their reasons and gas."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.reverts import revert_reason
-from chalicelib.chain.jsonrpc import RpcError
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError, unavailable_if_malformed
 
 UNKNOWN_STEP = "this node cannot run a transaction after another one; it depends on the steps before it"
 _NO_FUNDS = "the sender does not have the native coin that the transaction sends"
@@ -15,12 +18,12 @@ _FAILURES = {
     "opcode": "invalid instruction",
     "invalid jump": "invalid instruction",
 }
-"""What a node says of a failure without data, and what we say: its own text is not for callers."""
+"""Parts of a node's text on a failure without data, and what callers read instead: never the node's own text."""
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """One transaction. `success` None: it cannot be said; `gas` is what was used, or estimated (energy on tron)."""
+    """One transaction. `success` is None when it is not known; `gas` was used, or is estimated (on tron: energy)."""
 
     success: bool | None
     reason: str | None = None
@@ -35,39 +38,88 @@ class Simulation:
     steps: tuple[StepResult, ...]
 
 
-def simulated_step(call: Mapping[str, Any]) -> StepResult:
-    """A step from the answer of eth_simulateV1 for one call."""
+_UNFUNDED_STEP = StepResult(False, _NO_FUNDS)
+_UNREACHED_STEP = StepResult(None, "a transaction before it cannot be sent")
+
+
+class Simulator:
+    """Simulates by eth_simulateV1 while the node has that method, by eth_call and eth_estimateGas otherwise."""
+
+    def __init__(self, node: JsonRpcClient) -> None:
+        self.network = node.network
+        self._node = node
+        self._has_simulate = True
+
+    @unavailable_if_malformed
+    def run(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
+        """What transactions would do, each with its sender, one after the other, at the newest block.
+
+        Without eth_simulateV1 only the first is run; the results of the others depend on it and are not known.
+        """
+        calls = [_transaction(sender, each) for sender, each in sent]
+        if self._has_simulate:
+            try:
+                return Simulation("eth_simulateV1", self._simulated(calls))
+            except RpcError as error:
+                self._has_simulate = not error.is_method_unknown
+        returned, estimate = self._node.outcomes([("eth_call", [calls[0], "latest"]), ("eth_estimateGas", [calls[0]])])
+        rest = (StepResult(None, UNKNOWN_STEP) for _ in calls[1:])
+        return Simulation("eth_call", (_called_step(returned, estimate), *rest))
+
+    def _simulated(self, calls: list[dict[str, str]]) -> tuple[StepResult, ...]:
+        """The steps by eth_simulateV1: one block of the calls, unsigned and without fees, each on the state before it.
+
+        Nodes refuse the whole block when the sender lacks the coin that one call sends. Then the calls before the last
+        one that sends any are simulated alone.
+        """
+        block = {"blockStateCalls": [{"calls": calls}], "validation": False}
+        try:
+            blocks = self._node.call("eth_simulateV1", block, "latest")
+        except RpcError as error:
+            cut = next((i for i in reversed(range(len(calls))) if int(calls[i]["value"], 16)), None)
+            if cut is None or not _lacks_funds(error):
+                raise
+            before = self._simulated(calls[:cut]) if cut else ()
+            here = _UNREACHED_STEP if _UNFUNDED_STEP in before else _UNFUNDED_STEP
+            return (*before, here, *(_UNREACHED_STEP for _ in calls[cut + 1 :]))
+        steps = tuple(_simulated_step(call) for call in blocks[0]["calls"])
+        if len(steps) != len(calls):
+            raise ChainUnavailable(f"The {self.network} node ran other calls than it was given")
+        return steps
+
+
+def _transaction(sender: str, each: Transaction) -> dict[str, str]:
+    return {"from": hex_address(sender), "to": hex_address(each.to), "data": each.data, "value": hex(each.value)}
+
+
+def _simulated_step(call: Mapping[str, Any]) -> StepResult:
+    """A step from what eth_simulateV1 returned for one call."""
     gas = int(call["gasUsed"], 16)
     if int(call["status"], 16) == 1:
         return StepResult(True, None, gas)
     failure = call.get("error") or {}
-    return StepResult(False, _reason(call.get("returnData"), failure.get("data"), failure.get("message")), gas)
+    return StepResult(False, _reason(failure.get("message"), call.get("returnData"), failure.get("data")), gas)
 
 
-def called_step(answer: Any, estimate: Any) -> StepResult:
-    """A step from the answers of eth_call and eth_estimateGas. Raises the RpcError that speaks of the node itself."""
-    if isinstance(answer, RpcError):
-        if not answer.is_revert and not lacks_funds(answer):
-            raise answer
-        return StepResult(False, _reason(answer.data, None, answer.reason))
+def _called_step(returned: Any, estimate: Any) -> StepResult:
+    """A step from the outcomes of eth_call and eth_estimateGas. Raises the RpcError that is about the node itself."""
+    if isinstance(returned, RpcError):
+        if not returned.is_revert and not _lacks_funds(returned):
+            raise returned
+        return StepResult(False, _reason(returned.reason, returned.data))
     return StepResult(True, None, None if isinstance(estimate, RpcError) else int(estimate, 16))
 
 
-def lacks_funds(error: RpcError) -> bool:
+def _lacks_funds(error: RpcError) -> bool:
     """Whether the sender has less of the native coin than the call sends; nodes then refuse the whole simulation."""
     return error.says("insufficient funds", "insufficient balance")
 
 
-UNFUNDED_STEP = StepResult(False, _NO_FUNDS)
-UNREACHED_STEP = StepResult(None, "a transaction before it cannot be sent")
-
-
-def _reason(*told: Any) -> str:
-    """The reason in revert data, wherever the node put it; else in its words, the last of `told`."""
-    *places, message = told
-    for place in places:
-        data = place.get("data") if isinstance(place, dict) else place
+def _reason(message: Any, *candidates: Any) -> str:
+    """The reason in revert data, which nodes put in different fields; without any, one that fits the node's text."""
+    for candidate in candidates:
+        data = candidate.get("data") if isinstance(candidate, dict) else candidate
         if isinstance(data, str) and len(data) > 2:
             return revert_reason(bytes.fromhex(data.removeprefix("0x")))
-    words = str(message).lower()
-    return next((said for text, said in _FAILURES.items() if text in words), revert_reason(b""))
+    text = str(message).lower()
+    return next((reason for part, reason in _FAILURES.items() if part in text), revert_reason(b""))

@@ -16,8 +16,9 @@ from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.safe import SafeTransaction
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.evm import EvmChain, WalletReading
+from chalicelib.chain.protocol import Chain
 from chalicelib.chain.simulation import Simulation
+from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.rules import Source, check_source, due_of
 from chalicelib.links.errors import WrongWallet
 from chalicelib.links.flows import Reader, load_owned, refuse_contract_fees, require_payable, require_unlocked
@@ -200,7 +201,7 @@ def _check_creator(payer: Payer, link: Link) -> None:
 
 
 def _price(
-    chain: EvmChain, link: Link, dues: Sequence[Due], wallet: str | None
+    chain: Chain, link: Link, dues: Sequence[Due], wallet: str | None
 ) -> tuple[WalletReading | None, Checkout]:
     """What paying takes, without approvals, and what the wallet holds of that; at most one question to the node."""
     batched = link.payment_type is not PaymentType.SINGLE
@@ -221,7 +222,7 @@ def _priced(link: Link, dues: Sequence[Due], batch_fee: int = 0) -> Checkout:
     return calldata.pay_one(dues[0]) if is_single else calldata.pay_together(dues, batch_fee)
 
 
-def _approved(chain: EvmChain, checkout: Checkout, wallet: str | None, holdings: WalletReading | None) -> Checkout:
+def _approved(chain: Chain, checkout: Checkout, wallet: str | None, holdings: WalletReading | None) -> Checkout:
     if wallet is None or holdings is None:
         return calldata.with_approvals(checkout, {})
     allowances = {address: reading.allowance for address, reading in holdings.tokens.items()}
@@ -235,20 +236,20 @@ def _approved(chain: EvmChain, checkout: Checkout, wallet: str | None, holdings:
     return calldata.with_approvals(checkout, allowances, resets)
 
 
-def _refuses_approval(chain: EvmChain, wallet: str, token: Token, spender: str, debit: int) -> bool:
+def _refuses_approval(chain: Chain, wallet: str, token: Token, spender: str, debit: int) -> bool:
     """Whether the token refuses to change an allowance that is not zero, as USDT on mainnet does: asked, not listed."""
     grant = erc20.approve(token.address, spender, debit)
     return chain.would_revert(wallet, grant.to, grant.data)
 
 
-def _fund(chain: EvmChain, checkout: Checkout, eoa: str, smart_account: str) -> EoaFunding:
+def _fund(chain: Chain, checkout: Checkout, eoa: str, smart_account: str) -> EoaFunding:
     """The approvals by which a wallet lets its smart account take what a payment needs."""
     holdings = chain.read_wallet(eoa, [token.address for token in checkout.debits], smart_account)
     asked = replace(checkout, spender=smart_account)
     return EoaFunding(_approved(chain, asked, eoa, holdings).approvals, holdings)
 
 
-def _checked(chain: EvmChain, built: Quote) -> Quote:
+def _checked(chain: Chain, built: Quote) -> Quote:
     """The quote with what its bytes do, as decoded from them, and on request what they would do now."""
     transactions, payer = built.checkout.transactions, built.payer
     simulation = None

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from chalicelib.base.records import OPS
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain import logs
-from chalicelib.chain.evm import Disconnected, EvmChain, RangeReading, RangeTooLarge
 from chalicelib.chain.logs import Checkpoint, ProxyTransfer
+from chalicelib.chain.protocol import Chain
+from chalicelib.chain.ranges import Disconnected, RangeReading, RangeTooLarge
 from chalicelib.detection import rules as chainlog
 from chalicelib.detection.recording import Ledgers
 from chalicelib.detection.records import Cursor, YoungPayment
@@ -81,7 +82,7 @@ def scan(services: Services, name: str) -> int:
     return recorded
 
 
-def _record_all(services: Services, chain: EvmChain, reading: RangeReading, deadline: datetime) -> _Recording:
+def _record_all(services: Services, chain: Chain, reading: RangeReading, deadline: datetime) -> _Recording:
     """Records every transfer of a range whose reference is ours, block by block, those of one link together.
 
     At least one transaction is made, whatever the time. A request may change its link meanwhile, when payouts are
@@ -129,7 +130,7 @@ def _places(services: Services, transfers: Iterable[ProxyTransfer]) -> dict[str,
     return {reference.topic: reference.link_token for reference in found.values()}
 
 
-def _dated(chain: EvmChain, transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
+def _dated(chain: Chain, transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
     """The transfers with the times of their blocks; the node is asked only when there are any."""
     heights = sorted({t.block_number for t in transfers})
     times: dict[int, datetime] = {}
@@ -138,7 +139,7 @@ def _dated(chain: EvmChain, transfers: list[ProxyTransfer]) -> list[ProxyTransfe
     return [replace(t, paid_at=times[t.block_number]) for t in transfers]
 
 
-def _undo_fork(services: Services, chain: EvmChain, cursor: Cursor) -> Cursor:
+def _undo_fork(services: Services, chain: Chain, cursor: Cursor) -> Cursor:
     """The cursor rolled back to the common ancestor, with every payment reversed whose own block is gone.
 
     A transfer that never counted is marked as reversed, too.

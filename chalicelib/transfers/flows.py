@@ -13,7 +13,7 @@ from chalicelib.calldata.explain import explain
 from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.receipts import PaidTransfer, Payer
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.detection import unmatched as strays
 from chalicelib.links.flows import Reader, load, load_owned
 from chalicelib.links.records import PaymentType, SecurePayment
@@ -112,7 +112,7 @@ def _with_refunds(
     return tuple(_listed(each, payers, wallets) for each in found)
 
 
-def _payers(services: Services, wanted: Sequence[ClassifiedTransfer]) -> dict[ClassifiedTransfer, Payer | None]:
+def _payers(services: Services, wanted: Sequence[ClassifiedTransfer]) -> dict[ClassifiedTransfer, PaymentSender | None]:
     if not wanted:
         return {}
     chain = services.chains.of(wanted[0].request.network)
@@ -131,7 +131,7 @@ def _paid(each: ClassifiedTransfer) -> PaidTransfer:
 
 
 def _listed(
-    each: ClassifiedTransfer, payers: Mapping[ClassifiedTransfer, Payer | None], wallets: frozenset[str]
+    each: ClassifiedTransfer, payers: Mapping[ClassifiedTransfer, PaymentSender | None], wallets: frozenset[str]
 ) -> Listed:
     if not each.refundable:
         return Listed(each)

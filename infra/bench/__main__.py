@@ -6,7 +6,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-from infra.bench import batches, calldata, detection, flows, handlers, imports, logs, multicalls, sign_in
+from infra.bench import batches, calldata, detection, flows, handlers, imports, logs, multicalls, sign_in, wallet_reads
 from infra.bench.deployment import use_local_settings
 from infra.bench.figures import Figure, table
 from infra.local.process import LOCAL, StackProblem
@@ -18,6 +18,7 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "batches: building (CPU) and gas": batches.measure,
     "one request through the app (CPU)": handlers.measure,
     "signing in (CPU)": sign_in.measure,
+    "reading a payer's wallet (CPU, median of fresh processes)": wallet_reads.measure,
     "DynamoDB calls of a flow": flows.measure,
     "combining payouts on a local cloud": multicalls.measure,
     f"detection: {detection.LOGS} new logs, {detection.OURS} of them ours": detection.measure,

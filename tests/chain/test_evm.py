@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,13 +17,15 @@ from eth_abi import encode
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import evm
+from chalicelib.chain import evm, http_client
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.evm import Disconnected, EvmChain, RangeTooLarge, TokenReading
+from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.chain.receipts import PaidTransfer, Payer
-from chalicelib.chain.safe_events import SAFE_TOPICS, SafeEvent
+from chalicelib.chain.ranges import Disconnected, RangeTooLarge
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.safe_reads import SAFE_TOPICS, SafeEvent
 from chalicelib.chain.simulation import UNKNOWN_STEP, StepResult
+from chalicelib.chain.wallets import TokenReading
 
 HASH = "0x" + "ab" * 32
 SPAN = BlockRange(5, 9)
@@ -72,7 +75,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(OSError):  # the client may not wait
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         return
@@ -148,7 +152,7 @@ def test_a_node_out_of_quota_is_away_and_not_asked_for_smaller_ranges(node: Node
 
 
 def test_a_node_that_takes_too_long_for_a_range_is_asked_for_less(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evm, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     given_up = threading.Event()
 
     def too_late(calls: list[dict[str, Any]]) -> bytes:
@@ -312,7 +316,7 @@ def test_a_payer_is_a_wallet_who_sent_the_transaction_or_has_no_code_of_its_own(
 
     node.answer = answer
     paid = PaidTransfer(HASH, token, payee, 5)
-    assert node.chain.payers_of([paid, paid]) == (Payer(WALLET, is_wallet),) * 2
+    assert node.chain.payers_of([paid, paid]) == (PaymentSender(WALLET, is_wallet),) * 2
     assert asked == ["eth_getTransactionReceipt"] + (["eth_getCode"] if code else [])
 
 
@@ -328,6 +332,39 @@ def test_a_wallet_of_which_something_is_not_known_is_not_known(node: Node, value
     node.results(aggregated(*values), "0x5")
     with pytest.raises(ChainUnavailable):
         node.chain.read_wallet(WALLET, ["0x" + "22" * 20], SPENDER)
+
+
+CHAIN_LIBRARIES = {"web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "httpx", "requests"}
+
+
+def test_reading_a_wallet_and_a_range_loads_no_library_for_chains_and_not_requests(node: Node) -> None:
+    known = {"eth_call": aggregated(7), "eth_gasPrice": "0x5", "eth_getBlockByNumber": block(9), "eth_getLogs": []}
+    node.answer = lambda calls: [{"id": call["id"], "result": known[call["method"]]} for call in calls]
+    script = """
+import sys
+from chalicelib.chain.evm import EvmChain
+from chalicelib.chain.logs import BlockRange
+chain = EvmChain("sepolia", sys.argv[1])
+chain.read_wallet("0x" + "11" * 20, [], "0x" + "33" * 20)
+chain.read_range(BlockRange(5, 9), None)
+print(*sys.modules)
+"""
+    url = f"http://127.0.0.1:{node.server_address[1]}"
+    loaded = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True, check=True).stdout
+    assert "urllib3" in loaded.split()
+    assert not CHAIN_LIBRARIES & set(loaded.split())
+
+
+def test_a_range_whose_response_is_too_long_asks_for_a_smaller_one(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 2_000)
+    node.results(block(4), block(9), [{"blockNumber": "0x6", "data": "0x" + "00" * 2_000}], block(9))
+    with pytest.raises(RangeTooLarge):
+        node.chain.read_range(SPAN, Checkpoint(4, HASH))
+    node.results("0x" + "00" * 2_000)
+    with pytest.raises(ChainUnavailable, match="too much"):
+        node.chain.has_code(WALLET)
 
 
 def test_asking_a_node_leaves_python_able_to_refuse_deep_json() -> None:
@@ -506,6 +543,28 @@ def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> N
     for blocks in (SPAN, BlockRange(9, 9)):
         with pytest.raises(RangeTooLarge):
             node.chain.safe_event(SAFE, one, blocks)
+
+
+def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 5_000)
+    one = "0x" + "01" * 32
+    event = safe_log(SUCCESS, (one,), "0x" + "00" * 32, blockNumber="0x9")
+    flood = [safe_log(SUCCESS, (), "0x" + "00" * 64, blockNumber="0x9")] * 100
+    found = [event]
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        results = [found, block(9), flood]
+        return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=False)]
+
+    node.answer = answer
+    with pytest.raises(RangeTooLarge):
+        node.chain.safe_event(SAFE, one, SPAN)
+    alone = BlockRange(9, 9)
+    assert node.chain.safe_event(SAFE, one, alone) == SafeEvent(one, True, 9, HASH, "0x" + "ef" * 32)
+    found.clear()
+    assert node.chain.safe_event(SAFE, one, alone) is None
 
 
 def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_nothing_else(node: Node) -> None:

@@ -11,8 +11,8 @@ import pytest
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction
-from chalicelib.chain import safe
-from chalicelib.chain.safe import Proposal, SafeService, SafeServiceUnavailable
+from chalicelib.chain import http_client
+from chalicelib.chain.safe_service import Proposal, SafeService, SafeServiceUnavailable
 
 HASH = "0x" + "ab" * 32
 SAFE = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"
@@ -185,7 +185,7 @@ def test_any_other_status_is_no_answer(service: Service, status: int) -> None:
 
 
 def test_a_service_that_is_slow_or_away_is_no_answer(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safe, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     service.says(TOLD)
     service.may_answer.clear()
     with pytest.raises(SafeServiceUnavailable):

@@ -1,6 +1,8 @@
 """What a Tron node may answer besides the truth, and how what it says is read: older and newer java-tron, TronGrid."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,11 +14,11 @@ import pytest
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import tron
+from chalicelib.chain import http_client
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.evm import RangeTooLarge
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.chain.receipts import PaidTransfer, Payer
+from chalicelib.chain.ranges import RangeTooLarge
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.simulation import StepResult
 from chalicelib.chain.tron import BroadcastResult, TronChain
 
@@ -132,6 +134,22 @@ def test_a_token_that_does_not_answer_with_one_number_is_no_answer(node: Node, a
         node.chain.read_wallet(OWNER, [USDT], PROXY)
 
 
+def test_reading_a_wallet_and_broadcasting_loads_no_library_for_chains_and_not_requests(node: Node) -> None:
+    node.answers |= {"eth_getBalance": "0x0", "eth_gasPrice": "0x64", "/wallet/broadcasthex": {"result": True}}
+    script = f"""
+import sys
+from chalicelib.chain.tron import TronChain
+chain = TronChain("tron", sys.argv[1])
+chain.read_wallet("{OWNER}", [], "{PROXY}")
+chain.broadcast(bytes(2))
+print(*sys.modules)
+"""
+    command = [sys.executable, "-c", script, node.url]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "urllib3" in loaded
+    assert not {"web3", "eth_account", "eth_abi", "eth_utils", "tronpy", "aiohttp", "httpx", "requests"} & set(loaded)
+
+
 def block(number: int) -> dict[str, str]:
     return {"number": hex(number), "hash": HASH, "timestamp": "0x69550000"}
 
@@ -163,7 +181,7 @@ def test_the_payer_of_a_transfer_is_given_in_base58(node: Node) -> None:
     paid = PaidTransfer(HASH, USDT, PAYEE, 12)
     for code, is_wallet in (("0x", True), ("0x6001", False)):
         node.answers["eth_getCode"] = code
-        assert node.chain.payers_of([paid, PaidTransfer(HASH, USDT, PAYEE, 13)]) == (Payer(OWNER, is_wallet), None)
+        assert node.chain.payers_of([paid, PaidTransfer(HASH, USDT, PAYEE, 13)]) == (PaymentSender(OWNER, is_wallet), None)
     node.answers["eth_getTransactionReceipt"] = None
     assert node.chain.payers_of([paid]) == (None,)
 
@@ -245,7 +263,7 @@ def test_nobody_knows_what_became_of_a_transaction_that_the_node_does_not_answer
         node.chain.broadcast(b"\1")
     node.status = 200
     node.may_answer.clear()
-    monkeypatch.setattr(tron, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     with pytest.raises(BadGateway, match="may have been sent"):
         node.chain.broadcast(b"\1")
     node.may_answer.set()

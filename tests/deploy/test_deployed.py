@@ -28,7 +28,7 @@ import pytest
 from aws_lambda_powertools import Logger
 
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.safe import SafeService
+from chalicelib.chain.safe_service import SafeService
 from chalicelib.detection.records import Cursor
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent
 from chalicelib.outbound.sender import WebhookSender

@@ -1,4 +1,4 @@
-"""A chain in memory: blocks with hashes, logs of the fee proxies, forks; it answers what `EvmChain` answers."""
+"""A chain in memory: blocks with hashes, logs of the fee proxies, forks; a `Chain` with what each family adds."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,12 +12,13 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.evm import Disconnected, RangeReading, RangeTooLarge, TokenReading, WalletReading
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockRange, Checkpoint
-from chalicelib.chain.receipts import PaidTransfer, Payer
-from chalicelib.chain.safe_events import SafeEvent
+from chalicelib.chain.ranges import Disconnected, RangeReading, RangeTooLarge
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+from chalicelib.chain.safe_reads import SafeEvent
 from chalicelib.chain.simulation import Simulation, StepResult
 from chalicelib.chain.tron import BroadcastResult
+from chalicelib.chain.wallets import TokenReading, WalletReading
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
 
@@ -162,11 +163,11 @@ class FakeChain:
             "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
         )
 
-    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[Payer | None, ...]:
+    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """By `payers`, which a test fills: {transaction hash: address}; a wallet unless it is one of `contracts`."""
         self._answer()
         found = (self.payers.get(payment.tx_hash) for payment in payments)
-        return tuple(None if address is None else Payer(address, address not in self.contracts) for address in found)
+        return tuple(None if address is None else PaymentSender(address, address not in self.contracts) for address in found)
 
     def safe_nonce(self, safe: str, block: int) -> int:
         """How many of its transactions are in the blocks up to that one."""
@@ -230,6 +231,9 @@ class FakeChains:
         if network not in self._chains:
             raise ChainUnavailable(f"This deployment has no node for {network}")
         return self._chains[network]
+
+    def evm(self, network: str) -> FakeChain:
+        return self.of(network)
 
     def tron(self) -> FakeChain:
         return self.of("tron")

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.errors import Locked
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
-from chalicelib.chain.safe import Proposal
+from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.links.flows import Reader

@@ -1,6 +1,6 @@
 """A Safe Transaction Service in memory: it answers what `SafeService` answers."""
 
-from chalicelib.chain.safe import Proposal, SafeServiceUnavailable
+from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 
 
 class FakeSafes:

@@ -88,8 +88,8 @@ Ask = Callable[..., Reply]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def warm_container() -> None:
-    """A process that has served a wallet before: web3 is imported, and Python's recursion limit with it lifted."""
+def high_recursion_limit() -> None:
+    """Python's recursion limit as importing web3 leaves it, 100,000: the worst case for nested JSON."""
     import web3  # noqa: F401
 
     assert sys.getrecursionlimit() > 10_000

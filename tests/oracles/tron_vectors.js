@@ -1,5 +1,5 @@
 // Writes the Tron vectors that the tests read, as tronweb makes them:
-//   NODE_PATH=infra/local/node_modules node tests/oracles/tron_vectors.js > tests/core/vectors/tron/signatures.json
+//   NODE_PATH=infra/local/node_modules node tests/oracles/tron_vectors.js > tests/base/vectors/tron/signatures.json
 const { TronWeb, utils } = require("tronweb");
 
 const tron = new TronWeb({ fullHost: "http://127.0.0.1:1" }); // signing needs no node
@@ -32,25 +32,14 @@ const typed = [
     domain: { name: "Order book", chainId: 3448148188, verifyingContract: third },
     types: {
       Order: [
-        { name: "seller", type: "Party" },
-        { name: "buyers", type: "Party[]" },
-        { name: "asset", type: "trcToken" },
+        { name: "seller", type: "address" },
+        { name: "amount", type: "uint128" },
         { name: "proof", type: "bytes" },
+        { name: "digest", type: "bytes32" },
         { name: "open", type: "bool" },
       ],
-      Party: [
-        { name: "wallets", type: "address[2]" },
-        { name: "weight", type: "int64" },
-        { name: "tag", type: "bytes4" },
-      ],
     },
-    value: {
-      seller: { wallets: [first, second], weight: "-5", tag: "0xdeadbeef" },
-      buyers: [{ wallets: [third, third], weight: "7", tag: "0x00000000" }],
-      asset: "1002000",
-      proof: "0x010203",
-      open: true,
-    },
+    value: { seller: second, amount: "1002000", proof: "0x010203", digest: "0x" + "2a".repeat(32), open: true },
   },
 ];
 

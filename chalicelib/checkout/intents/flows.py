@@ -8,10 +8,11 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.base.records import PAYMENTS, Key
 from chalicelib.calldata.safe import safe_tx_hash
 from chalicelib.catalogue.networks import Network, network
-from chalicelib.chain.evm import EvmChain, RangeTooLarge
+from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.safe import Proposal, SafeServiceUnavailable
+from chalicelib.chain.ranges import RangeTooLarge
+from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.rules import Execution, IntentDraft, Look, Origin
 from chalicelib.detection.records import Cursor
@@ -123,7 +124,7 @@ def _origin(services: Services, own: Network, draft: IntentDraft, reader: Reader
     if draft.payer_address is None:
         told, _ = _ask(services, own.name, draft.safe_tx_hash, set())
     else:
-        _check_safe(services.chains.of(own.name), own.label, draft.payer_address)
+        _check_safe(services.chains.evm(own.name), own.label, draft.payer_address)
     cursor = services.store.get(Cursor, cursor_key(own.name))
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {own.name} yet: try again in a minute")
@@ -174,7 +175,7 @@ def _seen(services: Services, intent: SafeIntent, silent: set[str]) -> tuple[Saf
     """
     cursor = services.store.get(Cursor, cursor_key(intent.network))
     assert cursor is not None, "an intent is recorded where detection has begun"
-    chain = services.chains.of(intent.network)
+    chain = services.chains.evm(intent.network)
     detected_to = chain.block_times([cursor.scanned_to])[cursor.scanned_to]
     intent, unknown = _learned(services, intent, silent)
     intent, block, execution = _execution(services, chain, intent, cursor)

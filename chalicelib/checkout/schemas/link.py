@@ -12,7 +12,7 @@ from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.evm import WalletReading
+from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.flows import Description
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.fees.rules import plan_of

@@ -7,8 +7,8 @@ from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.evm import WalletReading
 from chalicelib.chain.simulation import Simulation
+from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.flows import Quote
 from chalicelib.checkout.schemas.link import held_of
 from chalicelib.checkout.schemas.pay import (

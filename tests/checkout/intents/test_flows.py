@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
-from chalicelib.chain.safe import Proposal
+from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.flows import describe
 from chalicelib.links.flows import Reader, load_owned
 from chalicelib.links.multicalls import flows as multicalls

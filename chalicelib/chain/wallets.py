@@ -1,0 +1,113 @@
+"""What wallets hold and may spend, and the batch contract's fee: read from a node."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.calldata import erc20, multicall3
+from chalicelib.calldata.abi import WORD
+from chalicelib.calldata.batch import batch_fee_of
+from chalicelib.chain.jsonrpc import JsonRpcClient, RpcCall, code_at, contract_read, unavailable_if_malformed
+
+_HIGHEST_BATCH_FEE_BPS = 1_000
+"""The contract's owner can set any fee; one above a tenth is not offered to a payer."""
+_HIGHEST_GAS_PRICE = 2**128
+
+
+@dataclass(frozen=True)
+class TokenReading:
+    """What a wallet holds of a token, and how much of it the spender may take, in base units."""
+
+    balance: BaseUnits
+    allowance: BaseUnits
+
+
+@dataclass(frozen=True)
+class WalletReading:
+    """What a wallet holds, in base units; `tokens` by their addresses as the caller gave them.
+
+    `batch_fee_bps` is the batch contract's own fee in basis points, 0 where it was not read. `gas_price` is in
+    base units of the native coin per gas; on tron, per unit of energy.
+    """
+
+    native_balance: BaseUnits
+    tokens: Mapping[str, TokenReading]
+    gas_price: BaseUnits
+    batch_fee_bps: int = 0
+
+
+@unavailable_if_malformed
+def read_by_multicall(
+    node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool
+) -> WalletReading:
+    """Balances, allowances and the batch contract's fee by one Multicall3 read, and the gas price, in one request.
+
+    For up to 200 tokens.
+    """
+    reads = [multicall3.eth_balance(node.network, wallet)]
+    for token in tokens:
+        reads += [erc20.balance_of(token, wallet), erc20.allowance(token, wallet, spender)]
+    if batch_fee:
+        reads.append(batch_fee_of(node.network))
+    aggregate = contract_read(multicall3.aggregate(node.network, reads))
+    returned, gas_price = node.results([aggregate, ("eth_gasPrice", [])])
+    values = [multicall3.as_uint(value) for value in multicall3.decode(returned)]
+    if len(values) != len(reads):
+        raise ChainUnavailable(f"The {node.network} node gave no answer to a multicall")
+    known = [value for value in values if value is not None]
+    if len(known) != len(reads):
+        raise ChainUnavailable(f"A contract on {node.network} does not answer balanceOf, allowance or batchFee")
+    fee = _checked_batch_fee(node.network, known.pop()) if batch_fee else 0
+    return _wallet_reading(tokens, known, int(gas_price, 16), fee)
+
+
+@unavailable_if_malformed
+def read_one_by_one(node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str) -> WalletReading:
+    """Balances and allowances by a call each, where there is no Multicall3."""
+    calls: list[RpcCall] = [("eth_getBalance", [hex_address(wallet), "latest"]), ("eth_gasPrice", [])]
+    for token in tokens:
+        calls.append(contract_read(erc20.balance_of(token, wallet)))
+        calls.append(contract_read(erc20.allowance(token, wallet, spender)))
+    balance, gas_price, *held = node.results(calls)
+    return _wallet_reading(tokens, [int(balance, 16), *map(_uint, held)], int(gas_price, 16), 0)
+
+
+@unavailable_if_malformed
+def read_batch_fee(node: JsonRpcClient) -> int:
+    """The batch contract's own fee, in basis points of what is paid. ChainUnavailable when it is above a tenth."""
+    (fee,) = node.results([contract_read(batch_fee_of(node.network))])
+    return _checked_batch_fee(node.network, int(fee, 16))
+
+
+@unavailable_if_malformed
+def has_code(node: JsonRpcClient, address: str) -> bool:
+    """Whether there is a contract at the address."""
+    (code,) = node.results([code_at(address)])
+    return len(code) > 2
+
+
+def _wallet_reading(tokens: Sequence[str], values: Sequence[int], gas_price: int, batch_fee_bps: int) -> WalletReading:
+    """A reading from the native balance, then balance and allowance of each token. ValueError for a bad gas price."""
+    if not 0 <= gas_price < _HIGHEST_GAS_PRICE:
+        raise ValueError("the gas price is out of range")
+    native, *held = (BaseUnits(value) for value in values)
+    pairs = zip(tokens, held[::2], held[1::2], strict=True)
+    readings = {token: TokenReading(balance, allowance) for token, balance, allowance in pairs}
+    return WalletReading(native, readings, BaseUnits(gas_price), batch_fee_bps)
+
+
+def _checked_batch_fee(network: str, batch_fee_bps: int) -> int:
+    if batch_fee_bps > _HIGHEST_BATCH_FEE_BPS:
+        raise ChainUnavailable(f"The batch contract on {network} takes a fee out of reason")
+    return batch_fee_bps
+
+
+def _uint(returned: str) -> int:
+    """The uint256 that a contract returned. Older java-tron nodes return the data of a failed call as if it were a
+    result; its length is another one."""
+    raw = bytes.fromhex(returned.removeprefix("0x"))
+    if len(raw) != WORD:
+        raise ValueError("the contract did not return one number")
+    return int.from_bytes(raw, "big")

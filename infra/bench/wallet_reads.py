@@ -1,0 +1,89 @@
+"""Reading a payer's wallet: the first and the later reads of a process, beside web3 posting the same calls."""
+
+import json
+import statistics
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from infra.bench.figures import Figure
+from infra.local.process import ROOT
+
+STARTS = 7
+LATER = 50
+_READ = """
+from chalicelib.chain.evm import EvmChain
+chain = chain or EvmChain("sepolia", url)
+chain.read_wallet("0x" + "11" * 20, [], "0x" + "33" * 20)
+"""
+_WEB3 = """
+from web3 import HTTPProvider
+chain = chain or HTTPProvider(url)
+chain.make_batch_request([("eth_call", [{"to": "0x" + "11" * 20, "data": "0x"}, "latest"]), ("eth_gasPrice", [])])
+"""
+_SCRIPT = """
+import sys, time
+import app
+from chalicelib.services import assembled
+assembled().store.client
+chain, url, read = None, sys.argv[1], compile(sys.argv[2], "read", "exec")
+began = time.process_time()
+exec(read)
+first = time.process_time()
+for _ in range({later}):
+    exec(read)
+later = (time.process_time() - first) / {later}
+print("[", first - began, ",", later, "]")
+"""
+_AGGREGATED = "0x" + "".join(f"{word:064x}" for word in (32, 1, 32, 1, 64, 32, 7))
+"""What Multicall3 returns for one read whose result is 7."""
+
+
+def measure() -> list[Figure]:
+    """CPU time: medians of fresh processes that take turns, each with the app imported and its DynamoDB client open."""
+    with _node() as url:
+        samples = [(_seconds(_READ, url), _seconds(_WEB3, url)) for _ in range(STARTS)]
+    ours, web3 = (
+        [statistics.median(each) for each in zip(*taken, strict=True)] for taken in zip(*samples, strict=True)
+    )
+    return [
+        Figure("a wallet's first read in a process", ours[0] * 1e3, "ms", "web3, the same two calls", web3[0] * 1e3),
+        Figure("a later read", ours[1] * 1e3, "ms", "web3, the same two calls", web3[1] * 1e3),
+    ]
+
+
+def _seconds(read: str, url: str) -> list[float]:
+    command = [sys.executable, "-c", _SCRIPT.format(later=LATER), url, read]
+    found: list[float] = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
+    return found
+
+
+@contextmanager
+def _node() -> Iterator[str]:
+    """The URL of a node that knows eth_call, as if of Multicall3, and eth_gasPrice."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        calls = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        results = {"eth_call": _AGGREGATED, "eth_gasPrice": "0x5"}
+        responses = [{"jsonrpc": "2.0", "id": call["id"], "result": results[call["method"]]} for call in calls]
+        body = json.dumps(responses).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return

@@ -1,0 +1,144 @@
+"""JSON-RPC: which responses count as results, in which order, and which failure is raised for the others."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chain import jsonrpc
+from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
+from chalicelib.chain.jsonrpc import JsonRpcClient, NodeResponseTooLarge, NodeTimeout, RpcCall, RpcError
+
+CALLS: list[RpcCall] = [("eth_chainId", []), ("eth_blockNumber", []), ("eth_gasPrice", [])]
+ERROR = {"code": -32000, "message": "header not found"}
+
+
+class Http:
+    """Stands for the HTTP client: responds with `responses`, one after the other; `sent` keeps (path, body)."""
+
+    def __init__(self, *responses: Any) -> None:
+        self.responses = list(responses)
+        self.sent: list[tuple[str, Any]] = []
+
+    def post_json(self, path: str, body: Any) -> HttpResponse:
+        self.sent.append((path, body))
+        response = self.responses.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        if isinstance(response, HttpResponse):
+            return response
+        return HttpResponse(200, response if isinstance(response, bytes) else json.dumps(response).encode())
+
+
+def node(http: Http, **options: Any) -> JsonRpcClient:
+    return JsonRpcClient("sepolia", http, **options)  # type: ignore[arg-type]
+
+
+def result(id: Any, value: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "result": value}
+
+
+def test_calls_travel_in_one_batch_and_results_are_ordered_by_id() -> None:
+    http = Http([result(2, "c"), result(0, "a"), result(1, "b")])
+    assert node(http).results(CALLS) == ["a", "b", "c"]
+    ((path, body),) = http.sent
+    assert path == ""
+    assert [(call["jsonrpc"], call["id"], call["method"]) for call in body] == [
+        ("2.0", 0, "eth_chainId"), ("2.0", 1, "eth_blockNumber"), ("2.0", 2, "eth_gasPrice")
+    ]
+
+
+def test_eleven_results_are_ordered_as_numbers() -> None:
+    http = Http([result(id, id) for id in reversed(range(11))])
+    assert node(http).results([("x", [])] * 11) == list(range(11))
+
+
+def test_without_batches_each_call_is_a_request_of_its_own() -> None:
+    http = Http(result(0, "a"), result("any id", "b"), {"result": "c"})
+    assert node(http, rpc_path="/jsonrpc", batches=False).results(CALLS) == ["a", "b", "c"]
+    assert [(path, body["method"]) for path, body in http.sent] == [("/jsonrpc", method) for method, _ in CALLS]
+
+
+def test_no_call_is_no_request() -> None:
+    assert node(Http()).results([]) == []
+
+
+def test_a_null_result_is_a_result_and_a_null_error_is_no_error() -> None:
+    assert node(Http([result(0, None)])).call("x") is None
+    assert node(Http([{**result(0, 5), "error": None}])).call("x") == 5
+    assert node(Http(result(0, 5))).call("x") == 5
+
+
+@pytest.mark.parametrize(
+    "responses",
+    [
+        [],
+        [result(0, 1)],
+        [result(0, 1), result(1, 2), result(1, 3)],
+        [result(0, 1), result(1, 2), result(3, 3)],
+        [result(0, 1), result(1, 2), result(2, 3), result(3, 4)],
+        [result(None, 1), result(None, 2), result(None, 3)],
+        [result("0", 1), result("1", 2), result("2", 3)],
+        [{"result": 1}, {"result": 2}, {"result": 3}],
+        [result(0, 1), result(1, 2), {"id": 2}],
+        [result(0, 1), result(1, 2), 7],
+        {},
+        None,
+        "text",
+        7,
+    ],
+)
+def test_responses_that_cannot_be_matched_with_the_calls_are_refused(responses: Any) -> None:
+    with pytest.raises(ChainUnavailable) as raised:
+        node(Http(responses)).results(CALLS)
+    assert not isinstance(raised.value, RpcError)
+
+
+@pytest.mark.parametrize(
+    "responses",
+    [
+        [result(0, 1), {"id": 1, "error": ERROR}, result(2, 3)],
+        {"id": None, "error": ERROR},
+        [{"id": None, "error": ERROR}],
+        [{"id": None, "error": ERROR}] * 3,
+        {"error": ERROR},
+    ],
+)
+def test_an_error_of_one_call_or_of_all_is_raised(responses: Any) -> None:
+    with pytest.raises(RpcError) as raised:
+        node(Http(responses)).results(CALLS)
+    assert (raised.value.reason, raised.value.code) == ("header not found", -32000)
+    assert "header" not in raised.value.message
+
+
+def test_outcomes_have_the_error_in_the_place_of_its_call() -> None:
+    first, second, third = node(Http([{"id": 1, "error": ERROR}, result(2, 3), result(0, 1)])).outcomes(CALLS)
+    assert (first, third) == (1, 3)
+    assert isinstance(second, RpcError)
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised"),
+    [
+        (ResponseTimeout(), NodeTimeout),
+        (ResponseTooLarge(), NodeResponseTooLarge),
+        (HttpError("connection refused"), ChainUnavailable),
+        (HttpResponse(429, b"[]"), ChainUnavailable),
+        (HttpResponse(302, b""), ChainUnavailable),
+        (b"", ChainUnavailable),
+        (b"\xff\xfe", ChainUnavailable),
+        (b"[" * 5_000, ChainUnavailable),
+        (b"9" * 10_000, ChainUnavailable),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_each_kind_of_failure_to_respond_has_its_error(failure: Any, raised: type[Exception]) -> None:
+    with pytest.raises(ChainUnavailable) as found:
+        node(Http(failure)).results(CALLS)
+    assert type(found.value) is raised
+
+
+def test_a_text_in_place_of_an_error_object_is_its_reason() -> None:
+    assert jsonrpc.RpcError("sepolia", "daily limit").reason == "daily limit"
+    assert jsonrpc.RpcError("sepolia", 7).says("7")
