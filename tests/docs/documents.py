@@ -30,7 +30,11 @@ class Document:
 
     def rows(self, first_header: str, second_header: str = "") -> list[list[str]]:
         """The rows of every table that begins with these headers, as lists of cells."""
-        found = [rows for header, rows in self._tables() if [first_header, second_header][: 1 + bool(second_header)] == header[: 1 + bool(second_header)]]
+        found = [
+            rows
+            for header, rows in self._tables()
+            if [first_header, second_header][: 1 + bool(second_header)] == header[: 1 + bool(second_header)]
+        ]
         assert found, f"{self.name} has no table with the column {first_header}"
         return [row for rows in found for row in rows]
 
