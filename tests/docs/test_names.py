@@ -12,6 +12,7 @@ import pytest
 
 import app
 from chalicelib.base.errors import ServiceError
+from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES
 from chalicelib.links.multicalls.rules import Reason, recovery_action
@@ -181,6 +182,12 @@ def test_every_error_is_in_the_table_with_its_status() -> None:
 def test_every_error_code_is_in_the_table_and_nothing_else_is() -> None:
     documented = [code for codes, _ in API.rows("Code", "Meaning") for code in named(codes)]
     assert sorted(documented) == sorted(code_texts())
+
+
+def test_every_network_is_in_the_table_with_its_chain_id_and_confirmations() -> None:
+    rows = LINKS.rows("Network", "Chain id")
+    documented = [(named(name)[0], int(chain_id), int(confirmations)) for name, chain_id, confirmations in rows]
+    assert documented == [(each.name, each.chain_id, each.confirmations) for each in ALL_NETWORKS]
 
 
 def test_every_reason_of_a_multicall_is_in_the_table_with_its_recovery_action() -> None:
