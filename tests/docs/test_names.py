@@ -5,20 +5,31 @@ import importlib
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 import app
+from chalicelib.access.idempotency.rules import KEPT, MAX_KEY_LENGTH
+from chalicelib.access.rate_limits.rules import (
+    FAILURES,
+    FAILURES_PER_DAY,
+    REQUESTS_PER_SECOND,
+    SIGN_INS_PER_MINUTE,
+    UNKNOWN_TOKENS_PER_MINUTE,
+    Tier,
+)
 from chalicelib.base.errors import ServiceError
 from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.detection.payments import MAX_TOLD
 from chalicelib.http.openapi import document as openapi
-from chalicelib.http.parsing import _SENTENCES
+from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links.multicalls.rules import Reason, recovery_action
 from chalicelib.settings import Settings
+from chalicelib.storage.tables import AUDIT_RETENTION
 from chalicelib.transfers.rules import Classification, RecoveryAction
-from chalicelib.webhooks.rules import EventContext
+from chalicelib.webhooks.rules import MAX_ENDPOINTS, RETRY_DELAYS, EventContext
 from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
 from tests.fakes.world import World
@@ -182,6 +193,27 @@ def test_every_error_is_in_the_table_with_its_status() -> None:
 def test_every_error_code_is_in_the_table_and_nothing_else_is() -> None:
     documented = [code for codes, _ in API.rows("Code", "Meaning") for code in named(codes)]
     assert sorted(documented) == sorted(code_texts())
+
+
+def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
+    tiers = ", ".join(str(rate) for rate in REQUESTS_PER_SECOND.values()).replace(", 20", " or 20")
+    delays = ", ".join(str(delay) for delay in RETRY_DELAYS).replace(", 15", " and 15")
+    for document, words in (
+        (API, f"{tiers} per second for the tiers `{'`, `'.join(REQUESTS_PER_SECOND)}`"),
+        (API, f"{REQUESTS_PER_SECOND[Tier.DEFAULT]} per second | as above"),
+        (API, f"{SIGN_INS_PER_MINUTE} per minute | 429"),
+        (API, f"{FAILURES} in a quarter of an hour"),
+        (API, f"{FAILURES_PER_DAY:,} per day (UTC)"),
+        (API, f"{UNKNOWN_TOKENS_PER_MINUTE} per minute | a ban"),
+        (API, f"1 to {MAX_KEY_LENGTH} printable ASCII characters"),
+        (API, f"repeats the request within {KEPT // timedelta(hours=1)} hours"),
+        (API, f"larger than {MAX_BODY_BYTES // 1024} kB"),
+        (WEBHOOKS, f"may have {MAX_ENDPOINTS} webhooks"),
+        (WEBHOOKS, f"{delays} seconds"),
+        (WEBHOOKS, f"At most {MAX_TOLD} payments of a request"),
+        (DOCS["credentials"], f"Entries are kept for {AUDIT_RETENTION.days} days"),
+    ):
+        assert words in " ".join(document.text.split()), words
 
 
 def test_every_network_is_in_the_table_with_its_chain_id_and_confirmations() -> None:

@@ -1,6 +1,7 @@
 """The sessions of README.md and docs/ on a running local stack, as a reader runs them: by copying each block."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 import requests
 
 from infra.local.process import free_port
-from tests.docs.documents import DOCS, README, Document
+from tests.docs.documents import ALL, DOCS, README, Document
 from tests.local.copies import copy_of_the_project, environment, with_what_setup_makes
 from tests.local.running import description, end, start
 
@@ -153,6 +154,14 @@ def test_the_session_about_webhooks(project: Path, stack: dict[str, Any]) -> Non
     webhook, sent = run(project, DOCS["webhooks"])
     assert len(webhook["secret"]) == 64
     assert sent["sent"] >= 1
+
+
+def test_the_sessions_can_be_run_one_after_the_other() -> None:
+    """A webhook's URL can be registered only once."""
+    registered = [
+        url for document in ALL for block in document.blocks("sh") for url in re.findall(r'"url": "(.*?)"', block)
+    ]
+    assert len(registered) == len(set(registered)) == 2
 
 
 def test_the_error_that_is_shown_is_the_one_that_is_sent(stack: dict[str, Any]) -> None:
