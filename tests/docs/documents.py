@@ -28,14 +28,10 @@ class Document:
         """What is in backticks outside of code blocks."""
         return re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", self.text, flags=re.DOTALL))
 
-    def rows(self, first_header: str, second_header: str = "") -> list[list[str]]:
+    def rows(self, *headers: str) -> list[list[str]]:
         """The rows of every table that begins with these headers, as lists of cells."""
-        found = [
-            rows
-            for header, rows in self._tables()
-            if [first_header, second_header][: 1 + bool(second_header)] == header[: 1 + bool(second_header)]
-        ]
-        assert found, f"{self.name} has no table with the column {first_header}"
+        found = [rows for header, rows in self._tables() if tuple(header[: len(headers)]) == headers]
+        assert found, f"{self.name} has no table with the columns {headers}"
         return [row for rows in found for row in rows]
 
     def _tables(self) -> Iterator[tuple[list[str], list[list[str]]]]:

@@ -36,7 +36,7 @@ from tests.fakes.world import World
 
 API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
 OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS"}
-"""Environment variables that are not settings of ours, and values in capitals."""
+"""Environment variables that other packages read."""
 WAYS = {
     "anyone": [{}],
     "orchestrator pair": [{"orchestratorKey": [], "clientId": []}],
