@@ -5,9 +5,7 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,8 @@ from eth_utils import keccak
 from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
-from tests.local.copies import ROOT, copy_of_the_project, environment, with_what_setup_makes
+from tests.local.copies import copy_of_the_project, with_what_setup_makes
+from tests.local.running import description, end, start
 from tests.support.running_browser import running_browser
 
 
@@ -36,62 +35,15 @@ def port() -> int:
     return free_port()
 
 
-def start(project: Path, module: str, **variables: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", module],
-        cwd=project,
-        env=environment(**variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def description(project: Path, process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What stack.json says, once it is there."""
-    file, deadline = project / ".local" / "stack.json", time.monotonic() + 300
-    while not file.exists():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    found: dict[str, Any] = json.loads(file.read_text())
-    return found
-
-
 def processes_of(project: Path) -> list[str]:
     """Command lines of processes that belong to this copy: of anvil, ministack, the guards and the service."""
     lines = subprocess.run(["ps", "-A", "-o", "args="], capture_output=True, text=True, check=True).stdout
     return [line for line in lines.splitlines() if str(project) in line]
 
 
-def end(process: subprocess.Popen[str], *numbers: signal.Signals) -> str:
-    for number in numbers:
-        process.send_signal(number)
-        time.sleep(0.05)
-    output, _ = process.communicate(timeout=180)
-    assert process.returncode == 0, output
-    return output
-
-
-def readme_session() -> str:
-    """The shell session of README.md that needs a running stack."""
-    text = (ROOT / "README.md").read_text()
-    session = "\n".join(block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "curl" in block)
-    return session.replace(".venv/bin/python", sys.executable)
-
-
 def rpc(url: str, method: str, *params: Any) -> Any:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return requests.post(url, json=body, timeout=60).json()["result"]
-
-
-def json_values(text: str) -> list[Any]:
-    """What answers without a line between them hold."""
-    decoder, values, position = json.JSONDecoder(), [], 0
-    while position < len(text.rstrip()):
-        value, position = decoder.raw_decode(text, position)
-        values.append(value)
-    return values
 
 
 def bearer(answer: requests.Response) -> dict[str, str]:
@@ -170,27 +122,6 @@ class TestARunningStack:
         assert "Traceback" not in output
         assert not (project / ".local" / "stack.json").exists()
         assert processes_of(project) == []
-
-    def test_answers_the_shell_session_of_the_readme(self, project: Path, found: dict[str, Any]) -> None:
-        shell = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", readme_session().replace("curl -s", "curl -sS --fail-with-body")],
-            cwd=project,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (shell.returncode, shell.stderr) == (0, ""), shell.stdout
-        link, pay, webhook, sent, user, key, client, audit, ended = json_values(shell.stdout)
-        assert link["amount"] == "12.5"
-        assert len(pay["transactions"]) == 2
-        assert len(webhook["secret"]) == 64
-        assert sent["sent"] >= 1
-        assert user["email"] == found["email"]
-        assert key["scopes"] == ["secure_payments:write"]
-        assert client["clientId"].startswith("cli_")
-        assert "api_key.created" in {line["action"] for line in audit["entries"]}
-        assert ended == {"success": True}
 
     def test_lets_its_user_in_who_owns_the_given_credentials(self, found: dict[str, Any]) -> None:
         url, user = found["base_url"], {name: found[name] for name in ("email", "password")}

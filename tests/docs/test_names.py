@@ -1,0 +1,237 @@
+"""Settings, operations, events and errors: what the code has is in the documents, and they name nothing else."""
+
+import ast
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import app
+from chalicelib.access.idempotency.rules import KEPT, MAX_KEY_LENGTH
+from chalicelib.access.rate_limits.rules import (
+    FAILURES,
+    FAILURES_PER_DAY,
+    REQUESTS_PER_SECOND,
+    SIGN_INS_PER_MINUTE,
+    UNKNOWN_TOKENS_PER_MINUTE,
+    Tier,
+)
+from chalicelib.base.errors import ServiceError
+from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.detection.payments import MAX_TOLD
+from chalicelib.http.openapi import document as openapi
+from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
+from chalicelib.links.multicalls.rules import Reason, recovery_action
+from chalicelib.settings import Settings
+from chalicelib.storage.tables import AUDIT_RETENTION
+from chalicelib.transfers.rules import Classification, RecoveryAction
+from chalicelib.webhooks.rules import MAX_ENDPOINTS, RETRY_DELAYS, EventContext
+from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
+from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
+from tests.fakes.world import World
+
+API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
+OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS"}
+"""Environment variables that other packages read."""
+WAYS = {
+    "anyone": [{}],
+    "orchestrator pair": [{"orchestratorKey": [], "clientId": []}],
+    "orchestrator key": [{"orchestratorKey": []}],
+    "API key": [{"apiKey": []}],
+    "client id": [{"clientId": []}],
+    "session": [{"sessionCookie": []}, {"sessionToken": []}],
+}
+CHANGED = {"confirmed": "payment.confirmed", "partial": "payment.partial", "failed": "payment.failed"}
+
+
+def operations() -> dict[tuple[str, str], Any]:
+    paths = json.loads(openapi("http://api.test"))["paths"]
+    return {(method.upper(), path): facts for path, methods in paths.items() for method, facts in methods.items()}
+
+
+def errors(base: type[ServiceError] = ServiceError) -> Iterator[type[ServiceError]]:
+    yield base
+    for each in base.__subclasses__():
+        yield from errors(each)
+
+
+def code_texts() -> set[str]:
+    """Every text that the product writes into a field `code` of an error."""
+    found = set(_SENTENCES)
+    for path in (ROOT / "chalicelib").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.keyword(arg="code", value=ast.Constant(value=str(text))):
+                    found.add(text)
+                case ast.AnnAssign(target=ast.Name("code"), value=ast.Constant(value=str(text))):
+                    found.add(text)
+                case ast.Assign(targets=[ast.Name("code")], value=ast.Constant(value=str(text))):
+                    found.add(text)
+                case ast.Call(func=ast.Name("Problem"), args=[_, _, ast.Constant(value=str(text)), *_]):
+                    found.add(text)
+    return found
+
+
+def test_every_setting_is_in_the_table_and_nothing_else_is() -> None:
+    rows = DOCS["operations"].rows("Variable", "Meaning")
+    documented = [name for variable, *_ in rows for name in named(variable)]
+    assert sorted(documented) == sorted(name.upper() for name in Settings.model_fields)
+
+
+def test_the_defaults_of_the_settings_are_those_of_the_code() -> None:
+    for variable, _, default in DOCS["operations"].rows("Variable", "Meaning"):
+        field = Settings.model_fields[named(variable)[0].lower()]
+        if default.startswith("`"):
+            text = json.dumps(field.default, separators=(",", ":"))
+            assert named(default)[0] in (text, str(field.default)), variable
+        else:
+            assert default in ("empty", "the public services") or field.is_required(), variable
+
+
+@pytest.mark.parametrize("document", ALL, ids=IDS)
+def test_every_variable_it_names_is_a_setting(document: Document) -> None:
+    variables = {name for name in document.code() if re.fullmatch(r"[A-Z]+(_[A-Z]+)+", name)}
+    assert variables <= {name.upper() for name in Settings.model_fields} | OTHER_VARIABLES
+
+
+def test_every_operation_is_in_the_tables_with_who_may_call_it() -> None:
+    rows = [(method, named(path)[0], callers) for method, path, callers, _ in API.rows("Method", "Path")]
+    documented = {(method, path): callers for method, path, callers in rows}
+    assert len(documented) == len(rows)
+    found = operations()
+    assert documented.keys() == found.keys()
+    for operation, callers in documented.items():
+        ways = [way for caller in callers.split(", ") for way in WAYS[caller]]
+        assert found[operation]["security"] == ways, operation
+
+
+@pytest.mark.parametrize("document", ALL, ids=IDS)
+def test_every_operation_it_names_exists(document: Document) -> None:
+    found = operations()
+    for name in document.code():
+        if match := re.match(r"(GET|POST|PUT|PATCH|DELETE) (/\S*)", name):
+            assert (match[1], match[2]) in found, name
+
+
+def test_every_path_of_the_app_is_documented() -> None:
+    assert set(app.app.routes) <= {path for _, path in operations()} | set(API.code())
+
+
+def test_every_event_kind_is_in_the_table_and_nothing_else_is() -> None:
+    documented = [name for events, _ in WEBHOOKS.rows("Event", "When it is sent") for name in named(events)]
+    assert sorted(documented) == sorted(CORE_KINDS + VARIANT_KINDS)
+
+
+@pytest.mark.parametrize("document", ALL, ids=IDS)
+def test_every_event_it_names_exists(document: Document) -> None:
+    events = {
+        name for name in document.code() if re.fullmatch(r"(payment|request|compliance|payment_detail)\.\w+", name)
+    }
+    assert events <= {*CORE_KINDS, *VARIANT_KINDS}
+
+
+def documented_fields(kind: str) -> set[str]:
+    """The fields that webhooks.md promises for an event."""
+    fields = set()
+    for names, events, _ in WEBHOOKS.rows("Field", "Events"):
+        of_kind = {CHANGED.get(event) for event in events.split(", ")} & {
+            kind.removesuffix(".client_id").removesuffix(".checkout")
+        }
+        of_variant = "client_id" in events and kind.endswith(".client_id")
+        if events == "all" or of_kind or of_variant or (events == "`payment.*`" and kind.startswith("payment.")):
+            fields |= set(named(names))
+    return fields
+
+
+def events_sent(world: World) -> dict[str, set[str]]:
+    """The fields of each kind of event, after a partial payment, an overpayment, and a reorganization that removes both."""
+    world.register_webhook()
+    world.scan()
+    (request,) = world.create_link().requests
+    world.chain.pay(request, amount=request.amount // 2, fee=1)
+    world.scan()
+    world.chain.pay(request)
+    world.scan()
+    world.chain.fork(8)
+    world.scan()
+    world.drain()
+    sent: dict[str, set[str]] = {}
+    for posted in world.receiver.posted:
+        sent.setdefault(posted.event, set()).update(json.loads(posted.body))
+    return sent
+
+
+def test_the_fields_of_events_are_those_that_are_sent(world: World) -> None:
+    sent = events_sent(world)
+    variants = {
+        f"payment.{name}.{variant}" for name in ("confirmed", "partial") for variant in ("client_id", "checkout")
+    }
+    assert set(sent) == {"payment.confirmed", "payment.partial", "payment.failed", *variants}
+    for kind, fields in sent.items():
+        assert fields == documented_fields(kind), kind
+
+
+@pytest.mark.parametrize("kind", [kind for kind in CORE_KINDS + VARIANT_KINDS if documented_fields(kind) >= {"amount"}])
+def test_samples_of_events_that_are_sent_have_no_other_fields(kind: str) -> None:
+    context = EventContext(datetime.now(UTC), bytes, "http://explorer.test", "service-network")
+    sample = json.loads(sample_event(kind, "account", "cli", context).body)
+    assert set(sample) <= documented_fields(kind)
+
+
+def test_every_error_is_in_the_table_with_its_status() -> None:
+    for path in (ROOT / "chalicelib").rglob("*.py"):
+        importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    documented = [(int(status), name) for status, names, *_ in API.rows("Status", "Error") for name in named(names)]
+    ours = {each for each in errors() if each.__module__.startswith("chalicelib.")}
+    assert sorted(documented) == sorted((each.status, each.__name__) for each in ours)
+
+
+def test_every_error_code_is_in_the_table_and_nothing_else_is() -> None:
+    documented = [code for codes, _ in API.rows("Code", "Meaning") for code in named(codes)]
+    assert sorted(documented) == sorted(code_texts())
+
+
+def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
+    tiers = ", ".join(str(rate) for rate in REQUESTS_PER_SECOND.values()).replace(", 20", " or 20")
+    delays = ", ".join(str(delay) for delay in RETRY_DELAYS).replace(", 15", " and 15")
+    for document, words in (
+        (API, f"{tiers} per second for the tiers `{'`, `'.join(REQUESTS_PER_SECOND)}`"),
+        (API, f"{REQUESTS_PER_SECOND[Tier.DEFAULT]} per second | as above"),
+        (API, f"{SIGN_INS_PER_MINUTE} per minute | 429"),
+        (API, f"{FAILURES} in a quarter of an hour"),
+        (API, f"{FAILURES_PER_DAY:,} per day (UTC)"),
+        (API, f"{UNKNOWN_TOKENS_PER_MINUTE} per minute | a ban"),
+        (API, f"1 to {MAX_KEY_LENGTH} printable ASCII characters"),
+        (API, f"repeats the request within {KEPT // timedelta(hours=1)} hours"),
+        (API, f"larger than {MAX_BODY_BYTES // 1024} kB"),
+        (WEBHOOKS, f"may have {MAX_ENDPOINTS} webhooks"),
+        (WEBHOOKS, f"{delays} seconds"),
+        (WEBHOOKS, f"At most {MAX_TOLD} payments of a request"),
+        (DOCS["credentials"], f"Entries are kept for {AUDIT_RETENTION.days} days"),
+    ):
+        assert words in " ".join(document.text.split()), words
+
+
+def test_every_network_is_in_the_table_with_its_chain_id_and_confirmations() -> None:
+    rows = LINKS.rows("Network", "Chain id")
+    documented = [(named(name)[0], int(chain_id), int(confirmations)) for name, chain_id, confirmations in rows]
+    assert documented == [(each.name, each.chain_id, each.confirmations) for each in ALL_NETWORKS]
+
+
+def test_every_reason_of_a_multicall_is_in_the_table_with_its_recovery_action() -> None:
+    documented = {named(reason)[0]: named(action)[0] for reason, _, action in LINKS.rows("Reason", "Meaning")}
+    assert documented == {reason.value: recovery_action(reason) for reason in Reason}
+
+
+def test_every_class_of_a_transfer_is_in_the_table() -> None:
+    rows = LINKS.rows("Class", "Counts")
+    assert [named(name)[0] for name, *_ in rows] == [
+        *("exact", "late", "partial", "over", "duplicate", "wrong_token", "wrong_payee", "wrong_network", "reversed")
+    ]
+    assert {named(name)[0] for name, *_ in rows} == set(Classification)
+    actions = {action for *_, actions in rows for action in named(actions)} - set(Classification)
+    assert actions | {"find_payer"} == set(RecoveryAction)

@@ -1,0 +1,82 @@
+"""The README is short, and every link, path, command and package that the documents name exists."""
+
+import re
+import subprocess
+import tomllib
+
+import pytest
+
+from tests.docs.documents import ALL, DOCS, IDS, README, ROOT, Document, named
+
+README_LINES = 95
+PYTHON_LINES = 10
+
+
+def make_targets() -> list[str]:
+    return sorted(
+        {target for document in ALL for target in re.findall(r"(?:^|`)make ([a-z-]+)", document.text, re.MULTILINE)}
+    )
+
+
+def test_the_readme_fits_on_two_screens() -> None:
+    assert len(README.text.splitlines()) <= README_LINES
+
+
+def test_the_first_screen_has_the_two_commands() -> None:
+    first_screen = "\n".join(README.text.splitlines()[:30])
+    assert "make demo" in first_screen
+    assert "make test" in first_screen
+
+
+def test_the_python_of_the_readme_is_short() -> None:
+    assert [len(block.splitlines()) for block in README.blocks("python")] == [PYTHON_LINES, PYTHON_LINES]
+
+
+def test_the_readme_leads_to_every_document() -> None:
+    linked = set(re.findall(r"\]\(([^)]+)\)", README.text))
+    assert linked == {document.name for document in ALL if document is not README}
+
+
+@pytest.mark.parametrize("document", ALL, ids=IDS)
+def test_every_link_between_documents_resolves(document: Document) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", document.text):
+        assert "://" not in target, "packages and sites are named, not linked"
+        assert (document.path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", ALL, ids=IDS)
+def test_every_path_it_names_exists(document: Document) -> None:
+    for path in document.code():
+        if re.fullmatch(r"(tests|infra|chalicelib|docs|\.chalice)/[\w./-]+|app\.py|requirements\.txt", path):
+            assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("target", make_targets())
+def test_every_make_target_exists_and_is_explained(target: str) -> None:
+    explained = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"make {target}\b", explained)
+    subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, check=True)
+
+
+def test_each_guarantee_names_its_tests() -> None:
+    for guarantee, tests in DOCS["guarantees"].rows("Guarantee", "Tests"):
+        assert named(tests), guarantee
+        for path in named(tests):
+            assert path.startswith("tests/") and (ROOT / path).is_file(), path
+
+
+def test_the_drawing_has_the_packages_in_the_order_in_which_they_may_import_each_other() -> None:
+    (drawing,) = [block for block in DOCS["architecture"].blocks("text") if block.startswith("base ")]
+    drawn = re.findall(r"^\w+", drawing, re.MULTILINE)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if "chalicelib.base" in contract.get("layers", ()))
+    assert drawn == [name.removeprefix("chalicelib.") for name in reversed(layers)]
+    packages = {path.parent.name for path in (ROOT / "chalicelib").glob("*/*.py")}
+    assert packages <= set(drawn)
+
+
+def test_the_table_of_dependencies_has_every_requirement_and_where_it_is_used() -> None:
+    required = re.findall(r"^([\w-]+)==", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    rows = DOCS["architecture"].rows("Package", "Used by")
+    assert [named(package) for package, _ in rows] == [[name] for name in required]
+    assert all(use for _, use in rows)

@@ -1,0 +1,172 @@
+"""The sessions of README.md and docs/ on a running local stack, as a reader runs them: by copying each block."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from infra.local.process import free_port
+from tests.docs.documents import ALL, DOCS, README, Document
+from tests.local.copies import copy_of_the_project, environment, with_what_setup_makes
+from tests.local.running import description, end, start
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_what_setup_makes(copy_of_the_project(tmp_path_factory.mktemp("project")))
+
+
+@pytest.fixture(scope="module")
+def stack(project: Path) -> Iterator[dict[str, Any]]:
+    process = start(project, "infra.local", PORT=str(free_port()))
+    try:
+        yield description(project, process)
+    finally:
+        end(process, signal.SIGTERM)
+
+
+def run(project: Path, document: Document, **replaced: str) -> list[Any]:
+    """Runs the document's session with curl; the JSON values that it printed. A response that is an error fails."""
+    (session,) = [block for block in document.blocks("sh") if "curl" in block]
+    session = session.replace("curl -s", "curl -sS --fail-with-body")
+    for old, new in replaced.items():
+        session = session.replace(old.lstrip("_"), new)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", session],
+        cwd=project,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return json_values(done.stdout)
+
+
+def json_values(text: str) -> list[Any]:
+    """JSON values that follow each other without a separator."""
+    decoder, values, position = json.JSONDecoder(), [], 0
+    while position < len(text.rstrip()):
+        value, position = decoder.raw_decode(text, position)
+        values.append(value)
+    return values
+
+
+def saved(project: Path, name: str, block: str) -> Path:
+    """A Python block of the README, saved under the name that the text gives it."""
+    assert f"`.local/{name}`" in README.text
+    file = project / ".local" / name
+    file.write_text(block)
+    return file
+
+
+def lines_until(process: subprocess.Popen[str], wanted: set[str]) -> list[str]:
+    """The lines it prints until all that are wanted have come."""
+    timer = threading.Timer(60, process.kill)
+    timer.start()
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line.strip())
+        if wanted <= set(lines):
+            break
+    timer.cancel()
+    return lines
+
+
+def await_listener(port: int) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_the_readme_pays_a_link_and_receives_its_webhooks(project: Path, stack: dict[str, Any]) -> None:
+    port = free_port()
+    assert run(project, README, _9999=str(port)) == []
+    receive, pay = README.blocks("python")
+    receiver = subprocess.Popen(
+        [sys.executable, saved(project, "receive.py", receive.replace("9999", str(port)))],
+        cwd=project,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        await_listener(port)
+        forged = requests.post(
+            f"http://127.0.0.1:{port}/hook",
+            data=b'{"event": "payment.confirmed"}',
+            headers={"x-service-signature": "0" * 64},
+            timeout=60,
+        )
+        assert forged.status_code == 401
+        paid = subprocess.run(
+            [sys.executable, saved(project, "pay.py", pay)],
+            cwd=project,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert len(paid.stdout.splitlines()) == 2, "the hashes of an approval and a payment"
+        events = {"payment.confirmed", "payment.confirmed.checkout"}
+        assert all(f"`{event}`" in README.text for event in events)
+        assert set(lines_until(receiver, {"wrong signature", *events})) == {"wrong signature", *events}
+    finally:
+        receiver.kill()
+        receiver.communicate()
+    token = json.loads((project / ".local" / "link.json").read_text())["token"]
+    url, key = f"{stack['base_url']}/v2/secure-payments/{token}", {"x-api-key": stack["api_key"]}
+    assert requests.get(url, headers=key, timeout=60).status_code == 409, "the link is completed"
+
+
+def test_the_session_about_credentials(project: Path, stack: dict[str, Any]) -> None:
+    user, key, client, audit, ended = run(project, DOCS["credentials"])
+    assert user["email"] == stack["email"]
+    assert key["scopes"] == ["secure_payments:write"]
+    assert client["clientId"].startswith("cli_")
+    assert "api_key.created" in {line["action"] for line in audit["entries"]}
+    assert ended == {"success": True}
+
+
+def test_the_session_about_links(project: Path, stack: dict[str, Any]) -> None:
+    link, pay = run(project, DOCS["links"])
+    assert link["amount"] == "12.5"
+    assert len(pay["transactions"]) == 2
+
+
+def test_the_session_about_webhooks(project: Path, stack: dict[str, Any]) -> None:
+    webhook, sent = run(project, DOCS["webhooks"])
+    assert len(webhook["secret"]) == 64
+    assert sent["sent"] >= 1
+
+
+def test_the_sessions_can_be_run_one_after_the_other() -> None:
+    """A webhook's URL can be registered only once."""
+    registered = [
+        url for document in ALL for block in document.blocks("sh") for url in re.findall(r'"url": "(.*?)"', block)
+    ]
+    assert len(registered) == len(set(registered)) == 2
+
+
+def test_the_error_that_is_shown_is_the_one_that_is_sent(stack: dict[str, Any]) -> None:
+    unknown = requests.get(
+        f"{stack['base_url']}/v2/secure-payments/unknown", headers={"x-api-key": stack["api_key"]}, timeout=60
+    )
+    (shown,) = DOCS["api"].blocks("json")
+    assert unknown.json() == json.loads(shown)
