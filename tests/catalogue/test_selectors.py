@@ -15,6 +15,7 @@ from eth_keys.constants import SECPK1_N
 
 import chalicelib
 from chalicelib.calldata.functions import FUNCTIONS
+from chalicelib.calldata.reverts import revert_reason
 from chalicelib.calldata.safe import _SAFE_TX
 from chalicelib.core.keccak import keccak256
 from tests.catalogue.changes import changes
@@ -166,6 +167,23 @@ def test_the_page_names_functions_as_their_abis_do(sources: dict[str, Any]) -> N
 def test_the_hash_of_safe_transactions_is_of_the_type_that_safe_hashes(sources: dict[str, Any]) -> None:
     members = ",".join(f"{each['type']} {each['name']}" for each in _SAFE_TX)
     assert "0x" + keccak256(f"SafeTx({members})".encode()).hex() == sources["safeTxTypehash"]
+
+
+def test_the_compilers_panics_are_said_as_viem_says_them(sources: dict[str, Any]) -> None:
+    """By a word of each, for every code that ours names; the codes that viem knows beside these are said in general."""
+    words = {
+        0x01: ("assert", "assert"),
+        0x11: ("overflow", "overflow"),
+        0x12: ("zero", "zero"),
+        0x21: ("enum", "invalid type"),
+        0x32: ("bounds", "bounds"),
+        0x41: ("memory", "memory"),
+    }
+    for code in range(0x100):
+        said = revert_reason(bytes.fromhex("4e487b71") + code.to_bytes(32))
+        ours, theirs = words.get(code, ("a check of the compiler failed", ""))
+        assert ours in said
+        assert theirs in sources["panics"].get(str(code), "")
 
 
 def test_signatures_are_accepted_up_to_half_the_order_of_the_curve() -> None:

@@ -14,6 +14,7 @@ const ARTIFACTS = require("@requestnetwork/smart-contracts/dist/src/lib/artifact
 const SAFE = dirname(require.resolve("@safe-global/safe-contracts/package.json"));
 const VIEM = dirname(require.resolve("viem/package.json"));
 const { erc6492SignatureValidatorByteCode } = require(join(VIEM, "_cjs/constants/contracts.js"));
+const { panicReasons } = require(join(VIEM, "_cjs/constants/solidity.js"));
 
 // Our name of a network -> viem's.
 const NETWORKS = {
@@ -97,6 +98,7 @@ console.log(JSON.stringify({
   ),
   safeTxTypehash: safeSource.match(/SAFE_TX_TYPEHASH = (0x[0-9a-f]{64});/)[1],
   validator: { bytecode: erc6492SignatureValidatorByteCode, version: read(join(VIEM, "package.json")).version },
+  panics: panicReasons,
   abis: {
     ...mapped(CONTRACTS, (artifact) => described(artifact.getContractAbi())),
     ERC20: described(viem.erc20Abi),
