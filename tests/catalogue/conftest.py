@@ -1,0 +1,14 @@
+"""What packages of others say about chains, tokens and contracts: asked once for all tests of this room."""
+
+from typing import Any
+
+import pytest
+
+from tests.oracles.node import run
+
+
+@pytest.fixture(scope="session")
+def sources() -> dict[str, Any]:
+    """What oracles/constants.js finds in the npm packages."""
+    found: dict[str, Any] = run("constants.js")
+    return found

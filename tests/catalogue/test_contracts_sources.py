@@ -1,0 +1,88 @@
+"""Contract addresses and the ERC-6492 validator against npm packages: one digit changed anywhere fails.
+
+The proxies and the batch contract are those that @requestnetwork/smart-contracts names for the newest version of each;
+Multicall3 is where viem's chains have it. MultiSendCallOnly is where Safe's singleton factory puts the bytecode of
+@safe-global/safe-contracts, computed as CREATE2 does.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.core.contracts import address_of
+from chalicelib.core.networks import ALL_NETWORKS
+from chalicelib.data import load
+from tests.catalogue.changes import changed_leaves
+
+PROXIES = ("ERC20FeeProxy", "EthereumFeeProxy", "BatchConversionPayments")
+EVM_NETWORKS = [network.name for network in ALL_NETWORKS if network.family == "evm"]
+
+# No published package has Tron's deployments: typed from the artifacts of Request Network's repository
+# (packages/smart-contracts/src/lib/artifacts), where they were created in blocks 79216121 and 83104290.
+REVIEWED = {
+    "ERC20FeeProxy": {"tron": "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"},
+    "ERC20BatchPayments": {"tron": "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D"},
+}
+
+
+def deployed(sources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Where the packages, and the reviewed copy, have each contract on our networks."""
+    found = {contract: {name: sources["deployments"][contract][name] for name in EVM_NETWORKS} for contract in PROXIES}
+    for contract, at in REVIEWED.items():
+        found.setdefault(contract, {}).update(at)
+    found["Multicall3"] = {name: sources["chains"][name]["multicall3"] for name in EVM_NETWORKS}
+    found["MultiSendCallOnly"] = dict.fromkeys(EVM_NETWORKS, sources["multiSendCallOnly"])
+    return found
+
+
+def contract_problems(sources: Mapping[str, Any], contracts: Mapping[str, Mapping[str, str]]) -> list[str]:
+    wanted = deployed(sources)
+    return [
+        f"{contract} on {network}: {contracts.get(contract, {}).get(network)}"
+        for contract in wanted.keys() | contracts.keys()
+        for network in wanted.get(contract, {}).keys() | contracts.get(contract, {}).keys()
+        if contracts.get(contract, {}).get(network) != wanted.get(contract, {}).get(network)
+    ]
+
+
+def validator_problems(sources: Mapping[str, Any], validator: Mapping[str, str]) -> list[str]:
+    known = sources["validator"]
+    wanted = {
+        "source": f"erc6492SignatureValidatorByteCode of npm viem {known['version']}",
+        "license": "MIT, Copyright (c) 2023-present weth, LLC",  # the LICENSE file of viem
+        "validator": known["bytecode"],
+    }
+    return [key for key in wanted.keys() | validator.keys() if wanted.get(key) != validator.get(key)]
+
+
+def test_every_contract_is_where_the_packages_have_it(sources: dict[str, Any]) -> None:
+    assert contract_problems(sources, load("contracts")) == []
+
+
+def test_one_character_changed_in_any_contract_address_is_noticed(sources: dict[str, Any]) -> None:
+    number = 0
+    for path, wrong in changed_leaves(load("contracts")):
+        number += 1
+        assert contract_problems(sources, wrong), path
+    assert number > 30 * 34
+
+
+def test_a_contract_that_is_missing_or_too_many_is_noticed(sources: dict[str, Any]) -> None:
+    contracts = load("contracts")
+    proxy = contracts["ERC20FeeProxy"]
+    assert contract_problems(sources, {**contracts, "ERC20FeeProxy": {**proxy, "goerli": proxy["sepolia"]}})
+    assert contract_problems(sources, {name: at for name, at in contracts.items() if name != "Multicall3"})
+
+
+def test_the_service_reads_these_addresses(sources: dict[str, Any]) -> None:
+    for contract, at in deployed(sources).items():
+        for network, address in at.items():
+            assert address_of(contract, network) == address
+
+
+def test_the_validator_of_erc_6492_is_the_bytecode_of_viem(sources: dict[str, Any]) -> None:
+    assert validator_problems(sources, load("erc6492")) == []
+
+
+def test_one_character_changed_in_the_validator_is_noticed(sources: dict[str, Any]) -> None:
+    for path, wrong in changed_leaves(load("erc6492")):
+        assert validator_problems(sources, wrong), path

@@ -1,0 +1,88 @@
+"""Limits and lifetimes, each typed from the document that promises it: one digit changed in the code fails.
+
+Only those are here that the tests of the rule itself do not notice, as they import the constant and count up to it. The
+tiers of callers, retry delays, sessions, challenges, passwords, texts of 255 characters, bodies of 256 kB, batches of 200
+and keys of repeated requests are noticed by the tests beside them.
+"""
+
+from datetime import timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from chalicelib.aws.tables import AUDIT_RETENTION, EVENT_RETENTION
+from chalicelib.calldata.checkout import MAX_FEE_LIMIT
+from chalicelib.core.images import MAX_SIDE
+from chalicelib.core.intents import UNREAD_GRACE
+from chalicelib.core.multicall import FEWEST_CHILDREN, MOST_CHILDREN
+from chalicelib.core.payments import MAX_TOLD
+from chalicelib.core.rate_limits import FAILURES, FAILURES_PER_DAY
+from chalicelib.core.strays import PLACES, Kind
+from chalicelib.core.users import MAX_EMAIL_LENGTH
+from chalicelib.core.webhooks import GIVE_UP, LEASE, MAX_ENDPOINTS
+from chalicelib.flows.credentials import MAX_CREDENTIALS
+from chalicelib.flows.transfers import MAX_LISTED, MAX_REFUNDS
+from chalicelib.net.webhook_sender import DEADLINE_SECONDS
+from chalicelib.settings import Settings
+
+DEFAULTS = {name: field.default for name, field in Settings.model_fields.items()}
+DAY = 24 * 60 * 60
+TRX = 10**6
+
+OF_THE_INTERFACE = {
+    "interface.md, Limits: a webhook's receiver has five seconds": (DEADLINE_SECONDS, 5.0),
+    "interface.md, Limits: a link lives a week unless a deployment sets something else": (
+        DEFAULTS["link_lifetime_seconds"],
+        7 * DAY,
+    ),
+    "interface.md, Limits: a multicall has at least two children": (FEWEST_CHILDREN, 2),
+    "interface.md, Limits: a multicall has at most a thousand children": (MOST_CHILDREN, 1000),
+    "interface.md, Limits: a deployment allows 150 children unless it sets something else": (
+        DEFAULTS["multicall_max_children"],
+        150,
+    ),
+}
+OF_OTHERS = {
+    "RFC 5321, 4.5.3.1.3: a path has 256 octets, of which its angle brackets are two": (MAX_EMAIL_LENGTH, 254),
+    "Tron's developer documentation, Feelimit: the network takes at most 15,000 TRX": (MAX_FEE_LIMIT, 15_000 * TRX),
+}
+# What no document of the interface fixes: chosen here, and promised to users in the README or beside the constant.
+CHOSEN = {
+    "a worker has 20 seconds for a webhook's attempt, which takes five": (LEASE, timedelta(seconds=20)),
+    "a delivery that cannot be attempted is given up after a day": (GIVE_UP, timedelta(days=1)),
+    "a client id or account has 20 webhooks": (MAX_ENDPOINTS, 20),
+    "a user's sign-ins may fail 30 times in a quarter of an hour from one address": (FAILURES, 30),
+    "a user's sign-ins may fail a thousand times a day": (FAILURES_PER_DAY, 1000),
+    "rate limits are not multiplied": (DEFAULTS["rate_limit_scale"], 1),
+    "a multisig transaction is waited for a day unless a deployment sets something else": (
+        DEFAULTS["safe_intent_lifetime_seconds"],
+        DAY,
+    ),
+    "an intent whose events cannot be read is kept an hour longer": (UNREAD_GRACE, timedelta(hours=1)),
+    "a logo has at most 512 pixels a side": (MAX_SIDE, 512),
+    "the merchant is told of 100 payments of a request one by one": (MAX_TOLD, 100),
+    "unmatched transfers of each kind are kept up to these numbers": (
+        PLACES,
+        {Kind.UNKNOWN: 20, Kind.ELSEWHERE: 30, Kind.RECEIVED: 50},
+    ),
+    "a thousand unmatched transfers are listed": (MAX_LISTED, 1000),
+    "50 refunds are prepared at once": (MAX_REFUNDS, 50),
+    "an account has a thousand credentials of a kind": (MAX_CREDENTIALS, 1000),
+    "events and deliveries are kept for 30 days": (EVENT_RETENTION, timedelta(days=30)),
+    "the audit log is kept for 400 days": (AUDIT_RETENTION, timedelta(days=400)),
+}
+PROMISED = OF_THE_INTERFACE | OF_OTHERS | CHOSEN
+
+
+@pytest.mark.parametrize("promise", PROMISED)
+def test_a_limit_is_what_is_promised(promise: str) -> None:
+    ours, promised = PROMISED[promise]
+    assert ours == promised
+
+
+def test_no_deployment_allows_less_than_two_children_or_more_than_a_thousand() -> None:
+    for number in (2, 1000):
+        assert Settings(multicall_max_children=number).multicall_max_children == number  # type: ignore[call-arg]
+    for number in (1, 1001):
+        with pytest.raises(ValidationError):
+            Settings(multicall_max_children=number)  # type: ignore[call-arg]

@@ -1,0 +1,111 @@
+// What npm packages of others say about tokens, chains, contracts, selectors and topics; one JSON object for all of it.
+//
+// Of @requestnetwork/currency only files that need none of its dependencies are read: package.json replaces those by
+// empty packages (`overrides`), because its wallets and address validators would bring 200 packages.
+const { readFileSync } = require("fs");
+const { dirname, join } = require("path");
+const ethers = require("ethers");
+const viem = require("viem");
+const chains = require("viem/chains");
+const uniswap = require("@uniswap/default-token-list/build/uniswap-default.tokenlist.json");
+const { nativeCurrencies } = require("@requestnetwork/currency/dist/native");
+const fiat = require("@requestnetwork/currency/dist/iso4217").default;
+const ARTIFACTS = require("@requestnetwork/smart-contracts/dist/src/lib/artifacts");
+const SAFE = dirname(require.resolve("@safe-global/safe-contracts/package.json"));
+const VIEM = dirname(require.resolve("viem/package.json"));
+const { erc6492SignatureValidatorByteCode } = require(join(VIEM, "_cjs/constants/contracts.js"));
+const { panicReasons } = require(join(VIEM, "_cjs/constants/solidity.js"));
+
+// Our name of a network -> viem's.
+const NETWORKS = {
+  mainnet: "mainnet",
+  "arbitrum-one": "arbitrum",
+  optimism: "optimism",
+  base: "base",
+  matic: "polygon",
+  bsc: "bsc",
+  tron: "tron",
+  sepolia: "sepolia",
+};
+const CONTRACTS = {
+  ERC20FeeProxy: ARTIFACTS.erc20FeeProxyArtifact,
+  EthereumFeeProxy: ARTIFACTS.ethereumFeeProxyArtifact,
+  BatchConversionPayments: ARTIFACTS.batchConversionPaymentsArtifact,
+  // Tron's ERC20BatchPayments is in no version of the package that is published; it has the functions of this one.
+  ERC20BatchPayments: ARTIFACTS.batchPaymentsArtifact,
+};
+
+const read = (path) => JSON.parse(readFileSync(path, "utf8"));
+const safeArtifact = (path) => read(join(SAFE, "build/artifacts/contracts", path));
+const mapped = (object, change) => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
+
+function chain(name) {
+  const known = chains[name];
+  return {
+    chainId: known.id,
+    title: known.name,
+    coin: known.nativeCurrency,
+    explorer: known.blockExplorers.default.url,
+    rpcUrls: known.rpcUrls.default.http,
+    blockSeconds: known.blockTime === undefined ? null : known.blockTime / 1000,
+    multicall3: known.contracts?.multicall3 ? ethers.getAddress(known.contracts.multicall3.address) : null,
+  };
+}
+
+// Request Network's currency package: what it lists on a network, and the chain id it knows it by (of EVM networks).
+function currencies(name) {
+  const folder = name === "tron" ? "tron" : "evm";
+  const data = require(`@requestnetwork/currency/dist/chains/${folder}/data/${name}`);
+  return { chainId: data.chainId, tokens: data.currencies ?? {} };
+}
+
+function uniswapTokens(chainId) {
+  const listed = uniswap.tokens.filter((token) => token.chainId === chainId);
+  return Object.fromEntries(listed.map(({ address, name, symbol, decimals }) => [address, { name, symbol, decimals }]));
+}
+
+function deployments(artifact) {
+  return mapped(artifact.info[artifact.lastVersion].deployment, (deployment) => deployment.address);
+}
+
+// Signatures by their first four bytes, of events by their first topic: {"a9059cbb": "transfer(address,uint256)"};
+// and the parameters of each function by its selector: {"a9059cbb": [["to", "address"], ["amount", "uint256"]]}.
+function described(abi) {
+  const found = { signatures: {}, parameters: {} };
+  const known = new ethers.Interface(abi);
+  known.forEachFunction((each) => {
+    found.signatures[each.selector.slice(2)] = each.format("sighash");
+    found.parameters[each.selector.slice(2)] = each.inputs.map((input) => [input.name, input.format("sighash")]);
+  });
+  known.forEachError((each) => { found.signatures[each.selector.slice(2)] = each.format("sighash"); });
+  known.forEachEvent((each) => { found.signatures[each.topicHash.slice(2)] = each.format("sighash"); });
+  return found;
+}
+
+const multiSendCallOnly = safeArtifact("libraries/MultiSendCallOnly.sol/MultiSendCallOnly.json");
+const safeSource = readFileSync(join(SAFE, "contracts/Safe.sol"), "utf8");
+
+console.log(JSON.stringify({
+  chains: mapped(NETWORKS, chain),
+  currencies: mapped(NETWORKS, (_, name) => currencies(name)),
+  uniswap: mapped(NETWORKS, (name) => uniswapTokens(chains[name].id)),
+  native: nativeCurrencies.ETH.filter(({ network }) => network in NETWORKS),
+  fiat,
+  deployments: mapped(CONTRACTS, deployments),
+  // Where the Safe singleton factory puts the bytecode of the npm package with salt 0, on every chain.
+  multiSendCallOnly: ethers.getCreate2Address(
+    "0x914d7Fec6aaC8cd542e72Bca78B30650d45643d7", ethers.ZeroHash, ethers.keccak256(multiSendCallOnly.bytecode)
+  ),
+  safeTxTypehash: safeSource.match(/SAFE_TX_TYPEHASH = (0x[0-9a-f]{64});/)[1],
+  validator: { bytecode: erc6492SignatureValidatorByteCode, version: read(join(VIEM, "package.json")).version },
+  panics: panicReasons,
+  abis: {
+    ...mapped(CONTRACTS, (artifact) => described(artifact.getContractAbi())),
+    ERC20: described(viem.erc20Abi),
+    Multicall3: described(viem.multicall3Abi),
+    Safe: described(safeArtifact("SafeL2.sol/SafeL2.json").abi),
+    MultiSendCallOnly: described(multiSendCallOnly.abi),
+    // Errors that Solidity itself reverts with; every ethers Interface knows them.
+    Solidity: described(["error Error(string)", "error Panic(uint256)"]),
+  },
+}));
