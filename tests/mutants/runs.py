@@ -19,7 +19,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
-from tests.mutants.coverage import OPTIONS, Choice, Rewriting, ObservedTest, be_quiet
+from tests.mutants.coverage import OPTIONS, Choice, ObservedTest, Rewriting, be_quiet
 from tests.mutants.forks import Task, results
 from tests.mutants.javascript import TextMutant
 from tests.mutants.operators import Mutant
