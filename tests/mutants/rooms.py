@@ -1,10 +1,34 @@
-"""Which modules are mutated, and which tests are those of their room."""
+"""Which modules are mutated, and which tests are those of their room: the folder of the same name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+TARGETS = {
+    "base": "*.py",
+    "catalogue": "*.py",
+    "calldata": "*.py",
+    "storage": "store.py",
+    "chain": "logs.py",
+    "access": "**/rules.py callers.py",
+    "webhooks": "rules.py samples.py",
+    "http": "edge.py operation.py idempotency.py",
+    "outbound": "sender.py",
+    "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
+    "payees": "**/rules.py",
+    "currencies": "**/rules.py",
+    "requests": "**/rules.py references.py",
+    "links": "**/rules.py creation.py",
+    "transfers": "**/rules.py",
+    "detection": "**/rules.py events.py payments.py unmatched.py",
+    "checkout": "**/rules.py",
+    "pages": "payment/check.js",
+}
+"""Of every room what decides without AWS, network and clock, and what stands guard at the edges."""
+
+TESTS = {"pages": "tests/pages/test_check.py"}
+"""Where they are not the whole folder: the page's check needs no browser."""
 
 
 @dataclass(frozen=True)
@@ -14,51 +38,11 @@ class Room:
     tests: tuple[str, ...]
 
 
-ROOMS: dict[str, tuple[str, str]] = {
-    "base": ("core/{addresses,ids,keccak,money,wallets,errors}", "core/{addresses,money,wallets} api/{messages}"),
-    "catalogue": ("core/{tokens,networks,contracts,destinations}", "core/{tokens,networks,destinations} api/{currencies}"),
-    "calldata": ("calldata/*", "calldata/*"),
-    "storage": ("aws/store", "aws/*"),
-    "chain": ("core/{chainlog}", "core/{chainlog} net/{evm,tron}"),
-    "outbound": ("net/webhook_sender", "net/webhook_sender"),
-    "access": (
-        "core/{rate_limits,callers,credentials,audit,idempotency,sessions}",
-        "core/{rate_limits,credentials,idempotency,sessions} flows/{sessions,credentials} "
-        "api/{rate_limits,authentication,idempotency,audit,auth}",
-    ),
-    "webhooks": ("core/{webhooks,events}", "core/{webhooks} flows/{webhooks,crashes} api/{webhooks}"),
-    "http": ("api/edge", "api/{edge,cors,messages,wire,idempotency,authentication}"),
-    "accounts": (
-        "core/{api_keys,client_ids,branding,orchestrators,users,images,passwords}",
-        "core/{branding,images,passwords} flows/{credentials,orchestrators} "
-        "api/{api_keys,client_ids,branding,orchestrators,audit}",
-    ),
-    "payees": ("core/payee_destinations", "core/payee_destinations flows/destinations api/payee_destinations"),
-    "requests": ("core/{payments,references}", "core/{payments,references} flows/{detection,batches} api/{read,lookup}"),
-    "links": (
-        "core/{links,link_creation,fees,payouts,multicall}",
-        "core/{fees,payouts,multicall} flows/{batches,multicalls} "
-        "api/{create,create_refused,read,lookup,fees,payouts,multicall_payouts}",
-    ),
-    "detection": ("core/{transfers,strays}", "core/{transfers,strays} flows/{detection,transfers,shared_detection} api/{transfers}"),
-    "checkout": (
-        "core/{intents,sources,samples}",
-        "core/{intents} flows/{intents,intent_tracking,intent_withdrawal} api/{pay,pay_kinds,tron,intents,tron_broadcast}",
-    ),
-    "pages": ("pages/check.js", "pages/check"),
-}
-
-
 def rooms(only: str | None) -> Iterator[Room]:
-    for name, (targets, tests) in ROOMS.items():
-        if only in (None, name):
-            modules = tuple(path for each in targets.split() for path in _paths("chalicelib", each, "", ".py"))
-            files = tuple(str(path) for each in tests.split() for path in _paths("tests", each, "test_", ".py"))
-            yield Room(name, modules, files)
-
-
-def _paths(top: str, pattern: str, prefix: str, suffix: str) -> Iterator[Path]:
-    folder, _, names = pattern.rpartition("/")
-    for name in names.strip("{}").split(","):
-        wanted = name if "." in name else f"{prefix}{name}{suffix}"
-        yield from sorted(path for path in (ROOT / top / folder).glob(wanted) if path.name != "__init__.py")
+    """The rooms with what is mutated in each. Raises LookupError for a name that is none."""
+    if only is not None and only not in TARGETS:
+        raise LookupError(f"{only} is no room: {', '.join(TARGETS)}")
+    for name in TARGETS if only is None else [only]:
+        found = (path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern)))
+        targets = tuple(path for path in found if path.name != "__init__.py")
+        yield Room(name, targets, (TESTS.get(name, f"tests/{name}"),))

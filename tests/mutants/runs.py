@@ -122,7 +122,7 @@ def exchanged(mutants: Sequence[Any], choice: Choice, items: dict[str, pytest.It
         if isinstance(result, str) and result:
             choice.found[mutants[index].path, result] += 1
         outcome.append((index, result))
-        _show_progress(len(outcome), len(mutants))
+        _show_progress(len(outcome), len(mutants), mutants[index].key if result == "" else None)
     return outcome
 
 
@@ -152,6 +152,6 @@ def _serve(mutant: TextMutant) -> None:
     os.environ["CHECK_JS"] = str(copy)
 
 
-def _show_progress(done: int, every: int) -> None:
-    if done % 50 == 0:
-        os.write(PROGRESS, f"  {done} of {every}\n".encode())
+def _show_progress(done: int, every: int, alive: str | None) -> None:
+    if alive is not None or done % 50 == 0:
+        os.write(PROGRESS, f"  {done} of {every}{f': alive: {alive}' if alive else ''}\n".encode())
