@@ -19,7 +19,7 @@ import pytest
 
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
 Line = tuple[str, int]
-BUDGET = 12.0
+BUDGET = 8.0
 """Seconds of tests that a mutant has to live through; where many tests execute a line, the nearest are taken."""
 
 
@@ -32,6 +32,7 @@ class ObservedTest:
     passed: bool = True
     lines: set[Line] = field(default_factory=set)
     fixtures: set[str] = field(default_factory=set)
+    names: frozenset[str] = frozenset()  # that its code uses
 
     @property
     def file(self) -> str:
@@ -121,6 +122,7 @@ class _Observer:
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
         self._seen.clear()
         test = self.tests.setdefault(item.nodeid, ObservedTest(item.nodeid))
+        test.names = frozenset(item.function.__code__.co_names)
         test.fixtures = {
             _name(each) for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined if each.scope != "function"
         }
@@ -179,7 +181,8 @@ class Choice:
         self.found: Counter[tuple[str, str]] = Counter()
 
     def tests(self, mutant: Any) -> list[ObservedTest]:
-        ordered = sorted(self._executing(mutant), key=lambda test: self._turn(mutant.path, test))
+        using = self._executing(mutant)
+        ordered = sorted(using, key=lambda test: (not test.names & mutant.names, *self._turn(mutant.path, test)))
         chosen, left = [], BUDGET
         for test in ordered:
             if not chosen or left >= test.seconds:
@@ -192,14 +195,13 @@ class Choice:
         return (-self.found[path, test.name], not near, test.file if near else "", test.seconds)
 
     def _executing(self, mutant: Any) -> list[ObservedTest]:
-        """The tests that execute the mutant's statement; where an import does, also those that use what it defines."""
+        """The tests that execute the mutant's statement; where an import does, those that use what it defines."""
         tests, place = self._coverage.tests, (mutant.path, mutant.statement)
-        wanted = {place}
-        if place in self._coverage.at_import or not mutant.statement:
-            wanted |= self._lines_with(self._all_names(mutant)) if mutant.names else set()
-        found = [test for test in tests if test.lines & wanted]
         if mutant.statement and place not in self._coverage.at_import:
-            return found
+            return [test for test in tests if place in test.lines]
+        names = self._all_names(mutant)
+        wanted = {place} | {(mutant.path, line) for line in mutant.span} | (self._lines_with(names) if names else set())
+        found = [test for test in tests if test.lines & wanted or test.names & names]
         return found or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
 
     def _all_names(self, mutant: Any) -> set[str]:

@@ -32,6 +32,7 @@ class TextMutant:
     source: str
     statement: int = 0
     names: frozenset[str] = frozenset()
+    span: range = range(0)
 
 
 def mutants(path: Path) -> Iterator[TextMutant]:

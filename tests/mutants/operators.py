@@ -34,6 +34,7 @@ class Mutant:
     key: str
     statement: int  # line of the statement of a function's body that holds it; 0 where it runs when the module is imported
     names: frozenset[str]  # what the statement defines, where it runs when the module is imported
+    span: range  # the lines of the function or class that it is in
     module: "Module" = field(compare=False, repr=False)
     slot: Slot = field(compare=False, repr=False)
     new: Any = field(compare=False, repr=False)
@@ -46,6 +47,7 @@ class _Where:
     qualname: str = ""
     statement: int = 0
     names: frozenset[str] = frozenset()
+    span: range = range(0)
     text_matters: bool = False  # strings are changed where they are compared or returned, not in messages
 
 
@@ -90,7 +92,7 @@ class Module:
         self._seen[key] += 1
         if self._seen[key] > 1:
             key += f" #{self._seen[key]}"
-        return Mutant(str(self.path), line, key, where.statement, where.names, self, slot, new)
+        return Mutant(str(self.path), line, key, where.statement, where.names, where.span, self, slot, new)
 
 
 def _says_nothing(parent: Any, name: str, index: int | None, node: Any) -> bool:
@@ -103,16 +105,17 @@ def _says_nothing(parent: Any, name: str, index: int | None, node: Any) -> bool:
 
 
 def _inside(parent: Any, name: str, node: Any, where: _Where) -> _Where:
-    qualname, statement, names = where.qualname, where.statement, where.names
+    qualname, statement, names, span = where.qualname, where.statement, where.names, where.span
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         qualname = f"{qualname}.{node.name}".lstrip(".")
         names = names if statement else names | {node.name}
+        span = span or range(node.lineno, (node.end_lineno or node.lineno) + 1)
     if isinstance(node, ast.Assign | ast.AnnAssign) and not statement:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = names | {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
     if isinstance(node, ast.stmt) and (statement or (isinstance(parent, FUNCTIONS) and name == "body")):
         statement = node.lineno
-    return _Where(qualname, statement, names, _text_matters(parent, name, node, where))
+    return _Where(qualname, statement, names, span, _text_matters(parent, name, node, where))
 
 
 def _text_matters(parent: Any, name: str, node: Any, where: _Where) -> bool:

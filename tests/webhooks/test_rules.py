@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.base.errors import ValidationFailed
 from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint
 from chalicelib.webhooks.rules import (
     LEASE,
+    MAX_ENDPOINTS,
     RETRY_DELAYS,
     EventContext,
     abandon,
@@ -156,6 +158,31 @@ def test_the_signature_is_the_plain_hex_hmac_of_the_raw_body(secret: str, body: 
 
 def test_the_test_header_is_absent_on_real_deliveries() -> None:
     assert "x-service-test" not in delivery_headers(fresh(), "secret", ["service"])
+
+
+def test_one_owner_has_at_most_20_webhooks() -> None:
+    assert MAX_ENDPOINTS == 20
+
+
+def test_a_sample_of_an_unknown_kind_is_refused_with_the_kinds_that_there_are() -> None:
+    with pytest.raises(ValidationFailed) as refused:
+        sample_event("payment.lost", "acct", None, CONTEXT)
+    (problem,) = refused.value.problems
+    assert problem.path == ("eventType",)
+    assert "payment.lost" in problem.message and "'payment.confirmed'" in problem.message
+
+
+def test_a_sample_names_the_client_id_of_the_caller_or_a_made_up_one() -> None:
+    for client_id, told in (("cli_x", "cli_x"), (None, "cli_test")):
+        body = json.loads(sample_event("payment.confirmed.client_id", "acct", client_id, CONTEXT).body)
+        assert (body["clientId"], body["origin"]) == (told, "https://shop.example")
+
+
+def test_a_sample_has_the_types_of_the_interface_and_is_never_announced() -> None:
+    paid = sample_event("payment.confirmed", "acct", None, CONTEXT)
+    assert paid.announced
+    assert json.loads(paid.body)["isCryptoToFiat"] is False
+    assert json.loads(sample_event("compliance.updated", "acct", None, CONTEXT).body)["isCompliant"] is True
 
 
 def test_there_is_a_sample_of_every_kind_and_it_names_itself() -> None:
