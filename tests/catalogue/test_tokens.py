@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from chalicelib.base.addresses import address_of_family
-from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.networks import ALL_NETWORKS, network
 from chalicelib.catalogue.tokens import Token, currency_hash, find_tokens, token_at, token_with_id
 
 
