@@ -2,7 +2,7 @@
 PYTHON ?= python3
 STAGE ?= local
 
-.PHONY: help setup demo local test lint bench page-hash screens package deploy clean
+.PHONY: help setup demo local test lint mutants bench page-hash screens package deploy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -24,6 +24,9 @@ lint: setup ## check style, types and the layers of the house
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+
+mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=links, MODULE=fees, SAMPLE=10)
+	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
 
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench

@@ -88,3 +88,9 @@ def test_a_key_names_no_credential() -> None:
 )
 def test_waiting_times_are_whole_seconds_rounded_up_and_at_least_one(after: float, seconds: int) -> None:
     assert seconds_until(START + timedelta(seconds=after), START) == seconds
+
+
+def test_a_user_may_fail_30_times_from_an_address_in_a_quarter_of_an_hour_and_1000_times_a_day() -> None:
+    near, day = failure_windows("alice", "203.0.113.7", 1, START)
+    assert (near.limit, near.seconds) == (30, 900)
+    assert (day.limit, day.seconds) == (1000, 86_400)

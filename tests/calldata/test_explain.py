@@ -1,8 +1,10 @@
 """What is explained is exactly what was built, whatever else is unknown, and nothing raises."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from eth_abi import encode
 from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -300,6 +302,36 @@ def test_fees_that_would_not_arrive_are_unknown() -> None:
     for transaction in (payment(), pay_batch("base", ITEMS, COLLECTOR)):
         nobody = transaction.data.replace(COLLECTOR[2:].lower(), "00" * 20)
         assert one("base", Transaction(transaction.to, nobody, transaction.value)).function is None
+
+
+DETAILS = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
+DETAIL = (PAYEE, 5, [USDC], REFERENCE, 1, 0, 0)
+
+
+def batch_call(details: list[Any], paths: list[Any], collector: str = COLLECTOR) -> Transaction:
+    """batchERC20Payments as an ABI library encodes it, with what the service's own encoder never writes."""
+    arguments = encode([DETAILS, "address[][]", "address"], [details, paths, collector])
+    return Transaction(BATCH, "0x9af8a581" + arguments.hex(), 0)
+
+
+def test_a_batch_with_paths_to_usd_is_unknown() -> None:
+    """They cap the contract's own fee, which an explanation would have to say."""
+    assert one("base", batch_call([DETAIL], [])).function is not None
+    assert one("base", batch_call([DETAIL], [[USDC, DAI]])).function is None
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [(PAYEE, 5, [USDC, DAI], REFERENCE, 1, 0, 0), (PAYEE, 5, [USDC], REFERENCE, 1, 9, 0), (PAYEE, 5, [USDC], REFERENCE, 1, 0, 9)],
+    ids=["path", "most to spend", "age of the rate"],
+)
+def test_a_batch_that_converts_between_currencies_is_unknown(detail: Any) -> None:
+    assert one("base", batch_call([DETAIL, detail], [])).function is None
+
+
+def test_an_empty_batch_and_one_whose_fees_go_to_nobody_are_unknown() -> None:
+    assert one("base", batch_call([], [])).function is None
+    assert one("base", batch_call([DETAIL], [], "0x" + "00" * 20)).function is None
 
 
 def test_a_network_that_is_not_ours_is_refused() -> None:

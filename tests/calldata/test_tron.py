@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tronpy.keys import PrivateKey
 
 from chalicelib.base.addresses import address_bytes, tron_address_of
+from chalicelib.calldata.checkout import Checkout
 from chalicelib.calldata.tron import TronTransaction, decode_raw, encode_raw, recover_signer, signed_transaction, tx_id
 from infra.local.tron_transactions import Transaction
 from tests.base.tron_vector_files import Vector, find, folder
@@ -187,3 +188,17 @@ def test_a_changed_byte_changes_the_call_or_is_refused(place: int, change: int) 
     raw[place % len(raw)] ^= change
     with suppress(ValueError):
         assert decode_raw(bytes(raw)) != CALL
+
+
+def test_the_fee_limit_of_a_payment_rises_with_its_energy_up_to_what_the_network_takes() -> None:
+    """500 sun for each unit of energy, never below 300 nor above 15,000 TRX."""
+    sun = 10**6
+    limits = {gas: Checkout("T", {}, (), gas).fee_limit for gas in (0, 600_000, 600_001, 2_000_000, 30_000_000, 30_000_001)}
+    assert limits == {
+        0: 300 * sun,
+        600_000: 300 * sun,
+        600_001: 300 * sun + 500,
+        2_000_000: 1_000 * sun,
+        30_000_000: 15_000 * sun,
+        30_000_001: 15_000 * sun,
+    }

@@ -1,4 +1,4 @@
-"""The catalogue of currencies: ids and aliases, search, hashes, and what an invoice can be paid in."""
+"""The catalogue of currencies: ids and aliases, search and hashes."""
 
 from collections import Counter
 
@@ -7,7 +7,6 @@ import pytest
 from chalicelib.base.addresses import address_of_family
 from chalicelib.catalogue.networks import ALL_NETWORKS, network
 from chalicelib.catalogue.tokens import Token, currency_hash, find_tokens, token_at, token_with_id
-from chalicelib.currencies.rules import conversion_routes
 
 
 def known(id: str) -> Token:
@@ -149,33 +148,6 @@ def test_a_token_is_found_at_its_address() -> None:
     assert token_at("tron", tether.address) is tether
     assert token_at("tron", tether.address.lower()) is None
     assert token_at("sepolia", known("ETH-sepolia-sepolia").hash) is known("ETH-sepolia-sepolia")
-
-
-def test_a_dollar_invoice_is_paid_in_stablecoins_and_native_coins() -> None:
-    assert ids(conversion_routes(known("USD"), ("sepolia",))) == ["ETH-sepolia-sepolia", "FAU-sepolia"]
-    assert ids(conversion_routes(known("USD"), ("mainnet",))) == [
-        "ETH-mainnet",
-        "DAI-mainnet",
-        "USDC-mainnet",
-        "USDT-mainnet",
-    ]
-    everywhere = conversion_routes(known("EUR"), None)
-    assert {each.network for each in everywhere} == {chain.name for chain in ALL_NETWORKS}
-    assert conversion_routes(known("EUR"), ("mainnet", "polygon")) == tuple(
-        each for each in everywhere if each.network in ("mainnet", "matic")
-    )
-
-
-def test_a_crypto_invoice_is_paid_in_its_own_token() -> None:
-    fau = known("FAU-sepolia")
-    assert conversion_routes(fau, None) == (fau,)
-    assert conversion_routes(fau, ("sepolia",)) == (fau,)
-    assert conversion_routes(fau, ("mainnet",)) == ()
-
-
-def test_other_fiat_currencies_have_no_route() -> None:
-    assert conversion_routes(known("CHF"), None) == ()
-    assert conversion_routes(known("USD"), ("nowhere",)) == ()
 
 
 def test_every_network_of_a_token_is_known() -> None:

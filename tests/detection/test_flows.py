@@ -9,10 +9,13 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.records import PAYMENTS
 from chalicelib.detection import flows as detection
+from chalicelib.detection.records import Cursor
+from chalicelib.links import flows as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment, RequestStatus
-from chalicelib.storage.tables import payments_partition
+from chalicelib.storage.tables import cursor_key, payments_partition
 from chalicelib.webhooks import outbox
+from tests.detection.test_shared import Interposed
 from tests.fakes.world import World, signature_holds
 
 
@@ -196,6 +199,55 @@ def test_a_node_that_refuses_large_ranges_is_asked_for_smaller_ones(world: World
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
+def test_the_setting_confirmations_says_how_deep_a_block_has_to_be(world: World) -> None:
+    """Of a network that it does not name, the catalogue says it: two on sepolia."""
+    deep = World(world.client, confirmations={"sepolia": 5})
+    payment = deep.create_link()
+    deep.chain.pay(payment.requests[0])
+    deep.chain.mine(3)
+    assert detection.scan(deep.services, "sepolia") == 0
+    deep.chain.mine()
+    assert detection.scan(deep.services, "sepolia") == 1
+
+
+def test_payments_of_one_block_are_recorded_in_the_order_of_their_logs(world: World) -> None:
+    world.register_webhook()
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], amount=5_000_000)
+    world.chain.pay_too(payment.requests[0], amount=7_500_000)
+    world.chain.blocks[-1].logs.reverse()  # a node may list them in any order
+    world.scan()
+    world.drain()
+    bodies = [json.loads(p.body) for p in world.receiver.posted if p.event in ("payment.partial", "payment.confirmed")]
+    assert [(b["event"], b["amount"]) for b in bodies] == [("payment.partial", "5"), ("payment.confirmed", "7.5")]
+
+
+def test_a_fork_reverses_the_payment_of_the_first_block_after_the_common_ancestor(world: World) -> None:
+    world.scan()
+    cursor = world.services.store.get(Cursor, cursor_key("sepolia"))
+    assert cursor is not None
+    payment = world.create_link()
+    world.chain.pay_too(payment.requests[0])
+    paid_in = world.chain.blocks[-1].number
+    assert paid_in == cursor.scanned_to + 1
+    world.scan()
+    assert world.load(payment).requests[0].paid == 12_500_000
+    world.chain.fork(len(world.chain.blocks) - paid_in)
+    world.scan()
+    assert world.load(payment).requests[0].paid == 0
+
+
+def test_a_node_that_refuses_is_asked_three_times_a_tick_and_no_more(world: World) -> None:
+    world.scan()
+    asked: list[int] = []
+    world.chain.largest_range = 0
+    world.chain.before_reading = lambda: asked.append(1)
+    world.scan()
+    assert len(asked) == 3
+    world.scan()
+    assert len(asked) == 6
+
+
 def test_a_node_that_lags_behind_is_not_taken_for_a_fork(world: World) -> None:
     world.register_webhook()
     world.scan()
@@ -297,6 +349,26 @@ def test_a_late_payment_completes_an_expired_link(world: World) -> None:
     world.drain()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
     assert "payment.confirmed" in world.receiver.events
+
+
+def test_the_sweep_writes_expired_on_what_is_pending_and_leaves_what_is_completed(world: World) -> None:
+    paid, unpaid = world.create_link(), world.create_link()
+    world.chain.pay(paid.requests[0])
+    world.scan()
+    world.now = max(paid.link.expires_at, unpaid.link.expires_at)
+    assert links.expire_due(world.services) == 1
+    assert world.load(paid).link.status is LinkStatus.COMPLETED
+    assert world.load(unpaid).link.status is LinkStatus.EXPIRED
+
+
+def test_a_link_that_is_paid_while_the_sweep_runs_stays_completed(world: World) -> None:
+    """The index of what is due may be read before the payment, and the link after it."""
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.now = payment.link.expires_at
+    services = world.start(Interposed(world.client, "get_item", world.scan))
+    assert links.expire_due(services) == 0
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
 def test_native_payments_are_detected(world: World) -> None:

@@ -162,3 +162,52 @@ def test_a_fork_leads_back_to_the_newest_common_checkpoint(length: int, fork_at:
     common = [c.number for c in cursor.checkpoints if c.number <= fork_at]
     assert rolled.scanned_to == (common[-1] if common else cursor.checkpoints[0].number - 1)
     assert all(canonical[c.number] == c.hash for c in rolled.checkpoints)
+
+
+def test_a_chain_that_is_shorter_than_a_range_is_read_from_its_second_block() -> None:
+    assert first_cursor("sepolia", 3, 2, 100) == Cursor("sepolia", 0, (), 100)
+    assert first_cursor("sepolia", 500, 2, 100) == Cursor("sepolia", 399, (), 100)
+
+
+def test_the_range_before_is_read_once_more_only_where_both_fit_into_the_limit() -> None:
+    cursor = Cursor("sepolia", 25, (Checkpoint(20, "h20"), Checkpoint(25, "h25")), 10)
+    assert next_range(cursor, 30, 1) == BlockRange(21, 30), "ten blocks"
+    assert next_range(cursor, 31, 1) == BlockRange(26, 31), "eleven would be too many"
+    assert next_range(replace(cursor, checkpoints=cursor.checkpoints[1:]), 30, 1) == BlockRange(26, 30)
+
+
+@pytest.mark.parametrize(("limit", "grown"), [(1, 2), (15, 16), (16, 18), (31, 33), (32, 35), (98, 100), (100, 100)])
+def test_a_limit_grows_by_a_sixteenth_and_one(limit: int, grown: int) -> None:
+    assert advance(Cursor("sepolia", 0, (), limit), Checkpoint(1, "h"), 100).range_limit == grown
+
+
+def test_a_range_that_is_cut_short_grows_no_limit_before_it_is_halved() -> None:
+    cut = cut_short(Cursor("sepolia", 10, (), 40), Checkpoint(25, "h25"))
+    assert (cut.scanned_to, cut.range_limit) == (25, 20)
+
+
+def test_a_fork_below_the_memory_is_read_again_from_before_the_oldest_checkpoint() -> None:
+    checkpoints = (Checkpoint(10, "a10"), Checkpoint(20, "a20"))
+    rolled = roll_back(Cursor("sepolia", 20, checkpoints, 5), {10: "b10", 20: "b20"})
+    assert (rolled.scanned_to, rolled.checkpoints) == (9, ())
+    assert roll_back(Cursor("sepolia", 20, (), 5), {}).scanned_to == 19
+    assert roll_back(Cursor("sepolia", 0, (), 5), {}).scanned_to == 0
+
+
+def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_in_spans_of_2_4_and_8() -> None:
+    cursor = Cursor("sepolia", 0, (), 10)
+    for number in range(1, 101):
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), 10)
+    spans = [(1, 8), *((n, 8) for n in range(8, 40, 8)), *((n, 4) for n in range(40, 68, 4)), *((n, 2) for n in range(68, 84, 2))]
+    kept = [checkpoint.number for checkpoint in cursor.checkpoints]
+    assert kept[-17:] == list(range(84, 101))
+    assert kept[:-17] == [start for start, _ in spans]
+
+
+def test_no_more_than_64_checkpoints_are_kept_the_newest() -> None:
+    cursor = Cursor("sepolia", 0, (), 10)
+    for number in range(1, 3_000):
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), 10)
+    numbers = [checkpoint.number for checkpoint in cursor.checkpoints]
+    assert (MAX_CHECKPOINTS, len(numbers)) == (64, 64)
+    assert numbers[-16:] == list(range(2_984, 3_000))

@@ -11,12 +11,16 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 
+from chalicelib.access.callers import Caller
 from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.idempotency.records import Repeatable
 from chalicelib.access.idempotency.rules import begin, scope_hash
-from chalicelib.http.idempotency import _keep, _read
+from chalicelib.access.modes import Mode, Tier
+from chalicelib.http.idempotency import _keep, _read, once
+from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
+from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.tables import credential_key, repeat_key
 from infra import admin
 from infra.local.gateway import LambdaContext
@@ -224,6 +228,44 @@ def test_a_request_that_is_running_has_its_key_and_loses_it_after_the_lease(
         clock.advance(1)
         assert create(new_shop).status == 201
         assert create(new_shop).headers["idempotent-replayed"] == "true"
+
+
+SLOW = HttpRequest("id", "POST", CREATE, {}, {}, {"idempotency-key": "k"}, frozenset(), b"{}", "203.0.113.7")
+
+
+def somebody(credential: str) -> Caller:
+    return Caller(Mode.API_KEY, "acct", "actor", "digest", credential, Tier.DEFAULT, None)
+
+
+def test_a_request_that_outlives_its_lease_overwrites_nothing(clock: Clock, api: Api) -> None:
+    """It is slow, its key becomes free, another request takes the key and answers: that answer stays."""
+    services = running()
+    caller = somebody(f"slow-{clock.now}")
+
+    def second() -> HttpResponse:
+        return HttpResponse(201, "second", {})
+
+    def first() -> HttpResponse:
+        clock.advance(61)
+        assert once(services, caller, SLOW, False, second).body == "second"
+        return HttpResponse(201, "first", {})
+
+    assert once(services, caller, SLOW, False, first).body == "first"
+    assert once(services, caller, SLOW, False, first).body == "second"
+
+
+def test_a_request_that_outlives_its_lease_frees_no_key_of_another(clock: Clock, api: Api) -> None:
+    services = running()
+    caller = somebody(f"late-{clock.now}")
+
+    def first() -> HttpResponse:
+        clock.advance(61)
+        once(services, caller, SLOW, False, lambda: HttpResponse(201, "second", {}))
+        return HttpResponse(503, "first", {})
+
+    with pytest.raises(WriteConflict):
+        once(services, caller, SLOW, False, first)
+    assert once(services, caller, SLOW, False, first).body == "second"
 
 
 def crash(shop: Shop) -> None:

@@ -3,7 +3,7 @@
 const fs = require("fs");
 const path = require("path");
 
-const SOURCE = path.join(__dirname, "../../chalicelib/pages/payment/check.js");
+const SOURCE = process.env.CHECK_JS ?? path.join(__dirname, "../../chalicelib/pages/payment/check.js");
 const MOST_FLIPS = 250; // for each transaction
 
 function* flipped(transaction, turn) {

@@ -28,6 +28,7 @@ from chalicelib.payees.rules import (
     rerouted,
     route_of_id,
     signing_data,
+    wallet_address,
 )
 from tests.fakes.destinations import BASE, SEPOLIA, TRON, USDC_BASE, USDT_BASE, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
@@ -74,6 +75,31 @@ def test_every_route_survives_being_written_and_read_in_either_form(made: tuple[
 def test_any_other_text_is_no_route(text: str) -> None:
     with pytest.raises((BadRequest, NotFound)):
         route_of_id(text, strict=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "base",
+        f"base:{WALLET.address}",
+        f"base:{WALLET.address}:{USDC_BASE}:",
+        f"base:{WALLET.address}:{WALLET.address}",
+        f"gnosis:{WALLET.address}:{USDC_BASE}",
+        f"base:{WALLET.address[:-1]}:{USDC_BASE}",
+    ],
+)
+def test_an_older_id_has_a_network_a_wallet_and_a_token(text: str) -> None:
+    with pytest.raises(BadRequest, match="Invalid destination ID format"):
+        route_of_id(text, strict=False)
+
+
+def test_a_wallet_is_of_the_family_that_its_first_letter_tells() -> None:
+    assert wallet_address(WALLET.address.lower()) == WALLET.address
+    assert wallet_address(ON_TRON.address) == ON_TRON.address
+    with pytest.raises(BadRequest, match="walletAddress: Invalid EVM address"):
+        wallet_address(ON_TRON.address[1:])
+    with pytest.raises(BadRequest, match="walletAddress: Invalid Tron address"):
+        wallet_address(ON_TRON.address[:-1])
 
 
 @pytest.mark.parametrize("text", [f"{WALLET.address}@eip155:8453", f"{ON_TRON.address}@eip155:{TRON}"])

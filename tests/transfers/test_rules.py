@@ -168,3 +168,12 @@ def test_sums_are_those_of_the_chain_in_whatever_order_the_transfers_are_given(
     chance.shuffle(payments)
     chance.shuffle(dust)
     assert classify(LINK, REQUEST, payments, dust) == found
+
+
+def test_transfers_are_listed_in_the_order_of_their_blocks_whenever_they_were_seen() -> None:
+    """What the chain tells comes first; the time of detection stands in where no block time is known."""
+    early = paid(1, 1, detected_at=START + timedelta(hours=9))
+    late = paid(1, 2, detected_at=START + timedelta(hours=1))
+    unknown = paid(1, 3, paid_at=None, detected_at=START)
+    listed = classify(LINK, REQUEST, [late, early, unknown], [])
+    assert [each.transfer for each in listed] == [unknown, early, late]

@@ -6,18 +6,24 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.base.errors import ValidationFailed
 from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint
 from chalicelib.webhooks.rules import (
     LEASE,
+    MAX_ENDPOINTS,
     RETRY_DELAYS,
     EventContext,
+    abandon,
     claim,
     deliveries_of,
     delivery_headers,
+    is_hopeless,
     is_open,
+    release,
     settle,
     sign,
 )
@@ -65,8 +71,79 @@ def test_a_delivery_ends_after_its_fourth_failure() -> None:
     assert claim(delivery, 3, now + timedelta(days=1)) is None
 
 
+@pytest.mark.parametrize("attempt", [0, 2])
+def test_only_the_attempt_that_is_due_can_be_claimed(attempt: int) -> None:
+    delivery = replace(fresh(), attempt=1)
+    assert claim(delivery, attempt, START) is None
+    assert claim(delivery, 1, START) is not None
+
+
+def test_a_claim_lasts_20_seconds_to_the_instant() -> None:
+    """Longer than a request may take, which is 5 s, plus its bookkeeping."""
+    taken = claim(fresh(), 0, START)
+    assert taken is not None
+    assert (taken.state, taken.due_at) == (DeliveryState.SENDING, START + timedelta(seconds=20))
+    assert claim(taken, 0, taken.due_at - timedelta(microseconds=1)) is None
+    again = claim(taken, 0, taken.due_at)
+    assert again is not None
+    assert again.due_at == START + timedelta(seconds=40)
+
+
+def test_a_failed_attempt_is_due_again_after_its_delay() -> None:
+    taken = claim(fresh(), 0, START)
+    assert taken is not None
+    now = START + timedelta(seconds=3)
+    retry, following = settle(taken, False, now)
+    assert (retry.state, retry.attempt, retry.due_at) == (DeliveryState.PENDING, 1, now + timedelta(seconds=1))
+    assert following is not None
+    assert (following.delivery, following.delay_seconds) == (retry, 1)
+
+
+def test_a_delivered_one_is_closed_and_is_not_tried_again() -> None:
+    taken = claim(fresh(), 0, START)
+    assert taken is not None
+    settled, following = settle(taken, True, START)
+    assert (settled.state, following) == (DeliveryState.DELIVERED, None)
+    assert not is_open(settled)
+
+
+def test_a_released_delivery_is_pending_and_due_now() -> None:
+    taken = claim(fresh(), 0, START)
+    assert taken is not None
+    now = START + timedelta(minutes=5)
+    released = release(taken, now)
+    assert (released.state, released.due_at, released.attempt) == (DeliveryState.PENDING, now, 0)
+
+
+def test_a_delivery_is_hopeless_24_hours_after_it_was_made() -> None:
+    delivery = replace(fresh(), due_at=START + timedelta(hours=23))
+    assert not is_hopeless(delivery, START + timedelta(hours=24, microseconds=-1))
+    assert is_hopeless(delivery, START + timedelta(hours=24))
+
+
+def test_an_abandoned_delivery_is_closed() -> None:
+    assert abandon(fresh()).state is DeliveryState.FAILED
+
+
+def test_a_new_delivery_is_due_at_once_and_carries_the_event() -> None:
+    event = sample_event("payment.confirmed", "acct", None, CONTEXT)
+    now = START + timedelta(seconds=9)
+    (delivery,) = deliveries_of(event, [ENDPOINT], now, is_test=True)
+    assert (delivery.webhook_id, delivery.account_id, delivery.client_id) == ("01W", "acct", None)
+    assert (delivery.kind, delivery.body, delivery.is_test) == (event.kind, event.body, True)
+    assert (delivery.attempt, delivery.state) == (0, DeliveryState.PENDING)
+    assert (delivery.due_at, delivery.created_at) == (now, now)
+
+
 def test_fanning_out_twice_makes_the_same_delivery() -> None:
     assert fresh().delivery_id == fresh().delivery_id
+
+
+def test_each_webhook_has_a_delivery_of_its_own() -> None:
+    event = sample_event("payment.confirmed", "acct", None, CONTEXT)
+    made = deliveries_of(event, [ENDPOINT, replace(ENDPOINT, webhook_id="01X")], START)
+    assert len({delivery.delivery_id for delivery in made}) == 2
+    assert all(len(delivery.delivery_id) == 26 for delivery in made)
 
 
 def test_an_inactive_webhook_gets_nothing() -> None:
@@ -81,6 +158,31 @@ def test_the_signature_is_the_plain_hex_hmac_of_the_raw_body(secret: str, body: 
 
 def test_the_test_header_is_absent_on_real_deliveries() -> None:
     assert "x-service-test" not in delivery_headers(fresh(), "secret", ["service"])
+
+
+def test_one_owner_has_at_most_20_webhooks() -> None:
+    assert MAX_ENDPOINTS == 20
+
+
+def test_a_sample_of_an_unknown_kind_is_refused_with_the_kinds_that_there_are() -> None:
+    with pytest.raises(ValidationFailed) as refused:
+        sample_event("payment.lost", "acct", None, CONTEXT)
+    (problem,) = refused.value.problems
+    assert problem.path == ("eventType",)
+    assert "payment.lost" in problem.message and "'payment.confirmed'" in problem.message
+
+
+def test_a_sample_names_the_client_id_of_the_caller_or_a_made_up_one() -> None:
+    for client_id, told in (("cli_x", "cli_x"), (None, "cli_test")):
+        body = json.loads(sample_event("payment.confirmed.client_id", "acct", client_id, CONTEXT).body)
+        assert (body["clientId"], body["origin"]) == (told, "https://shop.example")
+
+
+def test_a_sample_has_the_types_of_the_interface_and_is_never_announced() -> None:
+    paid = sample_event("payment.confirmed", "acct", None, CONTEXT)
+    assert paid.announced
+    assert json.loads(paid.body)["isCryptoToFiat"] is False
+    assert json.loads(sample_event("compliance.updated", "acct", None, CONTEXT).body)["isCompliant"] is True
 
 
 def test_there_is_a_sample_of_every_kind_and_it_names_itself() -> None:

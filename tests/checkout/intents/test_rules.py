@@ -255,3 +255,11 @@ def test_a_batch_is_announced_in_any_of_its_currencies() -> None:
 def test_tron_has_no_multisig_payments() -> None:
     with pytest.raises(BadRequest, match="Multisig payments are not supported on Tron"):
         check_draft(in_currencies("tron", "USDT-tron"), replace(ANNOUNCED, chain="TRON", token="USDT"), START)
+
+
+def test_a_deadline_has_to_be_later_than_this_very_moment() -> None:
+    payment = new_link()
+    assert check_draft(payment, replace(ANNOUNCED, deadline=START + timedelta(microseconds=1)), START).name == "sepolia"
+    for deadline in (START, START - timedelta(seconds=1)):
+        with pytest.raises(BadRequest, match="safePaymentDeadline must be in the future"):
+            check_draft(payment, replace(ANNOUNCED, deadline=deadline), START)

@@ -111,3 +111,20 @@ def test_a_preview_of_anything_else_is_refused(currency: str) -> None:
     with pytest.raises(BadRequest) as caught:
         preview("100", currency, Fee(), Flow.PAY, "payer")
     assert len(caught.value.message) < 200
+
+
+@pytest.mark.parametrize("percentage", ["1", "0"])
+def test_a_fee_percentage_wants_an_address(percentage: str) -> None:
+    with pytest.raises(BadRequest, match="feeAddress is required when feePercentage is set"):
+        resolve(Fee(percentage, None), Fee(), "evm")
+    assert resolve(Fee(percentage, FEE_ADDRESS), Fee(), "evm") == Fee(percentage, FEE_ADDRESS)
+
+
+def test_an_address_without_a_percentage_is_no_mistake_and_charges_nothing() -> None:
+    assert resolve(Fee(None, FEE_ADDRESS), Fee(), "evm") == Fee(None, FEE_ADDRESS)
+    assert not Fee(None, FEE_ADDRESS).is_charged
+
+
+def test_a_fee_goes_to_no_zero_address() -> None:
+    with pytest.raises(BadRequest, match="zero address"):
+        resolve(Fee("1", "0x" + "00" * 20), Fee(), "evm")

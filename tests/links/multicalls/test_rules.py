@@ -311,3 +311,12 @@ def test_totals_are_sums_of_each_currency_with_the_fees_on_top() -> None:
         ("sepolia", "fUSDC-sepolia", 12_500_000 + 1_000_001 + 12_500_000, 125_000 + 10_000),
         ("base", "USDC-base", 12_500_000, 0),
     ]
+
+
+def test_a_child_that_has_expired_blocks_its_multicall() -> None:
+    first, second = child(expires_at=START + timedelta(hours=1)), child()
+    before, at = START + timedelta(minutes=59), START + timedelta(hours=1)
+    assert seen(first, second, at=before, expires_at=START + WEEK).can_execute
+    details = seen(first, second, at=at, expires_at=START + WEEK)
+    assert not details.can_execute
+    assert [each.reason for each in details.children] == [Reason.SECURE_PAYMENT_EXPIRED, None]

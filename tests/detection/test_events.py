@@ -1,0 +1,118 @@
+"""What a merchant is told of a payment: every field of the bodies, and what each kind adds."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.access.callers import Owner
+from chalicelib.base.money import BaseUnits
+from chalicelib.detection.events import failed_events, payment_events
+from chalicelib.links.creation import Terms, create_link
+from chalicelib.links.records import Link
+from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.webhooks.rules import EventContext
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+
+NOW = START + timedelta(minutes=3)
+CONTEXT = EventContext(NOW, lambda n: b"\7" * n, "https://explorer.example", "service-network")
+TERMS = Terms(timedelta(days=7), strict_checksum=False)
+MADE = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
+LINK = replace(MADE.link, payer_identifier="payer-7")
+PAYMENT = Payment(
+    request_id=MADE.requests[0].request_id,
+    network="sepolia",
+    block_hash="0x" + "bb" * 32,
+    log_index=3,
+    block_number=77,
+    tx_hash="0x" + "aa" * 32,
+    amount=BaseUnits(10_000_000),
+    fee_amount=BaseUnits(100_000),
+    fee_address=FEE_ADDRESS.lower(),
+    status=PaymentStatus.CONFIRMED,
+    detected_at=NOW,
+)
+
+
+def paid(amount: int = 10_000_000) -> Request:
+    status = RequestStatus.PAID if amount >= 10_000_000 else RequestStatus.PARTIALLY_PAID
+    return replace(MADE.requests[0], paid=BaseUnits(amount), status=status)
+
+
+def told(link: Link = LINK, request: Request | None = None, payment: Payment = PAYMENT) -> list[dict[str, Any]]:
+    return [json.loads(event.body) for event in payment_events(link, request or paid(), payment, CONTEXT)]
+
+
+def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
+    request = paid()
+    assert told()[0] == {
+        "event": "payment.confirmed",
+        "requestId": request.request_id,
+        "requestID": request.request_id,
+        "paymentReference": request.payment_reference,
+        "explorer": f"https://explorer.example/request/{request.request_id}",
+        "amount": "10",
+        "totalAmountPaid": "10",
+        "expectedAmount": "10",
+        "timestamp": "2026-03-15T10:03:00.000Z",
+        "txHash": PAYMENT.tx_hash,
+        "network": "sepolia",
+        "currency": "fUSDC",
+        "paymentCurrency": "fUSDC",
+        "isCryptoToFiat": False,
+        "paymentProcessor": "service-network",
+        "subStatus": "",
+        "fees": [{"type": "platform", "amount": "0.1", "currency": "fUSDC"}],
+        "payee": PAYEE,
+        "reference": "INV-1",
+        "payerIdentifier": "payer-7",
+    }
+
+
+def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
+    (event,) = failed_events(LINK, paid(4_000_000), PAYMENT, CONTEXT)
+    body = json.loads(event.body)
+    assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
+    assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("10", "4", "10")
+    assert (event.kind, event.account_id, event.client_id) == ("payment.failed", "acct", None)
+    assert (event.created_at, event.announced) == (NOW, False)
+
+
+def test_a_reference_is_the_requests_own_where_it_was_merged_from_another_link() -> None:
+    assert told(request=replace(paid(), reference="PAY-9"))[0]["reference"] == "PAY-9"
+    assert told(replace(LINK, reference=None))[0]["reference"] is None
+
+
+@pytest.mark.parametrize(("amount", "excess"), [(9_999_999, None), (10_000_000, None), (10_000_001, "0.000001")])
+def test_only_what_is_above_the_amount_is_an_excess(amount: int, excess: str | None) -> None:
+    body = told(request=paid(amount))[0]
+    assert body.get("excessAmount") == excess
+    assert ("excessAmount" in body) is (excess is not None)
+    assert body["event"] == ("payment.partial" if amount < 10_000_000 else "payment.confirmed")
+
+
+@pytest.mark.parametrize(
+    ("link", "payment"),
+    [
+        (LINK, replace(PAYMENT, fee_amount=BaseUnits(0))),
+        (LINK, replace(PAYMENT, fee_address="0x" + "22" * 20)),
+        (replace(LINK, fee_address=None), PAYMENT),
+        (replace(LINK, fee_address=None), replace(PAYMENT, fee_amount=BaseUnits(0))),
+    ],
+    ids=["nothing", "to a stranger", "of a link without one", "nothing of a link without one"],
+)
+def test_what_did_not_reach_the_links_fee_address_is_no_fee(link: Link, payment: Payment) -> None:
+    assert told(link, payment=payment)[0]["fees"] == []
+
+
+def test_the_variants_name_the_client_id_and_the_checkout() -> None:
+    kinds = [body["event"] for body in told()]
+    assert kinds == ["payment.confirmed", "payment.confirmed.checkout"]
+    bodies = told(replace(LINK, client_id="cli_shop"))
+    assert [body["event"] for body in bodies] == ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
+    assert (bodies[1]["clientId"], bodies[1]["origin"]) == ("cli_shop", "")
+    origin = told(replace(LINK, client_id="cli_shop", origin="https://shop.example"))[1]["origin"]
+    assert origin == "https://shop.example"
+    assert "clientId" not in bodies[0] and "clientId" not in bodies[2]

@@ -1,0 +1,1 @@
+"""Mutation testing: small changes of the code, each of which the tests of its own room have to notice."""

@@ -1,0 +1,229 @@
+"""Which statement each test of a room executes, and which tests a mutant therefore meets."""
+
+import ast
+import builtins
+import importlib.abc
+import importlib.machinery
+import os
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import pytest
+
+OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
+Line = tuple[str, int]
+BUDGET = 8.0
+"""Seconds of tests that a mutant has to live through; where many tests execute a line, the nearest are taken."""
+
+
+@dataclass
+class ObservedTest:
+    """What a run without mutants has shown of a test."""
+
+    name: str
+    seconds: float = 0.0
+    passed: bool = True
+    lines: set[Line] = field(default_factory=set)
+    fixtures: set[str] = field(default_factory=set)
+    names: frozenset[str] = frozenset()  # that its code uses
+
+    @property
+    def file(self) -> str:
+        return self.name.split("::")[0]
+
+
+@dataclass
+class Coverage:
+    tests: list[ObservedTest]
+    at_import: set[Line]
+    modules: list[str]
+
+
+class Rewriting(importlib.abc.MetaPathFinder):
+    """Imports modules with their syntax trees changed; put first in `sys.meta_path`."""
+
+    def __init__(self, change: Callable[[Path], ast.Module | None]) -> None:
+        self._change = change
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name.split(".")[0] != "chalicelib":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or not (spec.origin or "").endswith(".py"):
+            return spec
+        tree = self._change(Path(str(spec.origin)))
+        if tree is not None:
+            spec.loader = _TreeLoader(name, str(spec.origin), compile(tree, str(spec.origin), "exec"))
+        return spec
+
+
+class _TreeLoader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, path: str, code: CodeType) -> None:
+        super().__init__(name, path)
+        self._code = code
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self._code
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self._code, module.__dict__)
+
+
+class _Probes(ast.NodeTransformer):
+    """Calls `__seen__((path, line))` before each statement of a function."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._in_function = path, False
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        outside = self._in_function
+        self._in_function |= isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        super().generic_visit(node)
+        if self._in_function:
+            for name in ("body", "orelse", "finalbody"):
+                statements = getattr(node, name, None)
+                if isinstance(statements, list):
+                    setattr(node, name, [each for one in statements for each in (self._probe(one), one)])
+        self._in_function = outside
+        return node
+
+    def _probe(self, statement: ast.stmt) -> ast.stmt:
+        place = ast.Constant((self._path, statement.lineno))
+        call = ast.Expr(ast.Call(ast.Name("__seen__", ast.Load()), [place], []))
+        return ast.copy_location(call, statement)
+
+
+def with_probes(path: Path) -> ast.Module:
+    tree = _Probes(str(path)).visit(ast.parse(path.read_text()))
+    return ast.fix_missing_locations(tree)
+
+
+class _Observer:
+    """A pytest plugin that notes of every test how long it takes and what it executes."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, ObservedTest] = {}
+        self.at_import: set[Line] = set()
+        self._seen: set[Line] = set()
+        self._fixtures: dict[str, tuple[float, set[Line]]] = {}
+        builtins.__seen__ = self._seen.add  # type: ignore[attr-defined]
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.at_import = set(self._seen)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
+        self._seen.clear()
+        test = self.tests.setdefault(item.nodeid, ObservedTest(item.nodeid))
+        test.names = frozenset(item.function.__code__.co_names)
+        test.fixtures = {
+            _name(each) for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined if each.scope != "function"
+        }
+        started = time.monotonic()
+        result = yield
+        test.seconds += time.monotonic() - started
+        test.lines |= self._seen
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        if fixturedef.scope == "function":
+            return (yield)
+        before, started = set(self._seen), time.monotonic()
+        self._seen.clear()
+        result = yield
+        took = time.monotonic() - started
+        self._fixtures[_name(fixturedef)] = (took, set(self._seen))
+        self.tests[request._pyfuncitem.nodeid].seconds -= took if hasattr(request, "_pyfuncitem") else 0
+        self._seen |= before
+        return result
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if not report.passed:
+            self.tests[report.nodeid].passed = False
+
+    def coverage(self) -> Coverage:
+        for test in self.tests.values():
+            for fixture in test.fixtures & self._fixtures.keys():
+                took, lines = self._fixtures[fixture]
+                test.seconds += took
+                test.lines |= lines
+        own = ("app", "chalicelib", "infra", "tests", "conftest")
+        modules = [name for name in sys.modules if name.split(".")[0] not in own]
+        return Coverage([test for test in self.tests.values() if test.passed], self.at_import, modules)
+
+
+def _name(fixture: Any) -> str:
+    return f"{fixture.baseid}::{fixture.argname}"
+
+
+def observe(tests: Sequence[str]) -> Coverage:
+    """Run all the tests on the code as it is."""
+    be_quiet()
+    observer = _Observer()
+    sys.meta_path.insert(0, Rewriting(with_probes))
+    pytest.main([*OPTIONS, *tests], plugins=[observer])
+    return observer.coverage()
+
+
+class Choice:
+    """Which tests a mutant meets, nearest and fastest first; those that found its neighbours before all others."""
+
+    def __init__(self, coverage: Coverage, sources: Mapping[str, list[str]]) -> None:
+        self._coverage, self._sources = coverage, sources
+        self.found: Counter[tuple[str, str]] = Counter()
+
+    def tests(self, mutant: Any) -> list[ObservedTest]:
+        using = self._executing(mutant)
+        ordered = sorted(using, key=lambda test: (not test.names & mutant.names, *self._turn(mutant.path, test)))
+        chosen, left = [], BUDGET
+        for test in ordered:
+            if not chosen or left >= test.seconds:
+                chosen.append(test)
+                left -= test.seconds
+        return chosen
+
+    def _turn(self, path: str, test: ObservedTest) -> tuple[Any, ...]:
+        near = Path(path).stem in test.file
+        return (-self.found[path, test.name], not near, test.file if near else "", test.seconds)
+
+    def _executing(self, mutant: Any) -> list[ObservedTest]:
+        """The tests that execute the mutant's statement; where an import does, those that use what it defines."""
+        tests, place = self._coverage.tests, (mutant.path, mutant.statement)
+        if mutant.statement and place not in self._coverage.at_import:
+            return [test for test in tests if place in test.lines]
+        names = self._all_names(mutant)
+        wanted = {place} | {(mutant.path, line) for line in mutant.span} | (self._lines_with(names) if names else set())
+        found = [test for test in tests if test.lines & wanted or test.names & names]
+        return found or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
+
+    def _all_names(self, mutant: Any) -> set[str]:
+        """What the statement defines, and what is defined by that at the module's top."""
+        names = set(mutant.names)
+        for line in self._sources[mutant.path]:
+            defined = re.match(r"(\w+)\b[^=]*= (.*)", line)
+            if defined and any(re.search(rf"\b{name}\b", defined[2]) for name in names):
+                names.add(defined[1])
+        return names
+
+    def _lines_with(self, names: set[str]) -> set[Line]:
+        wanted = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+        return {
+            (path, number)
+            for path, lines in self._sources.items()
+            for number, line in enumerate(lines, 1)
+            if wanted.search(line)
+        }
+
+
+def be_quiet() -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)

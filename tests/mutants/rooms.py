@@ -1,0 +1,48 @@
+"""Which modules are mutated, and which tests are those of their room: the folder of the same name."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TARGETS = {
+    "base": "*.py",
+    "catalogue": "*.py",
+    "calldata": "*.py",
+    "storage": "store.py",
+    "chain": "logs.py",
+    "access": "**/rules.py callers.py",
+    "webhooks": "rules.py samples.py",
+    "http": "edge.py operation.py idempotency.py",
+    "outbound": "sender.py",
+    "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
+    "payees": "**/rules.py",
+    "currencies": "**/rules.py",
+    "requests": "**/rules.py references.py",
+    "links": "**/rules.py creation.py",
+    "transfers": "**/rules.py",
+    "detection": "**/rules.py events.py payments.py unmatched.py",
+    "checkout": "**/rules.py",
+    "pages": "payment/check.js",
+}
+"""Of every room what decides without AWS, network and clock, and what stands guard at the edges."""
+
+TESTS = {"pages": "tests/pages/test_check.py"}
+"""Where they are not the whole folder: the page's check needs no browser."""
+
+
+@dataclass(frozen=True)
+class Room:
+    name: str
+    targets: tuple[Path, ...]
+    tests: tuple[str, ...]
+
+
+def rooms(only: str | None) -> Iterator[Room]:
+    """The rooms with what is mutated in each. Raises LookupError for a name that is none."""
+    if only is not None and only not in TARGETS:
+        raise LookupError(f"{only} is no room: {', '.join(TARGETS)}")
+    for name in TARGETS if only is None else [only]:
+        found = (path for pattern in TARGETS[name].split() for path in sorted((ROOT / "chalicelib" / name).glob(pattern)))
+        targets = tuple(path for path in found if path.name != "__init__.py")
+        yield Room(name, targets, (TESTS.get(name, f"tests/{name}"),))

@@ -1,0 +1,157 @@
+"""Tests on a mutant: in a process that has it in its running functions, or that has imported it."""
+
+import ast
+import functools
+import gc
+import os
+import signal
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import mkdtemp
+from types import CodeType, FunctionType
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+from hypothesis.internal.conjecture.engine import ConjectureRunner
+
+from tests.mutants.coverage import OPTIONS, Choice, ObservedTest, Rewriting, be_quiet
+from tests.mutants.forks import Task, results
+from tests.mutants.javascript import TextMutant
+from tests.mutants.operators import Mutant
+
+ConjectureRunner.shrink_interesting_examples = lambda runner: None  # type: ignore[method-assign] # any example will do
+
+
+AT_ONCE = os.cpu_count() or 1
+STARTING_SECONDS = 6.0
+"""What a test may take beyond five times its time without mutants, on a busy machine."""
+
+PROGRESS = os.dup(2)
+"""Where progress is shown from processes that have closed their own."""
+
+
+def code_of(tree: ast.Module, path: str) -> list[CodeType]:
+    """The code of every function of a module, in the order of the source."""
+    found, left = [], [compile(tree, path, "exec")]
+    while left:
+        code = left.pop()
+        found.append(code)
+        left += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found
+
+
+def _identity(code: CodeType) -> tuple[Any, ...]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno, code.co_code, code.co_names
+
+
+class Live:
+    """The functions of our modules that this process has made, whose code can be exchanged."""
+
+    def __init__(self, paths: set[str]) -> None:
+        gc.unfreeze()  # or what has been frozen is not among the objects
+        self._functions: dict[tuple[Any, ...], list[FunctionType]] = defaultdict(list)
+        self._caches = []
+        for each in gc.get_objects():
+            if isinstance(each, FunctionType) and each.__code__.co_filename in paths:
+                self._functions[_identity(each.__code__)].append(each)
+            elif isinstance(each, functools._lru_cache_wrapper) and str(each.__module__).startswith("chalicelib"):
+                self._caches.append(each)
+        gc.freeze()
+
+    def exchange(self, mutant: Mutant) -> None:
+        """Raises ValueError where the mutant cannot be put into the running functions."""
+        path, module = mutant.path, mutant.module
+        before = code_of(module.tree, path)
+        with module.mutated(mutant) as tree:
+            after = code_of(tree, path)
+        if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
+            raise ValueError("other functions")
+        for old, new in zip(before, after, strict=True):
+            for function in self._functions[_identity(old)]:
+                function.__code__ = new
+        for cache in self._caches:
+            cache.cache_clear()
+
+
+class Runner:
+    """A pytest plugin that hands the collected tests over instead of running them."""
+
+    def __init__(self, work: Callable[[dict[str, pytest.Item]], Any]) -> None:
+        self._work, self.result = work, None
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.result = self._work({item.nodeid: item for item in session.items})
+        return True
+
+
+def collected(tests: Sequence[str], work: Callable[[dict[str, pytest.Item]], Any]) -> Any:
+    """What `work` returns of the collected tests; "import" where they cannot even be imported."""
+    be_quiet()
+    runner = Runner(work)
+    pytest.main([*OPTIONS, *tests], plugins=[runner])
+    return runner.result or "import"
+
+
+def first_failure(items: Sequence[pytest.Item], tests: Sequence[ObservedTest]) -> str:
+    """The name of the first test that fails; nothing if all pass. Ends the process where one takes far too long."""
+    for test, item, following in zip_longest(tests, items, items[1:]):
+        signal.setitimer(signal.ITIMER_REAL, STARTING_SECONDS + 5 * test.seconds)
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+            return item.nodeid
+    return ""
+
+
+def exchanged(mutants: Sequence[Any], choice: Choice, items: dict[str, pytest.Item]) -> list[tuple[int, Any]]:
+    """What every mutant meets, each in a fork of this process, which has imported and collected everything."""
+    live = Live({mutant.path for mutant in mutants})
+
+    def meet(mutant: Any, tests: Sequence[ObservedTest]) -> str:
+        if isinstance(mutant, TextMutant):
+            _serve(mutant)
+        else:
+            live.exchange(mutant)
+        return first_failure([items[test.name] for test in tests], tests)
+
+    outcome = []
+    for index, result in results(_tasks(mutants, choice, meet), AT_ONCE):
+        if isinstance(result, str) and result:
+            choice.found[mutants[index].path, result] += 1
+        outcome.append((index, result))
+        _show_progress(len(outcome), len(mutants), mutants[index].key if result == "" else None)
+    return outcome
+
+
+def imported(mutants: Sequence[Any], choice: Choice) -> Iterator[tuple[int, Any]]:
+    """What every mutant meets, each in a fork of this process, which has imported nothing of ours."""
+
+    def meet(mutant: Any, tests: Sequence[ObservedTest]) -> str:
+        with mutant.module.mutated(mutant) as tree:
+            sys.meta_path.insert(0, Rewriting(lambda path: tree if str(path) == mutant.path else None))
+            files = list(dict.fromkeys(test.file for test in tests))
+            found = collected(files, lambda items: [first_failure([items[test.name] for test in tests], tests)])
+            return str(found[0])
+
+    return results(_tasks(mutants, choice, meet), AT_ONCE)
+
+
+def _tasks(mutants: Sequence[Any], choice: Choice, meet: Callable[[Any, Sequence[ObservedTest]], str]) -> Iterator[Task]:
+    for index, mutant in enumerate(mutants):
+        tests = choice.tests(mutant)
+        yield Task(index, partial(meet, mutant, tests), 10 * STARTING_SECONDS + 10 * sum(test.seconds for test in tests))
+
+
+def _serve(mutant: TextMutant) -> None:
+    """Let the driver of the page's tests read the mutant instead of the file."""
+    copy = Path(mkdtemp(prefix="mutant-")) / "check.js"
+    copy.write_text(mutant.source)
+    os.environ["CHECK_JS"] = str(copy)
+
+
+def _show_progress(done: int, every: int, alive: str | None) -> None:
+    if alive is not None or done % 50 == 0:
+        os.write(PROGRESS, f"  {done} of {every}{f': alive: {alive}' if alive else ''}\n".encode())
