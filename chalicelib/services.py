@@ -15,7 +15,6 @@ from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
 from chalicelib.storage.secrets import Secrets
 from chalicelib.storage.store import Store
-from chalicelib.webhooks.rules import EventContext
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,6 @@ class Services:
     entropy: Entropy
     noted: dict[str, datetime] = field(default_factory=dict, compare=False)
     """When this container last wrote down that a credential was used; to lose it costs a write."""
-
-    def event_context(self) -> EventContext:
-        return EventContext(
-            self.clock(), self.entropy, self.settings.explorer_url, self.settings.payment_processor
-        )
 
 
 def assemble(settings: Settings) -> Services:

@@ -11,6 +11,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
+
 _BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
 _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
@@ -127,7 +129,7 @@ class Settings:
     link_lifetime_seconds: int = _setting(_whole(1), 7 * 24 * 3600)
     safe_intent_lifetime_seconds: int = _setting(_whole(1), 24 * 3600)
     """How long a link waits for a multisig transaction at most, whatever deadline its payer names."""
-    multicall_max_children: int = _setting(_whole(2, 1000), 150)
+    multicall_max_children: int = _setting(_whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
     webhook_allow_loopback: bool = _setting(_flag, False)
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
     header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))

@@ -11,6 +11,7 @@ from datetime import datetime
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.access.audit.records import Actor
+from chalicelib.access.credentials import store as credential_store
 from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.access.modes import Tier
 from chalicelib.accounts.api_keys import flows as api_keys
@@ -24,7 +25,6 @@ from chalicelib.base.timestamps import iso
 from chalicelib.services import Services, assemble
 from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import account_key
 
 FROM_STDIN = "-"
 
@@ -147,7 +147,7 @@ def _named(services: Services, options: argparse.Namespace) -> credentials.Crede
 
 def _operator(services: Services, account_id: str) -> Actor:
     """The operator, acting on an account. Raises NotFound."""
-    if services.store.get(Account, account_key(account_id)) is None:
+    if credential_store.account(services.store, account_id) is None:
         raise NotFound(f"There is no account {account_id}.")
     return _as_operator(account_id)
 

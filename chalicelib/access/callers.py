@@ -53,7 +53,7 @@ class Caller:
     `digest` stands for credential and address, in counters; `credential` for the credential wherever it calls from, in
     idempotency keys. `key_id` is the public id of the key that was sent, `client` the client id, also beside a key;
     `session` is set in session mode; `sent_session` is the hash of a session token where no credential is asked for,
-    so that signing in can end that session. `blocked_until` and `block_version` tell who is shut out.
+    so that signing in can end that session. `banned_until` and `ban_version` are of the caller's ban, if there is one.
     `reads_any_link` is set for the hosted payment page, which belongs to no account: it does what payers do, and
     nothing else.
     """
@@ -65,8 +65,8 @@ class Caller:
     credential: str
     tier: Tier
     origin: str | None
-    blocked_until: datetime | None = None
-    block_version: int = 0
+    banned_until: datetime | None = None
+    ban_version: int = 0
     scopes: tuple[str, ...] = ()
     key_id: str | None = None
     client: ClientId | None = None

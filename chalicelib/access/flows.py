@@ -1,8 +1,10 @@
-"""Who is calling: loads what a credential leads to, in one read, and holds it to the rules."""
+"""Who is calling: loads what a credential leads to, in one read, and checks it."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Literal
 
+from chalicelib.access import store
 from chalicelib.access.callers import Caller, Sent
 from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey
 from chalicelib.access.credentials.rules import (
@@ -13,34 +15,26 @@ from chalicelib.access.credentials.rules import (
     credential_hash,
 )
 from chalicelib.access.modes import Mode, Tier
-from chalicelib.access.rate_limits.records import Block
+from chalicelib.access.rate_limits import store as limits_store
+from chalicelib.access.rate_limits.records import Ban
 from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
 from chalicelib.access.sessions import flows as sessions
 from chalicelib.access.sessions.records import Session
 from chalicelib.access.sessions.rules import check_session
 from chalicelib.base.errors import Forbidden, ForeignOrigin, Unauthorized
-from chalicelib.base.records import Key
 from chalicelib.services import Services
-from chalicelib.storage.tables import block_key, credential_key, session_key
-
-_KINDS: dict[Mode, type] = {
-    Mode.ORCHESTRATOR: OrchestratorKey,
-    Mode.ORCHESTRATOR_KEY: OrchestratorKey,
-    Mode.API_KEY: ApiKey,
-    Mode.CLIENT_ID: ClientId,
-}
 
 
 def nobody(
     services: Services, origin: str | None, ip_address: str, session_token: str | None = None, looks: bool = True
 ) -> Caller:
-    """A caller without a credential: the address is all there is. One read, unless nobody `looks` who is shut out."""
+    """A caller without a credential, known by the address alone. One read, for a ban, unless `looks` is False."""
     sent_session = credential_hash(session_token) if session_token else None
     return replace(_at_address(services, ANONYMOUS, origin, ip_address, looks), sent_session=sent_session)
 
 
 def refused(services: Services, origin: str | None, ip_address: str) -> Caller:
-    """Who sent a credential that is none. One read. What is counted against them closes nothing that needs none."""
+    """A caller whose credential is wrong. One read. Their calls are counted apart from those without a credential."""
     return _at_address(services, REFUSED, origin, ip_address, looks=True)
 
 
@@ -50,16 +44,16 @@ def identify(services: Services, sent: Sent, origin: str | None, ip_address: str
         return _page(services, origin, ip_address)
     secret_hash = credential_hash(sent.secret)
     digest = caller_digest(secret_hash, ip_address)
-    found = services.store.get_many(_wanted(sent, secret_hash, digest))
-    records: dict[type, Any] = {type(record): record for record in found.values()}
-    until, version = _shut(records.get(Block))
+    client_id_hash = credential_hash(sent.client_id) if sent.client_id is not None else None
+    records = store.presented(services.store, sent.mode, secret_hash, client_id_hash, digest)
+    until, version = _ban_of(records.get(Ban))
     common: dict[str, Any] = {
         "mode": sent.mode,
         "digest": digest,
         "credential": f"{secret_hash}/{credential_hash(sent.client_id)}" if sent.client_id else secret_hash,
         "origin": origin,
-        "blocked_until": until,
-        "block_version": version,
+        "banned_until": until,
+        "ban_version": version,
     }
     return _CHECKS[sent.mode](services, sent, records, common, ip_address)
 
@@ -68,11 +62,11 @@ def page_visitor(services: Services, ip_address: str, asks_for: Literal["page", 
     """Whoever has the hosted payment page open, counted by address. One read.
 
     The page, its pictures and its calls (`link`) are counted apart: any site can send a browser to the page, with
-    tokens that are none, and shall not shut it out of the calls that pay.
+    tokens of no link, and that must not get the browser banned from the calls that pay.
     """
     secret_hash = credential_hash(services.settings.page_client_id)
     digest = caller_digest(f"{secret_hash}/{asks_for}", ip_address)
-    until, version = _shut(services.store.get(Block, block_key(digest)))
+    until, version = _ban_of(limits_store.ban(services.store, digest))
     return Caller(
         mode=Mode.CLIENT_ID,
         account_id="",
@@ -81,36 +75,25 @@ def page_visitor(services: Services, ip_address: str, asks_for: Literal["page", 
         credential=secret_hash,
         tier=Tier.HIGH_VOLUME,
         origin=services.settings.page_origin,
-        blocked_until=until,
-        block_version=version,
+        banned_until=until,
+        ban_version=version,
         reads_any_link=True,
     )
 
 
 def _at_address(services: Services, purpose: str, origin: str | None, ip_address: str, looks: bool) -> Caller:
     digest = caller_digest(purpose, ip_address)
-    block = services.store.get(Block, block_key(digest)) if looks else None
-    return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_shut(block))
+    ban = limits_store.ban(services.store, digest) if looks else None
+    return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_ban_of(ban))
 
 
 def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
-    """The page's own client id, which is public and known to all: it counts from the page's origin alone."""
+    """The page's own client id, which is public: it is accepted from the page's origin alone."""
     if not origin:
         raise Unauthorized("Origin header is required")
     if origin != services.settings.page_origin:
         raise ForeignOrigin("Origin is not among the allowed domains of this client ID")
     return page_visitor(services, ip_address, "link")
-
-
-def _wanted(sent: Sent, secret_hash: str, digest: str) -> dict[Key, type]:
-    wanted: dict[Key, type] = {block_key(digest): Block}
-    if sent.mode is Mode.SESSION:
-        wanted[session_key(secret_hash)] = Session
-    else:
-        wanted[credential_key(secret_hash, _KINDS[sent.mode])] = _KINDS[sent.mode]
-    if sent.client_id is not None:
-        wanted[credential_key(credential_hash(sent.client_id), ClientId)] = ClientId
-    return wanted
 
 
 def _session(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
@@ -159,5 +142,5 @@ _CHECKS = {
 }
 
 
-def _shut(block: Block | None) -> tuple[Any, int]:
-    return (block.until, block.version) if block else (None, 0)
+def _ban_of(ban: Ban | None) -> tuple[datetime | None, int]:
+    return (ban.until, ban.version) if ban else (None, 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from chalicelib.accounts.branding import flows as branding
-from chalicelib.accounts.branding.records import Branding
+from chalicelib.accounts.branding.records import ClientBranding
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.calldata import checkout as calldata
@@ -49,7 +49,7 @@ class Description:
     multicall: MulticallDetails | None = None
     checkout: Checkout | None = None
     holdings: WalletReading | None = None
-    branding: Branding | None = None
+    branding: ClientBranding | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def describe(services: Services, token: str, reader: Reader, wallet: str | None)
         require_unlocked(services, replace(payment, requests=details.requests))
     else:
         require_payable(services, payment)
-    shown = Description(payment, details, branding=branding.of_link(services, payment.link))
+    shown = Description(payment, details, branding=branding.of_client(services, payment.link.client_id))
     if wallet is None or details is not None:
         return shown
     dues, chain = _dues((payment,)), services.chains.of(payment.requests[0].network)

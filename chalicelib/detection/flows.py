@@ -5,18 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from chalicelib.base.records import OPS
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain import logs
 from chalicelib.chain.logs import Checkpoint, ProxyTransfer
 from chalicelib.chain.protocol import Chain
 from chalicelib.chain.ranges import Disconnected, RangeReading, RangeTooLarge
 from chalicelib.detection import rules as chainlog
+from chalicelib.detection import store
 from chalicelib.detection.recording import Ledgers
-from chalicelib.detection.records import Cursor, YoungPayment
-from chalicelib.requests.records import Reference
+from chalicelib.detection.records import Cursor
+from chalicelib.requests import store as request_store
 from chalicelib.services import Services
-from chalicelib.storage.tables import cursor_key, reference_key, young_payment_prefix
 
 _RANGES_PER_TICK = 20
 """What one tick may catch up after an outage; the next tick goes on from there."""
@@ -51,7 +50,7 @@ def scan(services: Services, name: str) -> int:
     chain, facts = services.chains.of(name), _network(name)
     confirmations = services.settings.confirmations.get(name, facts.confirmations)
     head = chain.head()
-    cursor = services.store.get(Cursor, cursor_key(name))
+    cursor = store.cursor(services.store, name)
     if cursor is None:
         cursor = chainlog.first_cursor(name, head, confirmations, facts.log_range)
     recorded = refusals = 0
@@ -90,8 +89,8 @@ def _record_all(services: Services, chain: Chain, reading: RangeReading, deadlin
     to anybody.
     """
     transfers = [t for log in reading.logs if (t := logs.decode_transfer(chain.network, log)) is not None]
-    places = _places(services, transfers)
-    turns = _turns(_dated(chain, [t for t in transfers if t.reference_topic in places]), places)
+    tokens = _link_tokens(services, transfers)
+    turns = _turns(_dated(chain, [t for t in transfers if t.reference_topic in tokens]), tokens)
     ledgers, recorded = Ledgers(services), 0
     while turns:
         token, turn = turns.popleft()
@@ -99,7 +98,7 @@ def _record_all(services: Services, chain: Chain, reading: RangeReading, deadlin
         recorded += step.recorded
         if step.done < len(turn):
             turns.appendleft((token, turn[step.done :]))
-        moved = _places(services, step.elsewhere)
+        moved = _link_tokens(services, step.elsewhere)
         for transfer in step.elsewhere:
             now = moved.get(transfer.reference_topic, token)
             if now == token:
@@ -115,19 +114,18 @@ def _record_all(services: Services, chain: Chain, reading: RangeReading, deadlin
     return _Recording(recorded)
 
 
-def _turns(transfers: Iterable[ProxyTransfer], places: dict[str, str]) -> deque[tuple[str, list[ProxyTransfer]]]:
+def _turns(transfers: Iterable[ProxyTransfer], tokens: dict[str, str]) -> deque[tuple[str, list[ProxyTransfer]]]:
     """The tokens of links, each with its transfers of one block, in the order of the chain."""
     turns: dict[tuple[int, str], list[ProxyTransfer]] = {}
     for transfer in sorted(transfers, key=lambda t: (t.block_number, t.log_index)):
-        turns.setdefault((transfer.block_number, places[transfer.reference_topic]), []).append(transfer)
+        turns.setdefault((transfer.block_number, tokens[transfer.reference_topic]), []).append(transfer)
     return deque((token, turn) for (_, token), turn in turns.items())
 
 
-def _places(services: Services, transfers: Iterable[ProxyTransfer]) -> dict[str, str]:
+def _link_tokens(services: Services, transfers: Iterable[ProxyTransfer]) -> dict[str, str]:
     """The token of the link that each known reference belongs to, by the reference's topic."""
-    wanted = {reference_key(t.reference_topic): Reference for t in transfers}
-    found = services.store.get_many(dict(wanted)) if wanted else {}
-    return {reference.topic: reference.link_token for reference in found.values()}
+    found = request_store.references(services.store, (t.reference_topic for t in transfers))
+    return {reference.topic: reference.link_token for reference in found}
 
 
 def _dated(chain: Chain, transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
@@ -142,7 +140,7 @@ def _dated(chain: Chain, transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
 def _undo_fork(services: Services, chain: Chain, cursor: Cursor) -> Cursor:
     """The cursor rolled back to the common ancestor, with every payment reversed whose own block is gone.
 
-    A transfer that never counted is marked as reversed, too.
+    An unmatched transfer is marked as reversed, too.
     """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
     rolled = chainlog.roll_back(cursor, canonical)
@@ -150,19 +148,13 @@ def _undo_fork(services: Services, chain: Chain, cursor: Cursor) -> Cursor:
         "fork deeper than the confirmations",
         extra={"network": cursor.network, "from_block": cursor.scanned_to, "to_block": rolled.scanned_to},
     )
-    young_ones = services.store.query(
-        YoungPayment,
-        OPS,
-        cursor_key(cursor.network).pk,
-        young_payment_prefix(rolled.scanned_to + 1),
-        young_payment_prefix(10**12 - 1) + "\uffff",
-    )
-    heights = sorted({young.block_number for young in young_ones})
+    recorded = store.unfinalized_transfers(services.store, cursor.network, rolled.scanned_to + 1)
+    heights = sorted({transfer.block_number for transfer in recorded})
     hashes = chain.block_hashes(heights) if heights else {}
     ledgers = Ledgers(services)
-    for young in young_ones:
-        if hashes[young.block_number] != young.block_hash:
-            ledgers.reverse(young)
+    for transfer in recorded:
+        if hashes[transfer.block_number] != transfer.block_hash:
+            ledgers.reverse(transfer)
     return _store_cursor(services, rolled)
 
 

@@ -14,7 +14,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.detection.events import failed_events, payment_events
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
-from chalicelib.requests.records import Payment, PaymentStatus, Place, Request, RequestStatus
+from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
@@ -69,7 +69,7 @@ def after(secure_payment: SecurePayment, decision: Decision) -> SecurePayment:
 def record(
     secure_payment: SecurePayment,
     request: Request,
-    earlier: Mapping[Place, Payment],
+    earlier: Mapping[LogPosition, Payment],
     transfer: ProxyTransfer,
     context: EventContext,
 ) -> Decision | None:
@@ -94,7 +94,7 @@ def record(
         detected_at=context.now,
         paid_at=transfer.paid_at,
     )
-    known = earlier.get(seen.place)
+    known = earlier.get(seen.log_position)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         return None
     payment = replace(known or seen, status=PaymentStatus.CONFIRMED)
@@ -111,8 +111,8 @@ def record(
 def reverse(
     secure_payment: SecurePayment,
     request: Request,
-    recorded: Mapping[Place, Payment],
-    orphan: Place,
+    recorded: Mapping[LogPosition, Payment],
+    orphan: LogPosition,
     context: EventContext,
 ) -> Decision | None:
     """What changes when a confirmed payment is no longer on the chain; None when that was decided already.
@@ -123,7 +123,7 @@ def reverse(
     if current is None or current.status is PaymentStatus.REVERSED:
         return None
     reversed_payment = replace(current, status=PaymentStatus.REVERSED)
-    others = [p for p in _standing(recorded.values()) if p.place != orphan]
+    others = [p for p in _standing(recorded.values()) if p.log_position != orphan]
     last = max(others, key=lambda p: p.block_number, default=None)
     settled = _settle(request, others, last.tx_hash if last else None)
     reopened = secure_payment.link.status is LinkStatus.COMPLETED and settled.status is not RequestStatus.PAID

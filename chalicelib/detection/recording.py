@@ -5,19 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from chalicelib.base.records import PAYMENTS
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection import payments
-from chalicelib.detection import unmatched as strays
+from chalicelib.detection import payments, unmatched
 from chalicelib.detection.payments import Decision
-from chalicelib.detection.records import YoungPayment
-from chalicelib.links import flows as links
+from chalicelib.detection.records import UnfinalizedTransfer
+from chalicelib.links import store as link_store
 from chalicelib.links.records import Link, SecurePayment
-from chalicelib.requests.records import Payment, PaymentStatus, Place, Request, StrayTransfer
+from chalicelib.requests import store as request_store
+from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, Request, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
-from chalicelib.storage.tables import payments_partition, strays_partition
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
@@ -27,7 +25,7 @@ _WRITES_OF_ONE = 7
 """What one more transfer adds to a transaction at most: a payment, its request, the entry that finds it after a fork,
 three events, and the link."""
 
-T = TypeVar("T", Link, Request, Payment, StrayTransfer)
+T = TypeVar("T", Link, Request, Payment, UnmatchedTransfer)
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,13 @@ class _Changes:
 
     payments: list[Payment] = field(default_factory=list)
     request_ids: set[str] = field(default_factory=set)
-    strays: list[StrayTransfer] = field(default_factory=list)
-    young: list[YoungPayment] = field(default_factory=list)
+    unmatched: list[UnmatchedTransfer] = field(default_factory=list)
+    unfinalized: list[UnfinalizedTransfer] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
     @property
     def count(self) -> int:
-        return sum(map(len, (self.payments, self.request_ids, self.strays, self.young, self.events)))
+        return sum(map(len, (self.payments, self.request_ids, self.unmatched, self.unfinalized, self.events)))
 
 
 class Ledgers:
@@ -78,8 +76,8 @@ class Ledgers:
                 self.forget(token)
         raise WriteConflict
 
-    def reverse(self, orphan: YoungPayment) -> None:
-        """Takes back what a fork has removed, payment or stray. Raises WriteConflict as `record` does."""
+    def reverse(self, orphan: UnfinalizedTransfer) -> None:
+        """Takes back what a fork has removed, payment or unmatched transfer. Raises WriteConflict as `record` does."""
         for _ in range(_ATTEMPTS):
             ledger = self._ledger(orphan.link_token)
             try:
@@ -97,7 +95,7 @@ class Ledgers:
 
     def _ledger(self, token: str) -> "Ledger | None":
         if token not in self._open:
-            payment = links.load_current(self._services, token)
+            payment = link_store.current_link(self._services.store, token)
             if payment is None:
                 return None
             self._open[token] = Ledger(self._services, payment)
@@ -113,9 +111,9 @@ class Ledger:
             reference_topic(bytes.fromhex(request.payment_reference[2:])): index
             for index, request in enumerate(payment.requests)
         }
-        self._payments: dict[str, dict[Place, Payment]] = {}
-        self._strays: dict[str, dict[Place, StrayTransfer]] = {}
-        self._kinds: dict[str, Counter[strays.Kind]] = {}
+        self._payments: dict[str, dict[LogPosition, Payment]] = {}
+        self._unmatched: dict[str, dict[LogPosition, UnmatchedTransfer]] = {}
+        self._kinds: dict[str, Counter[unmatched.Kind]] = {}
 
     def record(self, transfers: Sequence[ProxyTransfer]) -> Step:
         """Records the first of the transfers in one transaction; those that are recorded already cost nothing."""
@@ -132,29 +130,29 @@ class Ledger:
         self._write(changes, link)
         return Step(len(changes.payments), done, tuple(elsewhere))
 
-    def reverse(self, orphan: YoungPayment) -> bool:
-        """Marks a payment or a stray as reversed; False when the link does not have its request."""
+    def reverse(self, orphan: UnfinalizedTransfer) -> bool:
+        """Marks a payment or an unmatched transfer as reversed; False when the link does not have its request."""
         request = next((r for r in self._payment.requests if r.request_id == orphan.request_id), None)
         if request is None:
             return False
-        place, changes = Place(orphan.network, orphan.block_hash, orphan.log_index), _Changes()
+        changes, position = _Changes(), LogPosition(orphan.network, orphan.block_hash, orphan.log_index)
         link = self._payment.link
         if orphan.is_stray:
-            known = self._strays_of(request).get(place)
+            known = self._unmatched_of(request).get(position)
             if known is not None and known.status is PaymentStatus.CONFIRMED:
-                changes.strays.append(replace(known, status=PaymentStatus.REVERSED))
+                changes.unmatched.append(replace(known, status=PaymentStatus.REVERSED))
         else:
-            recorded, context = self._payments_of(request), self._services.event_context()
-            self._apply(changes, payments.reverse(self._payment, request, recorded, place, context))
+            recorded, context = self._payments_of(request), webhooks.event_context(self._services)
+            self._apply(changes, payments.reverse(self._payment, request, recorded, position, context))
         self._write(changes, link)
         return True
 
     def _take(self, changes: _Changes, request: Request, transfer: ProxyTransfer) -> None:
         reason = payments.mismatch(request, transfer)
         if reason is not None:
-            self._keep_stray(changes, request, transfer, reason)
+            self._keep_unmatched(changes, request, transfer, reason)
             return
-        earlier, context = self._payments_of(request), self._services.event_context()
+        earlier, context = self._payments_of(request), webhooks.event_context(self._services)
         self._apply(changes, payments.record(self._payment, request, earlier, transfer, context))
 
     def _apply(self, changes: _Changes, decision: Decision | None) -> None:
@@ -162,34 +160,34 @@ class Ledger:
             return
         payment = decision.payment
         self._payment = payments.after(self._payment, decision)
-        self._payments[payment.request_id][payment.place] = payment
+        self._payments[payment.request_id][payment.log_position] = payment
         changes.payments.append(payment)
         changes.request_ids.add(payment.request_id)
         changes.events += decision.events
         if payment.version == 0:
-            changes.young.append(self._young(payment))
+            changes.unfinalized.append(self._unfinalized(payment))
 
-    def _keep_stray(self, changes: _Changes, request: Request, transfer: ProxyTransfer, reason: str) -> None:
+    def _keep_unmatched(self, changes: _Changes, request: Request, transfer: ProxyTransfer, reason: str) -> None:
         """Keeps a transfer that does not count, once, with the entry that finds it after a fork.
 
-        What moved nothing is no transfer: it is in the log alone, as is what finds no place.
+        A transfer of nothing is only logged, and so are those beyond the number that is kept.
         """
-        stray = strays.stray_of(request, transfer, reason, self._services.clock())
-        kept = self._strays_of(request) if transfer.amount else {}
-        known = kept.get(stray.place)
+        seen = unmatched.unmatched_of(request, transfer, reason, self._services.clock())
+        kept = self._unmatched_of(request) if transfer.amount else {}
+        known = kept.get(seen.log_position)
         if known is not None and known.status is PaymentStatus.CONFIRMED:
             return
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         self._services.log.warning("transfer does not count", extra={**facts, "request_id": request.request_id})
         if known is not None:
-            stray = replace(known, status=PaymentStatus.CONFIRMED)
-        elif transfer.amount and strays.has_place(self._kinds[request.request_id], request, stray):
-            self._kinds[request.request_id][strays.kind_of(request, stray)] += 1
-            changes.young.append(self._young(stray))
+            seen = replace(known, status=PaymentStatus.CONFIRMED)
+        elif transfer.amount and unmatched.is_kept(self._kinds[request.request_id], request, seen):
+            self._kinds[request.request_id][unmatched.kind_of(request, seen)] += 1
+            changes.unfinalized.append(self._unfinalized(seen))
         else:
             return
-        kept[stray.place] = stray
-        changes.strays.append(stray)
+        kept[seen.log_position] = seen
+        changes.unmatched.append(seen)
 
     def _write(self, changes: _Changes, before: Link) -> None:
         """Writes the changes with their events in one transaction, then announces those.
@@ -202,7 +200,7 @@ class Ledger:
         claimed = bool(changes.payments) and payments.is_shared(self._payment)
         changed = [link] if claimed or link != before else []
         requests = [r for r in self._payment.requests if r.request_id in changes.request_ids]
-        records = [*requests, *changes.payments, *changes.strays, *changes.young, *changes.events]
+        records = [*requests, *changes.payments, *changes.unmatched, *changes.unfinalized, *changes.events]
         self._services.store.write(*changed, *records)
         self._payment = replace(
             self._payment,
@@ -210,28 +208,28 @@ class Ledger:
             requests=tuple(_written(r) if r.request_id in changes.request_ids else r for r in self._payment.requests),
         )
         for payment in changes.payments:
-            self._payments[payment.request_id][payment.place] = _written(payment)
-        for stray in changes.strays:
-            self._strays[stray.request_id][stray.place] = _written(stray)
+            self._payments[payment.request_id][payment.log_position] = _written(payment)
+        for transfer in changes.unmatched:
+            self._unmatched[transfer.request_id][transfer.log_position] = _written(transfer)
         if changes.events:
             webhooks.announce(self._services, [replace(event, version=1) for event in changes.events])
 
-    def _payments_of(self, request: Request) -> dict[Place, Payment]:
+    def _payments_of(self, request: Request) -> dict[LogPosition, Payment]:
         if request.request_id not in self._payments:
-            found = self._services.store.query(Payment, PAYMENTS, payments_partition(request.request_id))
-            self._payments[request.request_id] = {payment.place: payment for payment in found}
+            found = request_store.payments(self._services.store, request.request_id)
+            self._payments[request.request_id] = {payment.log_position: payment for payment in found}
         return self._payments[request.request_id]
 
-    def _strays_of(self, request: Request) -> dict[Place, StrayTransfer]:
-        if request.request_id not in self._strays:
-            found = self._services.store.query(StrayTransfer, PAYMENTS, strays_partition(request.request_id))
-            self._strays[request.request_id] = {stray.place: stray for stray in found}
-            self._kinds[request.request_id] = strays.kinds_of(request, found)
-        return self._strays[request.request_id]
+    def _unmatched_of(self, request: Request) -> dict[LogPosition, UnmatchedTransfer]:
+        if request.request_id not in self._unmatched:
+            found = request_store.unmatched_transfers(self._services.store, request.request_id)
+            self._unmatched[request.request_id] = {transfer.log_position: transfer for transfer in found}
+            self._kinds[request.request_id] = unmatched.kinds_of(request, found)
+        return self._unmatched[request.request_id]
 
-    def _young(self, seen: Payment | StrayTransfer) -> YoungPayment:
-        """The entry that finds what a deep fork may remove. What stands again has its entry already."""
-        return YoungPayment(
+    def _unfinalized(self, seen: Payment | UnmatchedTransfer) -> UnfinalizedTransfer:
+        """The entry by which a fork finds a transfer. A transfer that is confirmed again has its entry already."""
+        return UnfinalizedTransfer(
             network=seen.network,
             block_number=seen.block_number,
             block_hash=seen.block_hash,
@@ -239,7 +237,7 @@ class Ledger:
             link_token=self._payment.link.token,
             request_id=seen.request_id,
             detected_at=seen.detected_at,
-            is_stray=isinstance(seen, StrayTransfer),
+            is_stray=isinstance(seen, UnmatchedTransfer),
         )
 
 

@@ -1,14 +1,23 @@
-"""How far a network is read, and which payments a fork could still remove, as they are stored."""
+"""How far a network is read, and which recorded transfers a fork could still remove, as they are stored."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from chalicelib.base.records import OPS, KeyPattern, Record
 from chalicelib.chain.logs import Checkpoint
+
+UNFINALIZED_RETENTION = timedelta(days=7)
+"""No supported network forks deeper than this."""
 
 
 @dataclass(frozen=True)
-class YoungPayment:
-    """A payment, or a transfer that does not count, that a deep fork could still remove: findable by its block."""
+class UnfinalizedTransfer(Record):
+    """A recorded transfer that a deep fork could still remove, found by its block.
+
+    `is_stray` (named so in the table) says that it is an UnmatchedTransfer, else it is a Payment.
+    """
+
+    KEY = KeyPattern(OPS, "CHAIN#{network}", "PAYMENT#{block_number:012}#{block_hash}#{log_index:06}")
 
     network: str
     block_number: int
@@ -20,12 +29,20 @@ class YoungPayment:
     is_stray: bool = False
     version: int = 0
 
+    @property
+    def vanishes_at(self) -> datetime:
+        """7 days after it was detected."""
+        return self.detected_at + UNFINALIZED_RETENTION
+
+
 @dataclass(frozen=True)
-class Cursor:
+class Cursor(Record):
     """How far a network has been read: every block up to `scanned_to` is confirmed and done.
 
-    `range_limit` is how many blocks the node answers for at once; it falls when the node refuses and grows again.
+    `range_limit` is how many blocks are asked for at once; it falls when the node refuses and grows again.
     """
+
+    KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
 
     network: str
     scanned_to: int

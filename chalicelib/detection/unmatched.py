@@ -1,8 +1,8 @@
-"""Strays: transfers with a request's reference that do not count for it, and how many of them are kept.
+"""Unmatched transfers: those with a request's reference that do not count for it, and how many of them are kept.
 
-Anybody can make them under a public reference, most kinds of them for nothing. So every kind has places of its own:
-worthless tokens, or tokens that somebody sends to himself, cannot take those of what the payee has really received.
-What comes when they are taken is in the log alone.
+Anybody can make them under a public reference, most kinds of them at no cost. So each kind has a limit of its own:
+worthless tokens, or tokens that somebody sends to himself, do not use up the limit of what the payee really received.
+Transfers beyond the limit are only logged.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from chalicelib.base.addresses import address_of_log, hex_address
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.requests.records import Request, StrayTransfer
+from chalicelib.requests.records import Request, UnmatchedTransfer
 
 
 class Kind(StrEnum):
@@ -26,34 +26,34 @@ class Kind(StrEnum):
     """The payee has it."""
 
 
-PLACES = {Kind.UNKNOWN: 20, Kind.ELSEWHERE: 30, Kind.RECEIVED: 50}
-"""How many of a kind are kept of a request."""
+KEPT = {Kind.UNKNOWN: 20, Kind.ELSEWHERE: 30, Kind.RECEIVED: 50}
+"""How many transfers of a kind are kept for a request."""
 
 
-def kind_of(request: Request, stray: StrayTransfer) -> Kind:
-    if token_of(stray) is None:
+def kind_of(request: Request, transfer: UnmatchedTransfer) -> Kind:
+    if token_of(transfer) is None:
         return Kind.UNKNOWN
-    return Kind.RECEIVED if stray.payee == hex_address(request.payee) else Kind.ELSEWHERE
+    return Kind.RECEIVED if transfer.payee == hex_address(request.payee) else Kind.ELSEWHERE
 
 
-def kinds_of(request: Request, kept: Iterable[StrayTransfer]) -> Counter[Kind]:
+def kinds_of(request: Request, kept: Iterable[UnmatchedTransfer]) -> Counter[Kind]:
     return Counter(kind_of(request, each) for each in kept)
 
 
-def has_place(kept: Counter[Kind], request: Request, stray: StrayTransfer) -> bool:
-    """Whether one more is kept, beside so many of each kind."""
-    kind = kind_of(request, stray)
-    return kept[kind] < PLACES[kind]
+def is_kept(kept: Counter[Kind], request: Request, transfer: UnmatchedTransfer) -> bool:
+    """Whether one more is kept, when `kept` are kept of each kind."""
+    kind = kind_of(request, transfer)
+    return kept[kind] < KEPT[kind]
 
 
-def are_cut_off(request: Request, kept: Iterable[StrayTransfer]) -> bool:
-    """Whether the places of a kind are taken, so that there may have been more than are kept."""
-    return any(count >= PLACES[kind] for kind, count in kinds_of(request, kept).items())
+def are_truncated(request: Request, kept: Iterable[UnmatchedTransfer]) -> bool:
+    """Whether the limit of a kind is reached, so that there may have been more transfers than are kept."""
+    return any(count >= KEPT[kind] for kind, count in kinds_of(request, kept).items())
 
 
-def stray_of(request: Request, transfer: ProxyTransfer, reason: str, now: datetime) -> StrayTransfer:
+def unmatched_of(request: Request, transfer: ProxyTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
     """What is kept of a transfer with the request's reference that does not count for it."""
-    return StrayTransfer(
+    return UnmatchedTransfer(
         request_id=request.request_id,
         network=transfer.network,
         block_hash=transfer.block_hash,
@@ -69,11 +69,11 @@ def stray_of(request: Request, transfer: ProxyTransfer, reason: str, now: dateti
     )
 
 
-def token_of(stray: StrayTransfer) -> Token | None:
+def token_of(transfer: UnmatchedTransfer) -> Token | None:
     """What was sent, where the catalogue has it."""
-    chain = network(stray.network)
+    chain = network(transfer.network)
     if chain is None:
         return None
-    if stray.token_address is not None:
-        return token_at(chain.name, address_of_log(stray.token_address, chain.family))
+    if transfer.token_address is not None:
+        return token_at(chain.name, address_of_log(transfer.token_address, chain.family))
     return token_with_id(chain.native_currency_id) if chain.native_currency_id else None

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chalicelib.access.callers import Caller
-from chalicelib.access.idempotency.records import Repeatable
+from chalicelib.access.idempotency import store
+from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import begin, check_key, judge
 from chalicelib.base.errors import Conflict
 from chalicelib.http.request import CHANGING, HttpRequest
 from chalicelib.http.responses import HttpResponse
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete, WriteConflict
-from chalicelib.storage.tables import repeat_key
 
 _PIECE = 4_096  # bytes: what KMS encrypts at once
 
@@ -51,14 +51,14 @@ def _said(request: HttpRequest) -> bytes:
     return query + b"\n" + request.raw_body
 
 
-def _take(services: Services, asked: Repeatable) -> Repeatable:
+def _take(services: Services, asked: IdempotentRequest) -> IdempotentRequest:
     """The key as ours, or with the answer it holds. Raises Conflict when another request has it."""
     try:
         services.store.write(asked)
         return replace(asked, version=1)
     except WriteConflict:
         pass
-    stored = services.store.get(Repeatable, repeat_key(asked.scope_hash))
+    stored = store.request_of(services.store, asked.scope_hash)
     answered = judge(stored, asked, services.clock()) if stored else None
     if answered is not None:
         return answered
@@ -70,7 +70,7 @@ def _take(services: Services, asked: Repeatable) -> Repeatable:
     return replace(asked, version=version + 1)
 
 
-def _keep(services: Services, mine: Repeatable, answer: HttpResponse, is_secret: bool) -> None:
+def _keep(services: Services, mine: IdempotentRequest, answer: HttpResponse, is_secret: bool) -> None:
     """Keeps the answer. What was done is done: when keeping fails, the caller still gets it, and the log says so."""
     text = json.dumps([answer.body, dict(answer.headers)], ensure_ascii=is_secret)
     try:
@@ -84,7 +84,7 @@ def _keep(services: Services, mine: Repeatable, answer: HttpResponse, is_secret:
         services.log.exception("an answer was not kept", extra={"scope": mine.scope_hash})
 
 
-def _read(services: Services, stored: Repeatable) -> HttpResponse:
+def _read(services: Services, stored: IdempotentRequest) -> HttpResponse:
     assert stored.status is not None and stored.answer is not None
     text = stored.answer
     if stored.is_encrypted:
@@ -93,6 +93,6 @@ def _read(services: Services, stored: Repeatable) -> HttpResponse:
     return HttpResponse(stored.status, body, {**headers, "Idempotent-Replayed": "true"})
 
 
-def _owner(stored: Repeatable) -> str:
+def _owner(stored: IdempotentRequest) -> str:
     """What an answer is encrypted for; the API may decrypt by this prefix, and nothing else (infra/iam.py)."""
     return f"answer#{stored.scope_hash}"

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from chalicelib.accounts.branding import flows as branding
-from chalicelib.accounts.branding.records import Branding as OwnBranding
+from chalicelib.accounts.branding.records import ClientBranding
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
@@ -37,12 +37,12 @@ def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound:
     token = payment.link.token
     is_taken = token in multicalls.taken(services, {token: payment}, now)
     reason = block_reason(payment, payment.link, is_taken, now)
-    own = branding.of_link(services, payment.link)
+    own = branding.of_client(services, payment.link.client_id)
     return _found(payment, reason, now, services.settings.pay_url, own)
 
 
 def _found(
-    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, own: OwnBranding | None
+    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, own: ClientBranding | None
 ) -> SecurePaymentFound:
     link, first = payment.link, payment.requests[0]
     currencies = {request.currency for request in payment.requests}

@@ -1,6 +1,6 @@
 """Why a link cannot be paid or read now. Each holds the link, and its branding where the payment page shows it."""
 
-from chalicelib.accounts.branding.records import Branding
+from chalicelib.accounts.branding.records import ClientBranding
 from chalicelib.base.errors import Conflict, Forbidden, Locked
 from chalicelib.links.records import LinkStatus, SafeIntent, SecurePayment
 
@@ -8,7 +8,7 @@ from chalicelib.links.records import LinkStatus, SafeIntent, SecurePayment
 class LinkCompleted(Conflict):
     """The link is paid already."""
 
-    def __init__(self, payment: SecurePayment, branding: Branding | None = None) -> None:
+    def __init__(self, payment: SecurePayment, branding: ClientBranding | None = None) -> None:
         super().__init__("Secure payment has already been completed")
         self.payment, self.branding = payment, branding
 
@@ -16,7 +16,7 @@ class LinkCompleted(Conflict):
 class LinkLocked(Locked):
     """The link waits for a multisig transaction, its `intent`."""
 
-    def __init__(self, payment: SecurePayment, intent: SafeIntent, branding: Branding | None = None) -> None:
+    def __init__(self, payment: SecurePayment, intent: SafeIntent, branding: ClientBranding | None = None) -> None:
         super().__init__("Secure payment is in progress")
         self.payment, self.intent, self.branding = payment, intent, branding
 
@@ -25,7 +25,7 @@ class LinkClosed(Forbidden):
     """The link can no longer be paid; `link_status` says why. `payment` is None where the page shows nothing of it."""
 
     def __init__(
-        self, link_status: LinkStatus, payment: SecurePayment | None = None, branding: Branding | None = None
+        self, link_status: LinkStatus, payment: SecurePayment | None = None, branding: ClientBranding | None = None
     ) -> None:
         super().__init__("Secure payment token expired or invalid status")
         self.link_status, self.payment, self.branding = link_status, payment, branding

@@ -8,23 +8,21 @@ from typing import Self
 from chalicelib.access.callers import Caller, Owner
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.base.records import PAYMENTS, Key
 from chalicelib.catalogue.interop import parse_destination_id
+from chalicelib.links import store
 from chalicelib.links.creation import Draft, Terms, check_creator, create_link
 from chalicelib.links.multicalls.rules import is_abandoned
-from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import IntentStatus, Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked, fee_on, is_payable, status_at
 from chalicelib.payees import flows as destinations
-from chalicelib.requests.records import Reference, Request, RequestPlace
+from chalicelib.requests import store as request_store
+from chalicelib.requests.records import Reference, RequestPointer
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
 from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
-from chalicelib.storage.tables import intent_key, link_key, request_key, request_place_key
 
-_LONGEST_TOKEN = 64
-_LONGEST_REQUEST_ID = 66
 _EXPIRY_BATCH = 100
 
 
@@ -67,10 +65,10 @@ def terms_of(services: Services) -> Terms:
 
 
 def keep(services: Services, payment: SecurePayment) -> None:
-    """Writes a new link with its requests and what leads to them, when its network is served.
+    """Writes a new link with its requests and what leads to them. Raises BadRequest if its network is not served.
 
-    One transaction for up to 33 requests. Of more, 100 records a transaction, the LINK in the last one: without it
-    there is no link for any reader, and nobody has been told a reference that a crash leaves behind. Raises BadRequest.
+    One transaction for up to 33 requests. For more, 100 records a transaction, the LINK in the last one: without it no
+    reader finds the link, and a payment reference that a crash leaves behind was never given to anybody.
     """
     name = payment.requests[0].network
     if name not in services.chains.networks:
@@ -80,17 +78,17 @@ def keep(services: Services, payment: SecurePayment) -> None:
         Reference(reference_topic(bytes.fromhex(r.payment_reference[2:])), r.link_token, r.position)
         for r in payment.requests
     )
-    places = (RequestPlace(r.request_id, r.link_token, r.position) for r in payment.requests)
-    records = [*payment.requests, *references, *places, payment.link]
+    pointers = (RequestPointer(r.request_id, r.link_token, r.position) for r in payment.requests)
+    records = [*payment.requests, *references, *pointers, payment.link]
     for start in range(0, len(records), LARGEST_TRANSACTION):
         services.store.write(*records[start : start + LARGEST_TRANSACTION])
 
 
 def load_owned(services: Services, token: str, reader: Reader) -> SecurePayment:
-    """The link, when the reader may see it; one read, two when a multicall has claimed it. Another tenant's link is as
-    unknown as one that never was: NotFound.
+    """The link with its requests. One read, two when a multicall has claimed it.
 
-    Within an account, a caller with a client id sees the links of that client id and those made without one.
+    Raises NotFound for an unknown link and for one that the reader may not see: that is another account's, or, for a
+    caller with a client id, one that was made with another client id.
     """
     payment = load(services, token)
     if payment is None or not _may_see(reader, payment.link):
@@ -105,13 +103,18 @@ def require_payable(services: Services, payment: SecurePayment) -> None:
     """
     now = services.clock()
     if not is_payable(payment, now):
-        check_payable(payment, now, branding.of_link(services, payment.link))
+        check_payable(payment, now, branding.of_client(services, payment.link.client_id))
 
 
 def require_unlocked(services: Services, payment: SecurePayment) -> None:
     """Raises LinkLocked while the link waits for a multisig transaction; else as `require_payable`."""
     if payment.is_locked:
-        check_unlocked(payment, branding.of_link(services, payment.link))
+        check_unlocked(payment, branding.of_client(services, payment.link.client_id))
+
+
+def load(services: Services, token: str) -> SecurePayment | None:
+    """Any link with its requests, whoever asks. One read. None while it is not complete."""
+    return store.link_with_requests(services.store, token)
 
 
 def _may_see(reader: Reader, link: Link) -> bool:
@@ -121,32 +124,10 @@ def _may_see(reader: Reader, link: Link) -> bool:
     return link.account_id == reader.account_id and is_of_client
 
 
-def load(services: Services, token: str) -> SecurePayment | None:
-    """A link with its requests, in one read; None while it is not whole: its LINK record is written last."""
-    if len(token) > _LONGEST_TOKEN:
-        return None
-    kinds = {"INTENT": SafeIntent, "LINK": Link, "REQUEST": Request}
-    records = services.store.query_mixed(kinds, PAYMENTS, link_key(token).pk)
-    link = next((record for record in records if isinstance(record, Link)), None)
-    if link is None or link.status is LinkStatus.ASSEMBLING:
-        return None
-    intent = next((record for record in records if isinstance(record, SafeIntent)), None)
-    return SecurePayment(link, tuple(record for record in records if isinstance(record, Request)), intent)
-
-
-def load_current(services: Services, token: str) -> SecurePayment | None:
-    """As `load`, but of a link that was merged into a batch, that batch, which has its requests. Two reads then."""
-    payment = load(services, token)
-    if payment is not None and payment.link.successor_token is not None:
-        return load(services, payment.link.successor_token)
-    return payment
-
-
 def with_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
     """The link of this account that a request is paid through. Two reads, three when it was merged. Raises NotFound."""
-    known = len(request_id) <= _LONGEST_REQUEST_ID
-    place = services.store.get(RequestPlace, request_place_key(request_id)) if known else None
-    payment = load_current(services, place.link_token) if place else None
+    pointer = request_store.pointer(services.store, request_id)
+    payment = store.current_link(services.store, pointer.link_token) if pointer else None
     if payment is None or payment.link.account_id != account_id:
         raise NotFound("No secure payment found for this request ID")
     return payment
@@ -155,37 +136,28 @@ def with_request(services: Services, request_id: str, account_id: str) -> Secure
 def load_many(
     services: Services, tokens: Sequence[str], parent: SecurePayment | None = None
 ) -> dict[str, SecurePayment]:
-    """The links that exist among the tokens, each with its first request and its intent; three keys a link, in batches
-    of 100, and one for each multicall that claimed some, but `parent`. A batch link's other requests are not read."""
-    keys = [key for token in tokens if len(token) <= _LONGEST_TOKEN for key in _keys_of(token)]
-    records = services.store.get_many(dict(keys))
-    found = {}
-    for token in tokens:
-        link, request, intent = (records.get(key) for key, _ in _keys_of(token))
-        if link is not None and link.status is not LinkStatus.ASSEMBLING:
-            found[token] = SecurePayment(link, (request,) if request else (), intent)
+    """Those of the links that exist, each with its first request and its intent; a batch's other requests are not read.
+
+    Three keys a link, and one for each multicall that claimed some of them except `parent`, in batches of 100.
+    """
+    found = store.links_with_first_request(services.store, tokens)
     return dict(zip(found, _with_parents_intents(services, list(found.values()), parent), strict=True))
 
 
 def _with_parents_intents(
     services: Services, payments: Sequence[SecurePayment], known: SecurePayment | None = None
 ) -> list[SecurePayment]:
-    """What pays a multicall pays its children: a multisig transaction on its way for it is on its way for each.
+    """The links, each with its multicall's pending intent if that has one: what pays a multicall pays its children.
 
-    The intents are read, but that of the parent that is `known`.
+    The intents are read, except that of the parent that is `known`.
     """
     parents = {payment.link.parent_token for payment in payments if not payment.is_locked}
     parents -= {None, known.link.token if known else None}
-    wanted = {intent_key(parent): SafeIntent for parent in parents if parent}
-    intents = list(services.store.get_many(dict(wanted)).values()) if wanted else []
+    intents = store.intents(services.store, [parent for parent in parents if parent])
     if known is not None and known.intent is not None:
         intents.append(known.intent)
     pending = {intent.link_token: intent for intent in intents if intent.status is IntentStatus.PENDING}
     return [replace(each, intent=pending.get(each.link.parent_token or "", each.intent)) for each in payments]
-
-
-def _keys_of(token: str) -> tuple[tuple[Key, type], ...]:
-    return (link_key(token), Link), (request_key(token, 0), Request), (intent_key(token), SafeIntent)
 
 
 def expire_due(services: Services) -> int:
@@ -193,8 +165,8 @@ def expire_due(services: Services) -> int:
     their children; returns how many. Readers decide by the clock regardless."""
     now = services.clock()
 
-    def expire(key: Key) -> bool:
-        link = services.store.get(Link, key)
+    def expire(token: str) -> bool:
+        link = store.link(services.store, token)
         change: Link | Delete
         if link is not None and is_abandoned(link, now):
             change = Delete(link)
@@ -208,7 +180,7 @@ def expire_due(services: Services) -> int:
             return False  # a payment came first; the next sweep looks again
         return True
 
-    return sweeping.each(services, services.store.due(PAYMENTS, now, _EXPIRY_BATCH), expire)
+    return sweeping.each(services.log, store.due_tokens(services.store, now, _EXPIRY_BATCH), expire)
 
 
 def refuse_contract_fees(services: Services, payments: Iterable[SecurePayment]) -> None:

@@ -1,10 +1,14 @@
 """Links and multisig intents, as they are stored."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.requests.records import Request, RequestStatus
+
+ASSEMBLY_TIME = timedelta(minutes=5)
+"""How long a multicall may take to claim its children; one that takes longer was left by a crash."""
 
 
 class PaymentType(StrEnum):
@@ -34,12 +38,14 @@ class LinkStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class Link:
-    """One secure payment link; `token` is its ULID and the capability that opens it.
+class Link(Record):
+    """A secure payment link; `token` is its ULID, and whoever knows it can open the link.
 
     `creator_wallet` is who pays a payout. `parent_token` is the multicall that claimed it last, `child_tokens` are a
     multicall's children in their order. `successor_token` is the batch link that an invalidated one was merged into.
     """
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{token}", "LINK")
 
     token: str
     account_id: str
@@ -65,6 +71,15 @@ class Link:
     completed_at: datetime | None = None
     version: int = 0
 
+    @property
+    def next_due(self) -> datetime | None:
+        """While pending, when it expires (but for a multicall); while assembling, when it counts as abandoned."""
+        if self.status is LinkStatus.ASSEMBLING:
+            return self.created_at + ASSEMBLY_TIME
+        if self.status is LinkStatus.PENDING and self.payment_type is not PaymentType.MULTICALL:
+            return self.expires_at
+        return None
+
 
 class IntentStatus(StrEnum):
     PENDING = "pending"
@@ -79,15 +94,18 @@ class IntentStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class SafeIntent:
-    """A multisig transaction that is on its way for a link, which nobody else may pay meanwhile.
+class SafeIntent(Record):
+    """A multisig transaction that is to pay a link; while it is pending, nobody else may pay the link.
 
-    `safe` and `nonce` are None until they are known. `deadline` is the payer's, `ends_at` when it is given up at the
-    latest. `scanned_to` is the last block that was looked through for its execution, `executed_block` the one it was
-    executed in; `check_at` is when it is looked at again. `span` is how many blocks the node is asked for at once,
-    where it refused more; None for as many as anybody's. `by_page` is set for what the payment page announced, which
-    anybody with the link may do; `in_vain` counts what it announced for the link before, none of which paid it.
+    `safe` and `nonce` are None until they are known. `deadline` is the payer's; at `ends_at` the service
+    gives the intent up. `scanned_to` is the last block that was searched for its execution, `executed_block` the one it
+    was executed in; `check_at` is when it is looked at again. `span` is how many blocks the node is asked for at once,
+    if it refused more; None for the usual number. `by_page` says that the payment page announced it, which anybody who
+    has the link can do; `in_vain` counts the intents that the page announced for the link before and that did not pay.
     """
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "INTENT")
+    DUE_GROUP = "INTENT"
 
     link_token: str
     intent_id: str
@@ -108,6 +126,11 @@ class SafeIntent:
     by_page: bool = False
     in_vain: int = 0
     version: int = 0
+
+    @property
+    def next_due(self) -> datetime | None:
+        """While pending, when it is looked at again."""
+        return self.check_at if self.status is IntentStatus.PENDING else None
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,18 @@ Every change is one transaction: the destination, the record that holds its wall
 that the signature used up, the client id that is bound, and the audit lines.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from chalicelib.access.audit import rules as audit
 from chalicelib.access.audit.records import Actor, AuditEntry
-from chalicelib.access.credentials.records import ClientId, User
+from chalicelib.access.credentials import store as users
+from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound
-from chalicelib.base.records import IDENTITY
 from chalicelib.catalogue.interop import Destination
+from chalicelib.payees import store
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.payees.rules import (
     INVALID_NONCE,
@@ -32,8 +33,7 @@ from chalicelib.payees.rules import (
     route_of_id,
 )
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, WriteConflict
-from chalicelib.storage.tables import account_partition, active_destination_key, destination_key, nonce_key, user_key
+from chalicelib.storage.store import Delete, Write, WriteConflict
 
 _Active = tuple[ActiveDestination, PayeeDestination]
 _NOT_FOUND = "Payee destination not found"
@@ -54,20 +54,20 @@ def add(
 
     `vouched`: an API key of the account stands beside the client id. Three reads, one more when the wallet has an
     active destination, one more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
-    (signature), Forbidden or Conflict (core.payee_destinations.check_vouched, check_addable).
+    (signature), Forbidden or Conflict (rules.check_vouched, check_addable).
     """
     nonce = _signed(services, client, nonce_text, signature, Action.ADD)
-    route, own = nonce.route, _own(services, client.account_id)
+    route, own = nonce.route, store.destinations(services.store, client.account_id)
     bound = next((each for each in own if each.record_id == client.payee_destination_id), None)
-    active = _active(services, route.wallet)
+    active = store.active_destination(services.store, route.wallet)
     if not vouched:
-        check_vouched(route, client, bound, services.store.get(User, user_key(route.wallet)))
+        check_vouched(route, client, bound, users.user(services.store, route.wallet))
     check_addable(route, client, bound, active[1] if active else None)
     known = active[1] if active else next((each for each in own if each.route == route), None)
     destination = established(
         known, route, client.account_id, client.client_id, services.clock(), services.entropy
     )
-    writes: list[Any] = [destination, *_lines(services, actor, "payee_destination.added", destination)]
+    writes: list[Write] = [destination, *_lines(services, actor, "payee_destination.added", destination)]
     if active is None:
         writes.append(_pointer(destination, route.wallet))
     if client.payee_destination_id != destination.record_id:
@@ -90,7 +90,7 @@ def remove(
     except BadRequest:
         raise BadRequest(_NOT_DEACTIVATED) from None
     nonce = _signed(services, client, nonce_text, signature, Action.DEACTIVATE)
-    active = _active(services, route.wallet)
+    active = store.active_destination(services.store, route.wallet)
     if nonce.route != route or active is None or active[1].route != route:
         raise BadRequest(_NOT_DEACTIVATED)
     if not belongs_to(active[1], client):
@@ -102,7 +102,7 @@ def remove(
 
 def active_of_client(services: Services, client: ClientId, wallet: str) -> PayeeDestination | None:
     """The active destination of a wallet, when it is one of the client id's. Two reads."""
-    active = _active(services, wallet)
+    active = store.active_destination(services.store, wallet)
     return active[1] if active and belongs_to(active[1], client) else None
 
 
@@ -111,7 +111,7 @@ def of_client(services: Services, client: ClientId, id_text: str) -> PayeeDestin
     route = None
     with suppress(BadRequest):
         route = _route_of(services, id_text)
-    own = (each for each in _own(services, client.account_id) if belongs_to(each, client))
+    own = (each for each in store.destinations(services.store, client.account_id) if belongs_to(each, client))
     found = _of_route(own, route) if route else None
     if found is None:
         raise NotFound(_NOT_FOUND)
@@ -120,7 +120,7 @@ def of_client(services: Services, client: ClientId, id_text: str) -> PayeeDestin
 
 def bound_to(services: Services, account_id: str, record_id: str) -> PayeeDestination | None:
     """The destination that a client id of the account is bound to, while it is active. One read."""
-    found = services.store.get(PayeeDestination, destination_key(account_id, record_id))
+    found = store.destination(services.store, account_id, record_id)
     return found if found and found.is_active else None
 
 
@@ -137,10 +137,10 @@ def keep(
     """Makes a route the active destination of the wallet that signed in. Raises Conflict while it has another."""
     route = checked_route(wallet.address, token_address, chain_id)
     check_wallet(wallet, route)
-    active = _active(services, wallet.name)
+    active = store.active_destination(services.store, wallet.name)
     if active:
         check_only_one(route, active[1])
-    known = active[1] if active else _of_route(_own(services, actor.account_id), route)
+    known = active[1] if active else _of_route(store.destinations(services.store, actor.account_id), route)
     destination = established(known, route, actor.account_id, None, services.clock(), services.entropy)
     destination = replace(destination, access_mode=access_mode)
     pointer = [] if active else [_pointer(destination, wallet.name)]
@@ -165,15 +165,17 @@ def active_of(services: Services, name: str) -> PayeeDestination | None:
 
     By an address alone it is that of its key: a contract's is not told, others may hold that address elsewhere.
     """
-    active = _active(services, name)
+    active = store.active_destination(services.store, name)
     return active[1] if active else None
 
 
 def of_wallet(services: Services, actor: Actor, wallet: Wallet, id_text: str) -> PayeeDestination:
     """A destination of the wallet that signed in. Raises Forbidden for another wallet's, NotFound, BadRequest."""
     route = _own_route(services, wallet, id_text)
-    active = _active(services, wallet.name)
-    found = active[1] if active and active[1].route == route else _of_route(_own(services, actor.account_id), route)
+    active = store.active_destination(services.store, wallet.name)
+    if active and active[1].route == route:
+        return active[1]
+    found = _of_route(store.destinations(services.store, actor.account_id), route)
     if found is None:
         raise NotFound(_NOT_FOUND)
     return found
@@ -192,44 +194,30 @@ def deactivate(services: Services, actor: Actor, wallet: Wallet, id_text: str) -
 def _signed(
     services: Services, client: ClientId, nonce_text: str, signature: str, action: Action
 ) -> SigningNonce:
-    stored = services.store.get(SigningNonce, nonce_key(nonce_text))
+    stored = store.nonce(services.store, nonce_text)
     nonce = check_nonce(stored, nonce_text, client.client_id, action, services.clock())
     check_signer(nonce, signature, services.settings.brand)
     return nonce
 
 
-def _use_up(services: Services, nonce: SigningNonce, writes: list[Any]) -> None:
+def _use_up(services: Services, nonce: SigningNonce, writes: list[Write]) -> None:
     """The writes, if the nonce is still there to be used up with them."""
     try:
         services.store.write(Delete(nonce), *writes)
     except WriteConflict:
-        if services.store.get(SigningNonce, nonce_key(nonce.nonce)) is None:
+        if store.nonce(services.store, nonce.nonce) is None:
             raise BadRequest(INVALID_NONCE) from None
         raise
 
 
-def _active(services: Services, name: str) -> _Active | None:
-    pointer = services.store.get(ActiveDestination, active_destination_key(name))
-    if pointer is None:
-        return None
-    found = services.store.get(PayeeDestination, destination_key(pointer.account_id, pointer.record_id))
-    return (pointer, found) if found and found.is_active else None
-
-
 def _required(services: Services, wallet: Wallet) -> _Active:
-    active = _active(services, wallet.name)
+    active = store.active_destination(services.store, wallet.name)
     if active is None:
         raise NotFound("This wallet has no active payee destination")
     return active
 
 
-def _own(services: Services, account_id: str) -> tuple[PayeeDestination, ...]:
-    """All destinations of an account, oldest first."""
-    partition = account_partition(account_id)
-    return services.store.query(PayeeDestination, IDENTITY, partition, "DESTINATION#", "DESTINATION#\uffff")
-
-
-def _of_route(destinations: Any, route: Destination) -> PayeeDestination | None:
+def _of_route(destinations: Iterable[PayeeDestination], route: Destination) -> PayeeDestination | None:
     """The destination of a route; the active one, should a change have left another behind."""
     found = [each for each in destinations if each.route == route]
     return max(found, key=lambda each: each.is_active, default=None)
@@ -249,7 +237,7 @@ def _pointer(destination: PayeeDestination, name: str) -> ActiveDestination:
     return ActiveDestination(name, destination.account_id, destination.record_id)
 
 
-def _deactivation(services: Services, actor: Actor, active: _Active) -> tuple[list[Any], PayeeDestination]:
+def _deactivation(services: Services, actor: Actor, active: _Active) -> tuple[list[Write], PayeeDestination]:
     pointer, destination = active
     ended = replace(destination, is_active=False)
     return [Delete(pointer), ended, *_lines(services, actor, "payee_destination.deactivated", ended)], ended

@@ -4,17 +4,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.base.records import IDENTITY, SESSIONS, KeyPattern, Record
 from chalicelib.catalogue.interop import Destination
 
 
 @dataclass(frozen=True)
-class ActiveDestination:
-    """Holds a wallet to one active payee destination."""
+class ActiveDestination(Record):
+    """The one active payee destination of a wallet: a wallet has at most one."""
+
+    KEY = KeyPattern(IDENTITY, "WALLET#{wallet_address}", "DESTINATION")
 
     wallet_address: str
     account_id: str
     record_id: str
     version: int = 0
+
 
 class Action(StrEnum):
     ADD = "add"
@@ -22,12 +26,14 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True)
-class PayeeDestination:
+class PayeeDestination(Record):
     """A receiving route. Addresses are in their canonical form (EIP-55, or base58 on Tron).
 
     `account_id` is who made it: the account of the client id that it was signed for, or the wallet's own.
-    `access_mode` is the mode of its access policy when it was given one; screening is not built, so it is `off`.
+    `access_mode` is the mode of its access policy, if it has one: `off`, as there is no screening.
     """
+
+    KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "DESTINATION#{record_id}")
 
     record_id: str
     destination_id: str
@@ -47,8 +53,10 @@ class PayeeDestination:
 
 
 @dataclass(frozen=True)
-class SigningNonce:
-    """What one signature is bound to: client id, wallet, token, chain and action; used once, within five minutes."""
+class SigningNonce(Record):
+    """What a signature is bound to: client id, wallet, token, chain and action; used once, within five minutes."""
+
+    KEY = KeyPattern(SESSIONS, "NONCE#{nonce:.64}", "NONCE")
 
     nonce: str
     client_id: str
@@ -58,6 +66,11 @@ class SigningNonce:
     action: Action
     expires_at: datetime
     version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """When it expires."""
+        return self.expires_at
 
     @property
     def route(self) -> Destination:

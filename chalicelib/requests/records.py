@@ -5,11 +5,14 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 
 
 @dataclass(frozen=True)
-class Reference:
-    """Leads from the indexed topic of a log (keccak256 of the reference) to the request it pays."""
+class Reference(Record):
+    """Leads from a payment reference to the request it pays, by the topic of a log: keccak256 of the reference."""
+
+    KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
 
     topic: str
     link_token: str
@@ -18,13 +21,16 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class RequestPlace:
-    """Leads from a request id to the link it belongs to."""
+class RequestPointer(Record):
+    """Leads from a request id to the link that the request belongs to."""
+
+    KEY = KeyPattern(PAYMENTS, "REQUEST#{request_id}", "REQUEST")
 
     request_id: str
     link_token: str
     position: int
     version: int = 0
+
 
 class RequestStatus(StrEnum):
     CREATED = "created"
@@ -33,8 +39,10 @@ class RequestStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Record):
     """One amount owed to one payee. Amounts are base units; `paid` is what the chain has confirmed so far."""
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "REQUEST#{position:04}")
 
     link_token: str
     position: int
@@ -49,7 +57,7 @@ class Request:
     paid: BaseUnits
     tx_hash: str | None
     reference: str | None = None
-    """The merchant's own, of the link it was made for, where that was merged into a batch."""
+    """The merchant's own reference of the link that it was made for, if that link was merged into a batch."""
     version: int = 0
 
 
@@ -59,8 +67,8 @@ class PaymentStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a log stands. A transaction that a fork moves to another block leaves a log in another place."""
+class LogPosition:
+    """Where a log is. A transaction that a fork moves to another block has its log at another position."""
 
     network: str
     block_hash: str
@@ -68,8 +76,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Payment:
-    """One confirmed transfer that counts for a request, identified by the place of its log."""
+class Payment(Record):
+    """One confirmed transfer that counts for a request, identified by the position of its log."""
+
+    KEY = KeyPattern(PAYMENTS, "PAYMENTS#{request_id}", "{network}#{block_hash}#{log_index:06}")
 
     request_id: str
     network: str
@@ -87,16 +97,18 @@ class Payment:
     version: int = 0
 
     @property
-    def place(self) -> Place:
-        return Place(self.network, self.block_hash, self.log_index)
+    def log_position(self) -> LogPosition:
+        return LogPosition(self.network, self.block_hash, self.log_index)
 
 
 @dataclass(frozen=True)
-class StrayTransfer:
+class UnmatchedTransfer(Record):
     """A transfer with a request's reference that does not count for it; `reason` says why.
 
     Addresses are as the log has them: lower-case hex on every network; `token_address` is None for the native coin.
     """
+
+    KEY = KeyPattern(PAYMENTS, "STRAYS#{request_id}", "{network}#{block_hash}#{log_index:06}")
 
     request_id: str
     network: str
@@ -114,5 +126,5 @@ class StrayTransfer:
     version: int = 0
 
     @property
-    def place(self) -> Place:
-        return Place(self.network, self.block_hash, self.log_index)
+    def log_position(self) -> LogPosition:
+        return LogPosition(self.network, self.block_hash, self.log_index)

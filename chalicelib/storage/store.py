@@ -1,28 +1,30 @@
 """DynamoDB: reads, and transactions of whole records with optimistic versions.
 
-Every record carries `version`, the number of times it was written. Writing a record asks that the stored version is
-still the one it was read with (0: that it does not exist yet), and stores one more. So every write that can race is
-conditional, and a reader's decision is never applied to a state it did not see.
+Every record carries `version`, the number of times it was written. Writing a record requires that the stored version
+is still the one it was read with (0: that it does not exist yet), and stores one more. So every write that can race is
+conditional, and no decision is applied to a state that it was not made for.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, TypeVar
 
-from chalicelib.access.rate_limits.rules import Window
-from chalicelib.base import records as base
-from chalicelib.base.records import Key
-from chalicelib.storage import codec, tables
+from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
+from chalicelib.storage import codec
 from chalicelib.storage.clients import aws_client
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Record)
+DUE_INDEX = "by_due"
+"""The sparse index (due_shard, due_at) of the records that a sweep has to look at (`Record.next_due`)."""
+DUE_SHARDS = 8
+"""How many partitions each group of the index is spread over, so that no partition takes all writes."""
 LARGEST_TRANSACTION = 100
 """How many writes DynamoDB takes in one transaction."""
 _CONTENTION_ATTEMPTS = 8
-_LAST = "\uffff"
 _LONGEST_SORT_KEY = 200  # characters; DynamoDB takes 1024 bytes
 _THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 
@@ -39,14 +41,17 @@ class Throttled(Exception):
 class Delete:
     """Removes a record, if it still has the version it was read with."""
 
-    record: Any
+    record: Record
 
 
 @dataclass(frozen=True)
 class Absent:
-    """Asks that there is nothing under a key, without writing to it."""
+    """Requires that a record does not exist, without writing anything: found by its key alone."""
 
-    key: Key
+    record: Record
+
+
+Write = Record | Delete | Absent
 
 
 class Store:
@@ -60,12 +65,12 @@ class Store:
         return aws_client("dynamodb")
 
     def get(self, cls: type[T], key: Key) -> T | None:
-        """One consistent read."""
+        """One record, by a consistent read; None if it does not exist."""
         answer = self.client.get_item(TableName=self._table(key.table), Key=_key(key), ConsistentRead=True)
         return codec.decode(cls, answer["Item"]) if "Item" in answer else None
 
-    def get_many(self, wanted: dict[Key, type]) -> dict[Key, Any]:
-        """Consistent reads, 100 keys of any tables a call; keys that do not exist are left out. Raises Throttled."""
+    def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
+        """The records that exist, by consistent reads of 100 keys a call, of any tables. Raises Throttled."""
         found: dict[Key, Any] = {}
         keys = list(wanted)
         for start in range(0, len(keys), 100):
@@ -87,23 +92,24 @@ class Store:
                 raise Throttled
         return found
 
-    def query(self, cls: type[T], table: str, pk: str, first: str = " ", last: str = _LAST) -> tuple[T, ...]:
-        """Every record of a partition whose sort key lies from `first` to `last`, in order; a consistent read."""
-        return tuple(codec.decode(cls, item) for item in self._query(table, pk, first, last))
+    def query(self, cls: type[T], keys: KeyRange) -> tuple[T, ...]:
+        """Every record of a range of keys, in their order, by a consistent read."""
+        return tuple(codec.decode(cls, item) for item in self._query(keys))
 
-    def query_mixed(self, kinds: dict[str, type], table: str, pk: str) -> list[Any]:
-        """Every record of a partition, each decoded as the kind that its sort key begins with."""
-        items = self._query(table, pk, " ", _LAST)
-        return [codec.decode(kinds[item["sk"]["S"].split("#")[0]], item) for item in items]
+    def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
+        """Every record of a partition that holds records of these kinds of one table, in the order of their keys."""
+        by_name = {cls.KEY.kind: cls for cls in kinds}
+        table = next(iter(by_name.values())).KEY.table
+        items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY))
+        return [codec.decode(by_name[item["sk"]["S"].split("#")[0]], item) for item in items]
 
-    def page(
-        self, cls: type[T], table: str, pk: str, before: str | None, limit: int
-    ) -> tuple[tuple[T, ...], str | None]:
+    def page(self, cls: type[T], pk: str, before: str | None, limit: int) -> tuple[tuple[T, ...], str | None]:
         """Up to `limit` records of a partition from the highest sort key below `before` down, and the next cursor."""
+        below = (before or LAST_SORT_KEY)[:_LONGEST_SORT_KEY]
         answer = self.client.query(
-            TableName=self._table(table),
+            TableName=self._table(cls.KEY.table),
             KeyConditionExpression="pk = :pk AND sk < :before",
-            ExpressionAttributeValues={":pk": {"S": pk}, ":before": {"S": (before or _LAST)[:_LONGEST_SORT_KEY]}},
+            ExpressionAttributeValues={":pk": {"S": pk}, ":before": {"S": below}},
             ScanIndexForward=False,
             Limit=limit,
         )
@@ -111,8 +117,11 @@ class Store:
         following = items[-1]["sk"]["S"] if "LastEvaluatedKey" in answer and items else None
         return tuple(codec.decode(cls, item) for item in items), following
 
-    def count(self, window: Window) -> int | None:
-        """Counts one more in a window, exactly, however many race; None when the window is full.
+    def count(self, counter: Record, limit: int) -> int | None:
+        """Adds one to the attribute `calls` of a record, in one conditional write; None when it is `limit` already.
+
+        Returns the new count, which is exact however many callers race. Of the record only its key and `vanishes_at`
+        are used.
 
         Raises Throttled when DynamoDB takes no more writes to it: more than a thousand calls a second, or a table that
         is growing.
@@ -120,15 +129,14 @@ class Store:
         failures = self.client.exceptions
         try:
             answer = self.client.update_item(
-                TableName=self._table(base.OPS),
-                Key={"pk": {"S": f"RATE#{window.key}"}, "sk": {"S": "RATE"}},
+                **self._place(counter.key),
                 UpdateExpression="SET #ttl = :ttl ADD calls :one",
                 ConditionExpression="attribute_not_exists(calls) OR calls < :limit",
                 ExpressionAttributeNames={"#ttl": "ttl"},
                 ExpressionAttributeValues={
                     ":one": {"N": "1"},
-                    ":limit": {"N": str(window.limit)},
-                    ":ttl": {"N": str(int(window.ends_at.timestamp()) + 60)},
+                    ":limit": {"N": str(limit)},
+                    ":ttl": _ttl(counter.vanishes_at),
                 },
                 ReturnValues="UPDATED_NEW",
             )
@@ -140,33 +148,36 @@ class Store:
             raise
         return int(answer["Attributes"]["calls"]["N"])
 
-    def uncount(self, window: Window) -> None:
+    def uncount(self, counter: Record) -> None:
         """Takes one count back. Raises Throttled as `count` does."""
         failures = self.client.exceptions
         try:
             self.client.update_item(
-                TableName=self._table(base.OPS),
-                Key={"pk": {"S": f"RATE#{window.key}"}, "sk": {"S": "RATE"}},
+                **self._place(counter.key),
                 UpdateExpression="ADD calls :less",
                 ConditionExpression="calls > :none",
                 ExpressionAttributeValues={":less": {"N": "-1"}, ":none": {"N": "0"}},
             )
         except failures.ConditionalCheckFailedException:
-            return  # its window has passed and was dropped
+            return  # the record has vanished, and its count with it
         except failures.ClientError as error:
             if error.response["Error"]["Code"] in _THROTTLES:
                 raise Throttled from error
             raise
 
-    def due(self, table: str, before: datetime, limit: int, kind: str = "") -> Iterable[Key]:
-        """Keys whose time has come, the longest overdue of each shard of that kind first; at most `limit` a shard."""
-        for shard in range(tables.DUE_SHARDS):
+    def due(self, cls: type[Record], before: datetime, limit: int) -> Iterator[Key]:
+        """Keys of records that are due, the longest overdue of each shard first; at most `limit` a shard.
+
+        They are of every kind that shares table and group with `cls`.
+        """
+        table, group = cls.KEY.table, cls.DUE_GROUP
+        for shard in range(DUE_SHARDS):
             answer = self.client.query(
                 TableName=self._table(table),
-                IndexName=tables.DUE_INDEX,
+                IndexName=DUE_INDEX,
                 KeyConditionExpression="due_shard = :shard AND due_at <= :before",
                 ExpressionAttributeValues={
-                    ":shard": {"S": f"{kind}{shard}"},
+                    ":shard": {"S": f"{group}{shard}"},
                     ":before": {"N": str(codec.epoch_milliseconds(before))},
                 },
                 Limit=limit,
@@ -174,7 +185,7 @@ class Store:
             for item in answer["Items"]:
                 yield Key(table, item["pk"]["S"], item["sk"]["S"])
 
-    def write(self, *writes: Any) -> None:
+    def write(self, *writes: Write) -> None:
         """All of the writes or none: records, `Delete`s and `Absent` checks; at most 100.
 
         Raises WriteConflict when a version is not the expected one. Contention that DynamoDB reports before it looks
@@ -202,11 +213,15 @@ class Store:
             time.sleep(0.01 * 2**attempt)
         raise WriteConflict
 
-    def _query(self, table: str, pk: str, first: str, last: str) -> list[codec.Attributes]:
+    def _query(self, keys: KeyRange) -> list[codec.Attributes]:
         question = {
-            "TableName": self._table(table),
+            "TableName": self._table(keys.table),
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
-            "ExpressionAttributeValues": {":pk": {"S": pk}, ":first": {"S": first}, ":last": {"S": last}},
+            "ExpressionAttributeValues": {
+                ":pk": {"S": keys.pk},
+                ":first": {"S": keys.first},
+                ":last": {"S": keys.last},
+            },
             "ConsistentRead": True,
         }
         items: list[codec.Attributes] = []
@@ -217,16 +232,14 @@ class Store:
                 return items
             question["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
-    def _action(self, write: Any) -> dict[str, Any]:
+    def _action(self, write: Write) -> dict[str, Any]:
         match write:
-            case Absent(key):
-                return {"ConditionCheck": {**self._place(key), "ConditionExpression": "attribute_not_exists(pk)"}}
+            case Absent(record):
+                return {"ConditionCheck": {**self._place(record.key), **_version_is(0)}}
             case Delete(record):
-                return {"Delete": {**self._place(tables.key_of(record)), **_version_is(record.version)}}
-        key = tables.key_of(write)
-        item = {**codec.encode(write), **_key(key), **_index(write)}
-        item["version"] = {"N": str(write.version + 1)}
-        return {"Put": {"TableName": self._table(key.table), "Item": item, **_version_is(write.version)}}
+                return {"Delete": {**self._place(record.key), **_version_is(record.version)}}
+        key = write.key
+        return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **_version_is(write.version)}}
 
     def _place(self, key: Key) -> dict[str, Any]:
         return {"TableName": self._table(key.table), "Key": _key(key)}
@@ -235,18 +248,31 @@ class Store:
         return f"{self.prefix}-{name}"
 
 
+def item_of(record: Record, key: Key) -> codec.Attributes:
+    """What is written for a record: its fields, with its version one higher, its key, and its index attributes."""
+    item = {**codec.encode(record), **_key(key), **_index(record, key)}
+    item["version"] = {"N": str(record.version + 1)}
+    return item
+
+
 def _key(key: Key) -> codec.Attributes:
     return {"pk": {"S": key.pk}, "sk": {"S": key.sk}}
 
 
-def _index(record: Any) -> codec.Attributes:
+def _index(record: Record, key: Key) -> codec.Attributes:
     attributes: codec.Attributes = {}
-    if (due := tables.due_at(record)) is not None:
-        attributes["due_shard"] = {"S": tables.due_shard(record)}
+    if (due := record.next_due) is not None:
+        shard = sha256(key.pk.encode()).digest()[0] % DUE_SHARDS  # stable: old items stay where they are
+        attributes["due_shard"] = {"S": f"{record.DUE_GROUP}{shard}"}
         attributes["due_at"] = {"N": str(codec.epoch_milliseconds(due))}
-    if (end := tables.vanishes_at(record)) is not None:
-        attributes["ttl"] = {"N": str(codec.epoch_milliseconds(end) // 1000)}
+    if (end := record.vanishes_at) is not None:
+        attributes["ttl"] = _ttl(end)
     return attributes
+
+
+def _ttl(end: datetime | None) -> dict[str, str]:
+    assert end is not None, "a counter vanishes"
+    return {"N": str(codec.epoch_milliseconds(end) // 1000)}
 
 
 def _version_is(version: int) -> dict[str, Any]:

@@ -1,23 +1,25 @@
-"""Sweeps: act on every record whose time has come, and let no bad one keep the others waiting."""
+"""Sweeps: act on every record that is due, so that one record that fails does not hold up the others."""
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
-from chalicelib.base.records import Key
-from chalicelib.services import Services
+from aws_lambda_powertools import Logger
+
+T = TypeVar("T")
 
 
 class SweepIncomplete(Exception):
     """Some records failed; each is in the log. Raised at the end, so that the failure raises an alarm."""
 
 
-def each(services: Services, keys: Iterable[Key], act: Callable[[Key], bool]) -> int:
-    """Calls `act` for every key; returns how often it did something. Raises SweepIncomplete after the last one."""
+def each(log: Logger, due: Iterable[T], act: Callable[[T], bool]) -> int:
+    """Calls `act` for everything that is due; returns how often it did something. Raises SweepIncomplete at the end."""
     done = failed = 0
-    for key in keys:
+    for item in due:
         try:
-            done += act(key)
+            done += act(item)
         except Exception:  # whatever is wrong with one record, the next one is another merchant's
-            services.log.exception("sweep failed", extra={"record": key.pk})
+            log.exception("sweep failed", extra={"record": str(item)})
             failed += 1
     if failed:
         raise SweepIncomplete(f"{failed} records failed")

@@ -13,7 +13,7 @@ from chalicelib.checkout.schemas.transactions import (
 )
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
-from chalicelib.requests.records import Payment, StrayTransfer
+from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.requests.rules import currency_of
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import Listed, Refund
@@ -63,19 +63,19 @@ def _transfer(listed: Listed, value_form: ValueForm) -> TransferAnswer:
 
 def _payee(each: ClassifiedTransfer) -> str:
     """A payment went to the request's payee; who received a stray one is in its log."""
-    if isinstance(each.transfer, StrayTransfer):
+    if isinstance(each.transfer, UnmatchedTransfer):
         return _written(each.transfer, each.transfer.payee)
     return each.request.payee
 
 
 def _token_address(each: ClassifiedTransfer) -> str | None:
-    if isinstance(each.transfer, StrayTransfer):
+    if isinstance(each.transfer, UnmatchedTransfer):
         address = each.transfer.token_address
         return _written(each.transfer, address) if address else None
     return each.token.address if each.token and not each.token.is_native else None
 
 
-def _written(transfer: StrayTransfer, address: str) -> str:
+def _written(transfer: UnmatchedTransfer, address: str) -> str:
     chain = network(transfer.network)
     assert chain is not None, "only catalogued networks are scanned"
     return address_of_log(address, chain.family)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS
 from chalicelib.calldata import erc20, fee_proxy
 from chalicelib.calldata.checkout import spender_of
 from chalicelib.calldata.explain import explain
@@ -14,14 +13,15 @@ from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.detection import unmatched as strays
-from chalicelib.links.flows import Reader, load, load_owned
+from chalicelib.detection import unmatched
+from chalicelib.links import store as link_store
+from chalicelib.links.flows import Reader, load_owned
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked
-from chalicelib.requests.records import Payment, Request, StrayTransfer
+from chalicelib.requests import store as request_store
+from chalicelib.requests.records import Request
 from chalicelib.requests.references import payment_reference
 from chalicelib.services import Services
-from chalicelib.storage.tables import payments_partition, strays_partition
 from chalicelib.transfers import rules as transfers
 from chalicelib.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 
@@ -72,23 +72,24 @@ class Listing:
 def list_transfers(services: Services, token: str, account_id: str, client_id: str | None) -> Listing:
     """Every transfer of a link's requests, one request after the other.
 
-    Reads the link, and payments and strays of each request: one query, and two a request. The node is asked only when
-    something is to be refunded; without it the list has no refunds. Of a link that was merged into a batch, one more
-    query: what is late, the batch says. Raises NotFound, BadRequest for a multicall, whose children have transfers of
-    their own, and Locked while a multisig transaction is on its way for the link.
+    Reads the link, and payments and unmatched transfers of each request: one query, and two a request; one more for a
+    link that was merged into a batch, whose expiry decides what is late. The node is asked only when something is to be
+    refunded; if it does not answer, the list has no refunds.
+
+    Raises NotFound, BadRequest for a multicall, whose children have transfers of their own, and Locked while a multisig
+    transaction is on its way for the link.
     """
     payment = load_owned(services, token, Reader(account_id, client_id))
     if payment.link.payment_type is PaymentType.MULTICALL:
         raise TransfersOfChildren(payment.link.child_tokens)
     check_unlocked(payment)
-    successor = load(services, payment.link.successor_token) if payment.link.successor_token else None
-    current = successor or payment
+    current = link_store.successor(services.store, payment) or payment
     found, is_cut_off = list[ClassifiedTransfer](), False
     for request in payment.requests:
-        paid = services.store.query(Payment, PAYMENTS, payments_partition(request.request_id))
-        kept = services.store.query(StrayTransfer, PAYMENTS, strays_partition(request.request_id))
+        paid = request_store.payments(services.store, request.request_id)
+        kept = request_store.unmatched_transfers(services.store, request.request_id)
         found += transfers.classify(current, request, paid, kept)
-        is_cut_off = is_cut_off or strays.are_cut_off(request, kept)
+        is_cut_off = is_cut_off or unmatched.are_truncated(request, kept)
     listed = _with_refunds(services, found[:MAX_LISTED], _wallets(payment, current))
     return Listing(listed, is_cut_off or len(found) > MAX_LISTED)
 

@@ -29,7 +29,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.detection.unmatched import token_of
 from chalicelib.links.records import Link, SecurePayment
-from chalicelib.requests.records import Payment, PaymentStatus, Request, StrayTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 
 
 class TransfersOfChildren(BadRequest):
@@ -79,7 +79,7 @@ class ClassifiedTransfer:
     that they came after the link had expired.
     """
 
-    transfer: Payment | StrayTransfer
+    transfer: Payment | UnmatchedTransfer
     request: Request
     token: Token | None
     classification: Classification
@@ -97,11 +97,11 @@ class ClassifiedTransfer:
 
 
 def classify(
-    payment: SecurePayment, request: Request, payments: Sequence[Payment], strays: Sequence[StrayTransfer]
+    payment: SecurePayment, request: Request, payments: Sequence[Payment], unmatched: Sequence[UnmatchedTransfer]
 ) -> tuple[ClassifiedTransfer, ...]:
     """Every transfer of a request of a link, in the order of their blocks' times; the order given does not matter."""
     judged = _judged(payment.link, request, sorted(payments, key=lambda p: (p.block_number, p.log_index)))
-    found = (*judged, *(_stray(payment.link, request, each) for each in strays))
+    found = (*judged, *(_unmatched(payment.link, request, each) for each in unmatched))
     return tuple(sorted(found, key=lambda each: _moment(each.transfer)))
 
 
@@ -138,7 +138,7 @@ def _of_owed(
     return Classification.LATE if late else Classification.EXACT, RecoveryAction.NONE
 
 
-def _stray(link: Link, request: Request, transfer: StrayTransfer) -> ClassifiedTransfer:
+def _unmatched(link: Link, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
     kind, token = Classification(transfer.reason), token_of(transfer)
     if kind is Classification.WRONG_TOKEN and transfer.payee != hex_address(request.payee):
         kind = Classification.WRONG_PAYEE
@@ -152,10 +152,10 @@ def _stray(link: Link, request: Request, transfer: StrayTransfer) -> ClassifiedT
     return ClassifiedTransfer(transfer, request, token, kind, _is_late(link, transfer), False, None, action)
 
 
-def _is_late(link: Link, transfer: Payment | StrayTransfer) -> bool:
+def _is_late(link: Link, transfer: Payment | UnmatchedTransfer) -> bool:
     return (transfer.paid_at or transfer.detected_at) >= link.expires_at
 
 
-def _moment(transfer: Payment | StrayTransfer) -> tuple[object, ...]:
+def _moment(transfer: Payment | UnmatchedTransfer) -> tuple[object, ...]:
     at = transfer.paid_at or transfer.detected_at
     return at, transfer.network, transfer.block_number, transfer.log_index

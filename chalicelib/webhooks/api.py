@@ -3,8 +3,8 @@
 A session names the client id, or means the account as a whole.
 """
 
+from chalicelib.access.credentials.store import own_client_id
 from chalicelib.access.modes import Mode
-from chalicelib.accounts.client_ids import flows as credentials
 from chalicelib.http.view import AnyCall, Call
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.schemas import (
@@ -25,7 +25,7 @@ def _client_id(call: AnyCall, choice: ClientIdChoice) -> str | None:
     caller = call.caller
     if caller.mode is not Mode.SESSION or choice.clientId is None:
         return caller.client_id
-    return credentials.own_client_id(call.services, caller.account_id, choice.clientId).client_id
+    return own_client_id(call.services.store, caller.account_id, choice.clientId).client_id
 
 
 def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:

@@ -8,25 +8,30 @@ from chalicelib.access.audit.records import Actor, AuditEntry
 from chalicelib.access.audit.rules import entry
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.base.records import WEBHOOKS
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message
 from chalicelib.storage.store import Absent, Delete, WriteConflict
-from chalicelib.storage.tables import delivery_key, endpoint_key, endpoint_url_key, event_key, scope
+from chalicelib.webhooks import store
 from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, EndpointUrl, Event
 from chalicelib.webhooks.rules import (
     MAX_ENDPOINTS,
+    EventContext,
     NextAttempt,
     abandon,
     claim,
     deliveries_of,
     delivery_headers,
     is_hopeless,
-    is_open,
     release,
     settle,
 )
 from chalicelib.webhooks.samples import sample_event
+
+
+def event_context(services: Services) -> EventContext:
+    """What events that happen now are made with."""
+    settings = services.settings
+    return EventContext(services.clock(), services.entropy, settings.explorer_url, settings.payment_processor)
 
 
 def register(services: Services, actor: Actor, client_id: str | None, url: str) -> tuple[Endpoint, str]:
@@ -39,7 +44,7 @@ def register(services: Services, actor: Actor, client_id: str | None, url: str) 
     """
     services.sender.check(url)
     account_id = actor.account_id
-    if len(_endpoints(services, account_id, client_id)) >= MAX_ENDPOINTS:
+    if len(store.endpoints(services.store, account_id, client_id)) >= MAX_ENDPOINTS:
         raise BadRequest(f"No more than {MAX_ENDPOINTS} webhooks: delete one first")
     now, secret = services.clock(), ids.webhook_secret(services.entropy)
     webhook_id = ids.ulid(now, services.entropy)
@@ -53,7 +58,7 @@ def register(services: Services, actor: Actor, client_id: str | None, url: str) 
         created_at=now,
     )
     taken = EndpointUrl(account_id, client_id, url, webhook_id)
-    platform = [Absent(endpoint_url_key(account_id, None, url))] if client_id else []
+    platform = [Absent(replace(taken, client_id=None))] if client_id else []
     try:
         services.store.write(endpoint, taken, *platform, _line(services, actor, endpoint, "created"))
     except WriteConflict:
@@ -65,7 +70,7 @@ def register(services: Services, actor: Actor, client_id: str | None, url: str) 
 
 def list_endpoints(services: Services, account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
     """The webhooks of a client id, or of the account as a whole, oldest first."""
-    return _endpoints(services, account_id, client_id)
+    return store.endpoints(services.store, account_id, client_id)
 
 
 def toggle(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> Endpoint:
@@ -80,16 +85,16 @@ def toggle(services: Services, actor: Actor, client_id: str | None, webhook_id: 
 def delete(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> None:
     """Removes a webhook for good; deliveries that are under way end without a further attempt."""
     endpoint = _endpoint(services, actor.account_id, client_id, webhook_id)
-    taken = services.store.get(EndpointUrl, endpoint_url_key(actor.account_id, client_id, endpoint.url))
+    taken = store.url_of(services.store, endpoint)
     removed = [Delete(each) for each in (endpoint, taken) if each is not None]
     services.store.write(*removed, _line(services, actor, endpoint, "deleted"))
 
 
 def send_test(services: Services, account_id: str, client_id: str | None, kind: str) -> int:
     """Sends a sample of an event to every active webhook of the caller; returns to how many."""
-    context = services.event_context()
+    context = event_context(services)
     event = sample_event(kind, account_id, client_id, context)
-    endpoints = _endpoints(services, account_id, client_id)
+    endpoints = store.endpoints(services.store, account_id, client_id)
     deliveries = deliveries_of(event, endpoints, context.now, is_test=True)
     if not deliveries:
         raise NotFound("No active webhooks found")
@@ -105,9 +110,9 @@ def announce(services: Services, events: Sequence[Event]) -> None:
     A crash before the messages are sent leaves deliveries that the sweep finds due.
     """
     account_id, client_id = events[0].account_id, events[0].client_id
-    endpoints = {endpoint.url: endpoint for endpoint in _endpoints(services, account_id, None)}
+    endpoints = {endpoint.url: endpoint for endpoint in store.endpoints(services.store, account_id, None)}
     if client_id is not None:
-        endpoints |= {endpoint.url: endpoint for endpoint in _endpoints(services, account_id, client_id)}
+        endpoints |= {endpoint.url: endpoint for endpoint in store.endpoints(services.store, account_id, client_id)}
     first: list[NextAttempt] = []
     for event in events:
         deliveries = deliveries_of(event, endpoints.values(), services.clock())
@@ -121,7 +126,7 @@ def announce(services: Services, events: Sequence[Event]) -> None:
 
 def announce_by_id(services: Services, event_id: str) -> bool:
     """Announces an event unless that was done already."""
-    event = services.store.get(Event, event_key(event_id))
+    event = store.event(services.store, event_id)
     if event is None or event.announced:
         return False
     announce(services, [event])
@@ -134,7 +139,7 @@ def deliver(services: Services, delivery_id: str, attempt: int) -> None:
     At least once, never twice at a time: whoever loses the claim does nothing. When the process dies after the
     claim, the lease ends and the sweep queues the same attempt again, with the same delivery id.
     """
-    delivery = services.store.get(Delivery, delivery_key(delivery_id))
+    delivery = store.delivery(services.store, delivery_id)
     claimed = claim(delivery, attempt, services.clock()) if delivery else None
     if claimed is None:
         return
@@ -143,9 +148,7 @@ def deliver(services: Services, delivery_id: str, attempt: int) -> None:
     except WriteConflict:
         return
     claimed = replace(claimed, version=claimed.version + 1)
-    endpoint = services.store.get(
-        Endpoint, endpoint_key(claimed.account_id, claimed.client_id, claimed.webhook_id)
-    )
+    endpoint = store.endpoint_of(services.store, claimed)
     if endpoint is None or not endpoint.is_active:
         _finish(services, abandon(claimed), None)
         return
@@ -158,8 +161,8 @@ def requeue(services: Services, delivery_id: str) -> bool:
 
     Its time is moved on with that, so that a queue which is slow to empty is not filled by every sweep anew.
     """
-    delivery = services.store.get(Delivery, delivery_key(delivery_id))
-    if delivery is None or not is_open(delivery):
+    delivery = store.delivery(services.store, delivery_id)
+    if delivery is None or not delivery.is_open:
         return False
     now = services.clock()
     try:
@@ -229,13 +232,8 @@ def _line(services: Services, actor: Actor, endpoint: Endpoint, verb: str) -> Au
     return entry(actor, f"webhook.{verb}", endpoint.webhook_id, services.clock(), services.entropy)
 
 
-def _endpoints(services: Services, account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
-    partition = scope(account_id, client_id)
-    return services.store.query(Endpoint, WEBHOOKS, partition, "ENDPOINT#", "ENDPOINT#\uffff")
-
-
 def _endpoint(services: Services, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint:
-    endpoint = services.store.get(Endpoint, endpoint_key(account_id, client_id, webhook_id[:64]))
+    endpoint = store.endpoint(services.store, account_id, client_id, webhook_id)
     if endpoint is None:
         raise NotFound("Webhook not found")
     return endpoint

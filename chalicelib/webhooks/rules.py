@@ -97,10 +97,6 @@ def release(delivery: Delivery, now: datetime) -> Delivery:
     return replace(delivery, state=DeliveryState.PENDING, due_at=now)
 
 
-def is_open(delivery: Delivery) -> bool:
-    return delivery.state in (DeliveryState.PENDING, DeliveryState.SENDING)
-
-
 def sign(secret: str, body: bytes) -> str:
     """Lower-case hex HMAC-SHA256 of the raw body, 64 characters, no prefix."""
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

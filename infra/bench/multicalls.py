@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import Link, SafeIntent, SecurePayment
 from chalicelib.requests.records import Request
-from chalicelib.storage.tables import intent_key, link_key, request_key
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
 from infra.local.cloud import Cloud
@@ -49,9 +48,9 @@ def _item_by_item(world: World, children: list[SecurePayment]) -> None:
     store = world.services.store
     for child in children:
         token = child.link.token
-        store.get(Request, request_key(token, 0))
-        store.get(SafeIntent, intent_key(token))
-        link = store.get(Link, link_key(token))
+        store.get(Request, Request.KEY.of(link_token=token, position=0))
+        store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
+        link = store.get(Link, Link.KEY.of(token=token))
         assert link is not None
         store.write(replace(link, parent_token=None))
 

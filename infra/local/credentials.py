@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.access.audit.records import Actor
-from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey, User
-from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.credentials import store as credential_store
+from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey
 from chalicelib.access.modes import Tier
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
@@ -24,13 +24,11 @@ from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.addresses import address_bytes, tron_address_of
-from chalicelib.base.records import Key
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
 from chalicelib.services import Services
-from chalicelib.storage.tables import credential_key, user_key
 from infra import admin
 
 PAID_IN = "fUSDC-sepolia"
@@ -43,12 +41,12 @@ _SAFE_OWNERS = 3
 
 
 def are_known(services: Services, last: Mapping[str, Any]) -> bool:
-    """Whether the service still knows the credentials of the last run, all of them; one read."""
+    """Whether the service still knows the credentials of the last run, all of them."""
     if not {*_KINDS, *_WALLETS, *_KEYS, "email", "password", "payee"} <= set(last):
         return False
-    wanted: dict[Key, type] = {credential_key(credential_hash(last[name]), kind): kind for name, kind in _KINDS.items()}
-    wanted[user_key(last["email"])] = User
-    return len(services.store.get_many(wanted)) == len(wanted)
+    found = {name: credential_store.credential(services.store, last[name]) for name in _KINDS}
+    are_all = all(isinstance(found[name], kind) for name, kind in _KINDS.items())
+    return are_all and credential_store.user(services.store, last["email"]) is not None
 
 
 def make(services: Services, origin: str) -> dict[str, Any]:
@@ -88,7 +86,7 @@ def _operator(account_id: str) -> Actor:
 
 def _client_id(services: Services, owner: Actor, label: str, origin: str) -> ClientId:
     made = client_ids.create_client_id(services, owner, {"label": label, "allowed_domains": [origin]})
-    return client_ids.own_client_id(services, owner.account_id, made.client_id)
+    return credential_store.own_client_id(services.store, owner.account_id, made.client_id)
 
 
 def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) -> None:

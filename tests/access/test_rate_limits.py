@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits.rules import (
-    BLOCK,
+    BAN,
     FAILURES,
     FAILURES_PER_DAY,
     REQUESTS_PER_SECOND,
@@ -46,7 +46,7 @@ def test_the_scale_multiplies_every_limit() -> None:
 
 def test_a_breach_is_as_many_refusals_in_a_minute_as_calls_were_allowed_in_it() -> None:
     assert breach_window(tier_window(Tier.DEFAULT, CALLER, 1, START), CALLER, START).limit == 300
-    assert timedelta(minutes=5) == BLOCK
+    assert timedelta(minutes=5) == BAN
 
 
 def test_windows_of_different_purposes_are_counted_apart() -> None:

@@ -13,9 +13,7 @@ from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Tier
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import Unauthorized
-from chalicelib.base.records import IDENTITY
 from chalicelib.services import Services
-from chalicelib.storage.tables import audit_partition, credential_key
 from infra import admin
 from infra.local.process import ROOT
 from tests.fakes.world import in_process_aws
@@ -54,7 +52,7 @@ def made(run: Run) -> tuple[str, str, str]:
 
 
 def record(services: Services, text: str, kind: type) -> ApiKey | ClientId:
-    found = services.store.get(kind, credential_key(credential_hash(text), kind))
+    found = services.store.get(kind, kind.KEY.of(credential_hash=credential_hash(text)))
     assert isinstance(found, ApiKey | ClientId)
     return found
 
@@ -106,7 +104,7 @@ def test_what_it_does_is_in_the_audit_log_of_the_account(run: Run, services: Ser
     account, key, _ = made(run)
     run("set-tier", "-", "basic", stdin=key)
     run("revoke", "-", stdin=key)
-    lines = services.store.query(AuditEntry, IDENTITY, audit_partition(account))
+    lines = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account))
     assert [(line.actor, line.action) for line in lines] == [
         ("operator", "api_key.created"),
         ("operator", "client_id.created"),
@@ -127,7 +125,7 @@ def test_it_resets_a_password_and_ends_sessions(run: Run, services: Services) ->
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 1.", "")
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 0.", "")
     assert sessions.list_open(services, account) == []
-    lines = services.store.query(AuditEntry, IDENTITY, audit_partition(account))
+    lines = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account))
     told = [line.action for line in lines if line.actor == "operator"]
     assert sorted(told) == ["account.password_reset", "session.revoked", "session.revoked"]
 

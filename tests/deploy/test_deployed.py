@@ -37,7 +37,6 @@ from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
 from chalicelib.storage.secrets import Secrets
 from chalicelib.storage.store import Store, WriteConflict
-from chalicelib.storage.tables import intent_key, link_key
 from infra import admin
 from infra.account import deployed_record, rest_api_id
 from infra.deploy import deploy, target_of
@@ -372,7 +371,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
 
     payer = Account.from_key(PAYER_KEY).address
     paid, expiring = api.create_link(), api.create_link()
-    link = services.store.get(Link, link_key(expiring))
+    link = services.store.get(Link, Link.KEY.of(token=expiring))
     services.store.write(replace(link, expires_at=datetime.now(UTC) - timedelta(seconds=1)))
     announced = announce(api, services, Safe.deploy(chain, SAFE_OWNERS).address)
 
@@ -385,10 +384,10 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
 
     confirmed, *_ = wait_for(partial(receiver.of, "payment.confirmed"), SCHEDULE_SECONDS, partial(last_words, cloud))
     assert json.loads(confirmed.body)["totalAmountPaid"] == "0.5"
-    wait_for(lambda: services.store.get(Link, link_key(paid)).status is LinkStatus.COMPLETED, PATIENCE_SECONDS)
-    wait_for(lambda: services.store.get(Link, link_key(expiring)).status is LinkStatus.EXPIRED, PATIENCE_SECONDS)
-    wait_for(lambda: services.store.get(SafeIntent, intent_key(announced)).version > 2, SCHEDULE_SECONDS)
-    assert services.store.get(SafeIntent, intent_key(announced)).status is IntentStatus.PENDING
+    wait_for(lambda: services.store.get(Link, Link.KEY.of(token=paid)).status is LinkStatus.COMPLETED, PATIENCE_SECONDS)
+    wait_for(lambda: services.store.get(Link, Link.KEY.of(token=expiring)).status is LinkStatus.EXPIRED, PATIENCE_SECONDS)
+    wait_for(lambda: services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=announced)).version > 2, SCHEDULE_SECONDS)
+    assert services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=announced)).status is IntentStatus.PENDING
     for function in ACCESS:
         lines = wait_for(partial(logs_of, cloud, function), PATIENCE_SECONDS)
         failures = [line for line in lines if "AccessDenied" in line or "Traceback" in line or '"ERROR"' in line]
@@ -402,7 +401,7 @@ def announce(api: Api, services: Services, safe: str) -> str:
     token = api.create_link()
     body = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "ETH-sepolia", "payerAddress": safe}
     assert api.done("POST", f"/v2/secure-payments/{token}/intent", body)["isListening"] is True
-    intent = services.store.get(SafeIntent, intent_key(token))
+    intent = services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
     services.store.write(replace(intent, check_at=intent.created_at))
     return token
 

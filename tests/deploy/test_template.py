@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from chalicelib.base import records as base
-from chalicelib.storage import tables
+from chalicelib.storage.store import DUE_INDEX
 from infra import stack
 from infra.iam import ACCESS, CHALICE_DIR, function_name
 from infra.local.cloud import Cloud
@@ -109,7 +109,7 @@ def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
         table = dynamodb.describe_table(TableName=f"{PREFIX}-{name}")["Table"]
         assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
         indexes = {index["IndexName"]: index for index in table.get("GlobalSecondaryIndexes", [])}
-        assert set(indexes) == ({tables.DUE_INDEX} if name in (base.PAYMENTS, base.WEBHOOKS) else set())
+        assert set(indexes) == ({DUE_INDEX} if name in (base.PAYMENTS, base.WEBHOOKS) else set())
         for index in indexes.values():
             assert [key["AttributeName"] for key in index["KeySchema"]] == ["due_shard", "due_at"]
             assert index["Projection"]["ProjectionType"] == "KEYS_ONLY"

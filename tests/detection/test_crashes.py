@@ -7,13 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.base.records import PAYMENTS
 from chalicelib.links import flows as links
 from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.requests.records import StrayTransfer
+from chalicelib.requests.records import UnmatchedTransfer
 from chalicelib.services import Services
-from chalicelib.storage.tables import strays_partition
 from chalicelib.webhooks import outbox
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PAYEE, PREFIX, START, Receiver, World, draft, in_process_aws
@@ -176,8 +174,8 @@ def test_a_link_of_several_requests_is_complete_and_every_stray_is_kept_wherever
             world.scan()
             assert world.load(payment).link.status is LinkStatus.COMPLETED
             assert [request.paid for request in world.load(payment).requests] == [1_000_000, 1_000_000]
-            partition = strays_partition(payment.requests[0].request_id)
-            assert len(world.services.store.query(StrayTransfer, PAYMENTS, partition)) == 1
+            kept = UnmatchedTransfer.KEY.all(request_id=payment.requests[0].request_id)
+            assert len(world.services.store.query(UnmatchedTransfer, kept)) == 1
 
     wire = Tripwire()
     detect_all(wire)

@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base.records import PAYMENTS
 from chalicelib.detection import flows as detection
-from chalicelib.detection import payments
-from chalicelib.detection import unmatched as strays
+from chalicelib.detection import payments, unmatched
 from chalicelib.detection.records import Cursor
 from chalicelib.links.records import LinkStatus
-from chalicelib.requests.records import Payment, PaymentStatus, Request, StrayTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 from chalicelib.services import Services
-from chalicelib.storage.tables import cursor_key, payments_partition, strays_partition
 from chalicelib.transfers import flows as transfers
 from infra.bench.calls import counted
 from tests.fakes.world import World
@@ -35,12 +32,12 @@ class SlowTransactions:
         return getattr(self._world.client, name)
 
 
-def strays_of(world: World, request: Request) -> tuple[StrayTransfer, ...]:
-    return world.services.store.query(StrayTransfer, PAYMENTS, strays_partition(request.request_id))
+def unmatched_of(world: World, request: Request) -> tuple[UnmatchedTransfer, ...]:
+    return world.services.store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request.request_id))
 
 
 def payments_of(world: World, request: Request) -> tuple[Payment, ...]:
-    return world.services.store.query(Payment, PAYMENTS, payments_partition(request.request_id))
+    return world.services.store.query(Payment, Payment.KEY.all(request_id=request.request_id))
 
 
 def flood(world: World, request: Request, count: int, **facts: Any) -> None:
@@ -57,7 +54,7 @@ def calls_of_scan(world: World, scan: Callable[[], object]) -> dict[str, int]:
     return dict(calls.by_operation)
 
 
-def test_a_flood_of_strays_is_two_reads_and_no_more_when_it_is_read_again(world: World) -> None:
+def test_a_flood_of_unmatched_transfers_is_two_reads_and_no_more_when_it_is_read_again(world: World) -> None:
     payment = world.create_link()
     world.scan()
     flood(world, payment.requests[0], 150, amount=1, token=WORTHLESS)
@@ -100,8 +97,8 @@ def test_worthless_tokens_do_not_hide_a_real_one_and_the_list_says_that_more_may
     flood(world, request, 40, amount=1, payee="0x" + "22" * 20)
     world.chain.pay(request, token=FUSDT)
     world.scan()
-    kept = strays.kinds_of(request, strays_of(world, request))
-    assert kept == {**strays.PLACES, strays.Kind.RECEIVED: 1}
+    kept = unmatched.kinds_of(request, unmatched_of(world, request))
+    assert kept == {**unmatched.KEPT, unmatched.Kind.RECEIVED: 1}
     assert listing().truncated
 
 
@@ -114,9 +111,9 @@ def test_a_flood_that_a_fork_removes_is_reversed_with_few_reads(world: World) ->
     world.scan()
     world.chain.fork(5)
     calls = calls_of_scan(world, world.scan)
-    assert calls["Query"] == 1 + 3 + 2 * 30, "the young ones, link, payments and strays, and the webhooks"
+    assert calls["Query"] == 1 + 3 + 2 * 30, "the unfinalized ones, link, payments and unmatched ones, and the webhooks"
     assert world.load(payment).requests[0].paid == 0
-    assert {each.status for each in strays_of(world, request)} == {PaymentStatus.REVERSED}
+    assert {each.status for each in unmatched_of(world, request)} == {PaymentStatus.REVERSED}
 
 
 def scan_slowly(world: World, seconds: float) -> Services:
@@ -131,7 +128,7 @@ def test_a_tick_that_runs_out_of_time_goes_on_where_it_stopped(world: World) -> 
     world.chain.mine(2)
     slow = scan_slowly(world, 21)
     assert detection.scan(slow, "sepolia") == 1
-    cursor = world.services.store.get(Cursor, cursor_key("sepolia"))
+    cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert cursor is not None
     assert (cursor.scanned_to, cursor.newest and cursor.newest.hash) == (
         heights[0],
@@ -140,7 +137,7 @@ def test_a_tick_that_runs_out_of_time_goes_on_where_it_stopped(world: World) -> 
     limit = cursor.range_limit
     assert [detection.scan(slow, "sepolia") for _ in range(3)] == [1, 1, 1]
     assert {world.load(payment).link.status for payment in links} == {LinkStatus.COMPLETED}
-    cursor = world.services.store.get(Cursor, cursor_key("sepolia"))
+    cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert cursor is not None
     assert cursor.range_limit < limit
     assert detection.scan(slow, "sepolia") == 0
@@ -161,10 +158,10 @@ def test_a_block_that_is_too_much_for_a_tick_is_done_over_several_and_others_com
         assert ticks < 10
     assert ticks > 2
     assert len(payments_of(world, request)) == 201
-    cursor = world.services.store.get(Cursor, cursor_key("sepolia"))
+    cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     while cursor is not None and cursor.scanned_to < len(world.chain.blocks) - 2:
         detection.scan(slow, "sepolia")
-        cursor = world.services.store.get(Cursor, cursor_key("sepolia"))
+        cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
         ticks += 1
         assert ticks < 12
     assert world.load(payment).requests[0].paid == request.amount + 200
@@ -172,12 +169,12 @@ def test_a_block_that_is_too_much_for_a_tick_is_done_over_several_and_others_com
 
 def test_a_tick_that_caught_up_for_long_enough_leaves_the_rest_to_the_next(world: World) -> None:
     world.scan()
-    cursor = world.services.store.get(Cursor, cursor_key("sepolia"))
+    cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert cursor is not None
     world.services.store.write(replace(cursor, range_limit=2))
     world.chain.before_reading = lambda: world.advance(9)
     world.chain.mine(30)
     detection.scan(world.services, "sepolia")
-    after = world.services.store.get(Cursor, cursor_key("sepolia"))
+    after = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert after is not None
     assert cursor.scanned_to < after.scanned_to < cursor.scanned_to + 12

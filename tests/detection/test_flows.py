@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.records import PAYMENTS
 from chalicelib.detection import flows as detection
 from chalicelib.detection.records import Cursor
 from chalicelib.links import flows as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment, RequestStatus
-from chalicelib.storage.tables import cursor_key, payments_partition
 from chalicelib.webhooks import outbox
 from tests.detection.test_shared import Interposed
 from tests.fakes.world import World, signature_holds
@@ -224,7 +222,7 @@ def test_payments_of_one_block_are_recorded_in_the_order_of_their_logs(world: Wo
 
 def test_a_fork_reverses_the_payment_of_the_first_block_after_the_common_ancestor(world: World) -> None:
     world.scan()
-    cursor = world.services.store.get(Cursor, cursor_key("sepolia"))
+    cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert cursor is not None
     payment = world.create_link()
     world.chain.pay_too(payment.requests[0])
@@ -407,4 +405,4 @@ def payment_as_stored(payment: SecurePayment) -> SecurePayment:
 
 
 def stored_payments(world: World, request_id: str) -> tuple[Payment, ...]:
-    return world.services.store.query(Payment, PAYMENTS, payments_partition(request_id))
+    return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))

@@ -18,7 +18,7 @@ from chalicelib.detection.payments import MAX_TOLD, after, is_shared, mismatch, 
 from chalicelib.links.creation import Draft, Item, Terms, create_link
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, fee_on, status_at
-from chalicelib.requests.records import Payment, PaymentStatus, Place, RequestStatus
+from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, RequestStatus
 from chalicelib.requests.rules import remaining
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
@@ -64,20 +64,20 @@ class Ledger:
         self.state, self.payments, self.events = payment, list[Payment](), list[str]()
 
     @property
-    def by_place(self) -> dict[Place, Payment]:
-        return {payment.place: payment for payment in self.payments}
+    def by_position(self) -> dict[LogPosition, Payment]:
+        return {payment.log_position: payment for payment in self.payments}
 
     def pay(self, given_transfer: ProxyTransfer) -> None:
         request = self.state.requests[0]
-        self._apply(record(self.state, request, self.by_place, given_transfer, CONTEXT))
+        self._apply(record(self.state, request, self.by_position, given_transfer, CONTEXT))
 
     def lose(self, payment: Payment) -> None:
-        self._apply(reverse(self.state, self.state.requests[0], self.by_place, payment.place, CONTEXT))
+        self._apply(reverse(self.state, self.state.requests[0], self.by_position, payment.log_position, CONTEXT))
 
     def _apply(self, decision) -> None:  # type: ignore[no-untyped-def]
         if decision is None:
             return
-        self.payments = [p for p in self.payments if p.place != decision.payment.place] + [decision.payment]
+        self.payments = [p for p in self.payments if p.log_position != decision.payment.log_position] + [decision.payment]
         self.state = after(self.state, decision)
         self.events += [event.kind for event in decision.events]
 
@@ -194,7 +194,7 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
         assert (decision.link is not None) == (paid == 4)
         state, payments[position] = after(state, decision), decision.payment
     assert (state.link.status, state.link.completed_at) == (LinkStatus.COMPLETED, START)
-    undone = reverse(state, state.requests[lost], {payments[lost].place: payments[lost]}, payments[lost].place, CONTEXT)
+    undone = reverse(state, state.requests[lost], {payments[lost].log_position: payments[lost]}, payments[lost].log_position, CONTEXT)
     assert undone is not None
     state = after(state, undone)
     assert (state.link.status, state.link.completed_at) == (LinkStatus.PENDING, None)

@@ -12,7 +12,6 @@ import pytest
 
 from chalicelib.access.credentials.records import Account
 from chalicelib.base.errors import BadRequest, Conflict, Locked
-from chalicelib.base.records import PAYMENTS
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection import flows as detection
@@ -22,10 +21,9 @@ from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
-from chalicelib.requests.records import Payment, StrayTransfer
+from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, WriteConflict
-from chalicelib.storage.tables import payments_partition, strays_partition
 from chalicelib.webhooks import flows as webhooks
 from infra.local.cloud import Cloud
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
@@ -69,7 +67,7 @@ def test_20_parallel_scans_of_one_log_give_one_payment(cloud: Cloud, world: Worl
     results = in_parallel(lambda services: detection.scan(services, "sepolia"), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) <= 1
     request_id = payment.requests[0].request_id
-    assert len(world.services.store.query(Payment, PAYMENTS, payments_partition(request_id))) == 1
+    assert len(world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))) == 1
     assert world.load(payment).link.status is LinkStatus.COMPLETED
     assert world.load(payment).requests[0].paid == payment.requests[0].amount
     world.drain()
@@ -142,8 +140,8 @@ def test_20_parallel_scans_of_a_link_of_several_requests_complete_it_once(cloud:
     assert after.link.status is LinkStatus.COMPLETED
     assert [request.paid for request in after.requests] == [1_000_000] * 3
     for request in payment.requests:
-        strays = world.services.store.query(StrayTransfer, PAYMENTS, strays_partition(request.request_id))
-        assert len(strays) == 1
+        kept = world.services.store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request.request_id))
+        assert len(kept) == 1
 
 
 def test_an_attempt_is_made_by_one_of_20_workers(cloud: Cloud, world: World) -> None:
@@ -187,5 +185,5 @@ def test_of_20_writers_of_one_version_one_wins(cloud: Cloud, world: World) -> No
 def test_a_store_reads_what_it_wrote_on_the_real_template(cloud: Cloud, world: World) -> None:
     payment = world.create_link()
     fresh = Store(PREFIX, cloud.client("dynamodb"))
-    assert fresh.query(Payment, PAYMENTS, payments_partition(payment.requests[0].request_id)) == ()
+    assert fresh.query(Payment, Payment.KEY.all(request_id=payment.requests[0].request_id)) == ()
     assert world.load(payment).requests[0].amount == 12_500_000

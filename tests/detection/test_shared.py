@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base.records import PAYMENTS
 from chalicelib.detection import flows as detection
-from chalicelib.detection import unmatched as strays
+from chalicelib.detection import unmatched
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.requests.records import Payment, PaymentStatus, Reference, RequestStatus, StrayTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, Reference, RequestStatus, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete, WriteConflict
-from chalicelib.storage.tables import payments_partition, reference_key, strays_partition
 from chalicelib.transfers import flows as transfers
 from infra.bench.calls import counted
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
@@ -54,12 +52,12 @@ def batch_of(world: World, count: int) -> SecurePayment:
 
 
 def payments_of(world: World, request_id: str) -> tuple[Payment, ...]:
-    return world.services.store.query(Payment, PAYMENTS, payments_partition(request_id))
+    return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
 
 
-def strays_of(world: World, payment: SecurePayment) -> tuple[StrayTransfer, ...]:
-    partition = strays_partition(payment.requests[0].request_id)
-    return world.services.store.query(StrayTransfer, PAYMENTS, partition)
+def unmatched_of(world: World, payment: SecurePayment) -> tuple[UnmatchedTransfer, ...]:
+    kept = UnmatchedTransfer.KEY.all(request_id=payment.requests[0].request_id)
+    return world.services.store.query(UnmatchedTransfer, kept)
 
 
 def scan_until_done(services: Services) -> None:
@@ -203,7 +201,7 @@ def test_a_request_that_moves_to_another_link_is_looked_up_again(world: World, c
 
     def move() -> None:
         store = world.services.store
-        reference = store.get(Reference, reference_key(topic))
+        reference = store.get(Reference, Reference.KEY.of(topic=topic))
         assert reference is not None
         moved = replace(request, link_token=target.link.token, position=1, version=0)
         store.write(Delete(request), moved, replace(reference, link_token=target.link.token, position=1))
@@ -270,7 +268,7 @@ def test_a_transfer_that_does_not_count_is_kept_once(world: World, altered: dict
     world.chain.pay(payment.requests[0], amount=0, **altered)
     for _ in range(3):  # the range before is read again
         world.scan()
-    (stray,) = strays_of(world, payment)
+    (stray,) = unmatched_of(world, payment)
     assert (stray.reason, stray.amount, stray.network) == (reason, 5, "sepolia")
     assert stray.paid_at == world.chain.genesis + timedelta(seconds=stray.block_number)
     assert world.load(payment).requests[0].paid == 0
@@ -283,7 +281,7 @@ def test_a_transfer_on_another_network_is_kept_as_such(world: World) -> None:
     base.pay(payment.requests[0], fee_address=FEE_ADDRESS)
     base.mine(20)
     assert detection.scan(both.services, "base") == 0
-    (stray,) = strays_of(both, payment)
+    (stray,) = unmatched_of(both, payment)
     assert (stray.reason, stray.network) == ("wrong_network", "base")
 
 
@@ -294,21 +292,21 @@ def test_a_fork_marks_what_did_not_count_as_reversed_until_its_branch_wins_again
     world.scan()
     dropped = world.chain.fork(4)
     world.scan()
-    assert [stray.status for stray in strays_of(world, payment)] == [PaymentStatus.REVERSED]
+    assert [stray.status for stray in unmatched_of(world, payment)] == [PaymentStatus.REVERSED]
     world.chain.restore(dropped)
     world.chain.mine(10)
     world.scan()
-    assert [stray.status for stray in strays_of(world, payment)] == [PaymentStatus.CONFIRMED]
+    assert [stray.status for stray in unmatched_of(world, payment)] == [PaymentStatus.CONFIRMED]
 
 
 def test_dust_is_kept_up_to_a_limit_and_the_payment_still_counts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(strays.PLACES, strays.Kind.ELSEWHERE, 3)
+    monkeypatch.setitem(unmatched.KEPT, unmatched.Kind.ELSEWHERE, 3)
     payment = world.create_link()
     for _ in range(5):
         world.chain.pay(payment.requests[0], amount=1, payee=STRANGER)
     world.chain.pay(payment.requests[0])
     world.scan()
-    assert len(strays_of(world, payment)) == 3
+    assert len(unmatched_of(world, payment)) == 3
     assert world.load(payment).link.status is LinkStatus.COMPLETED

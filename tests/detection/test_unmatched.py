@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection.unmatched import PLACES, Kind, are_cut_off, has_place, kind_of, kinds_of, stray_of
+from chalicelib.detection.unmatched import KEPT, Kind, are_truncated, is_kept, kind_of, kinds_of, unmatched_of
 from tests.detection.test_payments import new_link, transfer
 from tests.fakes.world import START
 
@@ -27,15 +27,15 @@ STRANGER = "0x" + "22" * 20
     ],
 )
 def test_what_a_transfer_is_worth_to_the_payee(came: ProxyTransfer, kind: Kind) -> None:
-    assert kind_of(REQUEST, stray_of(REQUEST, came, "any", START)) is kind
+    assert kind_of(REQUEST, unmatched_of(REQUEST, came, "any", START)) is kind
 
 
-def test_each_kind_has_places_of_its_own() -> None:
-    fake = stray_of(REQUEST, transfer(1, token_address="0x" + "77" * 20), "wrong_token", START)
-    real = stray_of(REQUEST, transfer(1, token_address=FUSDT), "wrong_token", START)
-    kept = [replace(fake, log_index=number) for number in range(PLACES[Kind.UNKNOWN])]
-    assert has_place(kinds_of(REQUEST, kept[1:]), REQUEST, fake)
-    assert not are_cut_off(REQUEST, kept[1:])
-    assert not has_place(kinds_of(REQUEST, kept), REQUEST, fake)
-    assert are_cut_off(REQUEST, kept)
-    assert has_place(kinds_of(REQUEST, kept), REQUEST, real)
+def test_each_kind_has_a_limit_of_its_own() -> None:
+    fake = unmatched_of(REQUEST, transfer(1, token_address="0x" + "77" * 20), "wrong_token", START)
+    real = unmatched_of(REQUEST, transfer(1, token_address=FUSDT), "wrong_token", START)
+    kept = [replace(fake, log_index=number) for number in range(KEPT[Kind.UNKNOWN])]
+    assert is_kept(kinds_of(REQUEST, kept[1:]), REQUEST, fake)
+    assert not are_truncated(REQUEST, kept[1:])
+    assert not is_kept(kinds_of(REQUEST, kept), REQUEST, fake)
+    assert are_truncated(REQUEST, kept)
+    assert is_kept(kinds_of(REQUEST, kept), REQUEST, real)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import app
+from chalicelib.access.audit.records import AUDIT_RETENTION
 from chalicelib.access.idempotency.rules import KEPT, MAX_KEY_LENGTH
 from chalicelib.access.rate_limits.rules import (
     FAILURES,
@@ -27,7 +28,6 @@ from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links.multicalls.rules import Reason, recovery_action
 from chalicelib.settings import Settings
-from chalicelib.storage.tables import AUDIT_RETENTION
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.rules import MAX_ENDPOINTS, RETRY_DELAYS, EventContext
 from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event

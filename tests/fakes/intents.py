@@ -12,7 +12,6 @@ from chalicelib.links.flows import Reader
 from chalicelib.links.records import SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
-from chalicelib.storage.tables import intent_key
 from tests.fakes.world import PREFIX, World
 
 SAFE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -68,7 +67,7 @@ def track(world: World, services: Services | None = None) -> SafeIntent:
 def stored(world: World) -> list[SafeIntent]:
     items = world.client.scan(TableName=f"{PREFIX}-payments")["Items"]
     tokens = [item["pk"]["S"].removeprefix("LINK#") for item in items if item["sk"]["S"] == "INTENT"]
-    found = [world.services.store.get(SafeIntent, intent_key(token)) for token in tokens]
+    found = [world.services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=token)) for token in tokens]
     return [intent for intent in found if intent is not None]
 
 

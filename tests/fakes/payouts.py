@@ -13,7 +13,6 @@ from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 from chalicelib.services import Services
 from chalicelib.storage import codec
-from chalicelib.storage.tables import key_of
 from tests.fakes.world import PAYEE, PREFIX, WALLET
 
 AMOUNT = BaseUnits(12_500_000)
@@ -101,5 +100,5 @@ def on_its_way(payment: SecurePayment, status: IntentStatus = IntentStatus.PENDI
 
 def _items(records: list[Any]) -> Iterator[dict[str, Any]]:
     for record in records:
-        key = key_of(record)
+        key = record.key
         yield {**codec.encode(record), "pk": {"S": key.pk}, "sk": {"S": key.sk}}

@@ -6,7 +6,6 @@ import pytest
 
 from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.storage.tables import credential_key
 from infra import admin
 from tests.fakes.world import PREFIX
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
@@ -33,7 +32,7 @@ def create(api: Api, **headers: str) -> Reply:
 
 def set_status(credential: str, kind: type, status: CredentialStatus) -> None:
     store = running().store
-    record = store.get(kind, credential_key(credential_hash(credential), kind))
+    record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(credential)))
     store.write(replace(record, status=status))
 
 

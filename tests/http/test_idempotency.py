@@ -14,14 +14,13 @@ from botocore.awsrequest import AWSResponse
 from chalicelib.access.callers import Caller
 from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.idempotency.records import Repeatable
+from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import begin, scope_hash
 from chalicelib.access.modes import Mode, Tier
 from chalicelib.http.idempotency import _keep, _read, once
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import credential_key, repeat_key
 from infra import admin
 from infra.local.gateway import LambdaContext
 from tests.fakes.crash import Crash
@@ -42,9 +41,9 @@ def create(shop: Shop, headers: dict[str, str] | None = None, body: Any = BODY, 
     return shop.api.request("POST", path, body, {**shop.by_key, **KEY, **(headers or {})})
 
 
-def kept(shop: Shop, credential: str, path: str = CREATE, key: str = KEY["idempotency-key"]) -> Repeatable | None:
+def kept(shop: Shop, credential: str, path: str = CREATE, key: str = KEY["idempotency-key"]) -> IdempotentRequest | None:
     scope = "\n".join((credential_hash(credential), "POST", path, key))
-    return running().store.get(Repeatable, repeat_key(scope_hash(scope)))
+    return running().store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
 
 
 # --- the same again ---
@@ -172,7 +171,7 @@ def test_after_its_revocation_a_credential_gets_no_old_answer(new_shop: Shop) ->
 def test_after_it_lost_its_scope_a_key_gets_no_old_answer(new_shop: Shop) -> None:
     assert create(new_shop).status == 201
     store = running().store
-    record = store.get(ApiKey, credential_key(credential_hash(new_shop.key), ApiKey))
+    record = store.get(ApiKey, ApiKey.KEY.of(credential_hash=credential_hash(new_shop.key)))
     assert record is not None
     store.write(replace(record, scopes=("audit:read",)))
     assert create(new_shop).status == 403
@@ -389,7 +388,7 @@ def test_an_answer_of_any_length_is_kept_encrypted_in_pieces(new_shop: Shop) -> 
     services.store.write(taken)
     mine, answer = replace(taken, version=1), HttpResponse(201, json.dumps({"key": "é" * 9_000}), {"X-A": "1"})
     _keep(services, mine, answer, is_secret=True)
-    stored_record = services.store.get(Repeatable, repeat_key(taken.scope_hash))
+    stored_record = services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=taken.scope_hash))
     assert stored_record is not None
     read = _read(services, stored_record)
     assert (read.status, read.body) == (201, answer.body)

@@ -20,7 +20,6 @@ from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.flows import Reader
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.payees.records import Action
-from chalicelib.storage.tables import cursor_key
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
 from tests.fakes.payouts import store_payouts
@@ -117,7 +116,7 @@ def answered(owner: Tenant, way: Way) -> dict[str, str]:
 
 def scanned(owner: Tenant, way: Way) -> None:
     """Detection has begun on sepolia, so that multisig transactions can be followed there."""
-    if running().store.get(Cursor, cursor_key("sepolia")) is None:
+    if running().store.get(Cursor, Cursor.KEY.of(network="sepolia")) is None:
         running().store.write(Cursor("sepolia", 100, (), 2000))
 
 

@@ -12,13 +12,12 @@ import pytest
 from botocore.config import Config
 
 from chalicelib.access.audit.records import AuditEntry
-from chalicelib.access.credentials.records import ApiKey, User
+from chalicelib.access.credentials import store as users
+from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits.rules import REQUESTS_PER_SECOND
-from chalicelib.access.sessions.records import OwnedSession
-from chalicelib.base.records import IDENTITY, SESSIONS
-from chalicelib.storage.tables import account_partition, credential_key, user_key
+from chalicelib.access.sessions.records import SessionPointer
 from infra import admin
 from infra.local.cloud import Cloud
 from infra.local.gateway import Server
@@ -99,7 +98,7 @@ def at_once(ask: Callable[[int], Reply]) -> list[Reply]:
 @pytest.mark.parametrize("tier", Tier)
 def test_of_100_calls_in_one_second_exactly_those_of_the_tier_pass(site: Site, tier: Tier) -> None:
     store = running().store
-    record = store.get(ApiKey, credential_key(credential_hash(site.key), ApiKey))
+    record = store.get(ApiKey, ApiKey.KEY.of(credential_hash=credential_hash(site.key)))
     assert record is not None
     store.write(replace(record, tier=tier))
     replies = at_once(lambda _: site.api.get(LISTING, site.headers))
@@ -147,11 +146,11 @@ def test_100_answers_to_one_challenge_open_one_session(site: Site) -> None:
     replies = at_once(lambda _: site.api.request("POST", "/v1/auth/wallet/verify", body))
     assert Counter(reply.status for reply in replies) == {200: 1, 401: PARALLEL - 1}
     store = running().store
-    user = store.get(User, user_key(wallet.address))
+    user = users.user(store, wallet.address)
     assert user is not None
-    pointers = store.query(OwnedSession, SESSIONS, account_partition(user.account_id))
+    pointers = store.query(SessionPointer, SessionPointer.KEY.all(account_id=user.account_id))
     assert len(pointers) == 1
-    lines = store.query(AuditEntry, IDENTITY, f"AUDIT#{user.account_id}")
+    lines = store.query(AuditEntry, AuditEntry.KEY.all(account_id=user.account_id))
     assert [line.action for line in lines].count("session.created") == 1
 
 

@@ -13,7 +13,6 @@ from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits.rules import REQUESTS_PER_SECOND
-from chalicelib.storage.tables import credential_key
 from infra import admin
 from infra.local.gateway import LambdaContext
 from tests.fakes.world import PREFIX
@@ -30,7 +29,7 @@ def key_of(shop: Shop, tier: Tier = Tier.DEFAULT) -> dict[str, str]:
     """A new API key of a tier."""
     services = running()
     key = admin.create_api_key(services, shop.account_id, "another")
-    record = services.store.get(ApiKey, credential_key(credential_hash(key), ApiKey))
+    record = services.store.get(ApiKey, ApiKey.KEY.of(credential_hash=credential_hash(key)))
     assert record is not None
     services.store.write(replace(record, tier=tier))
     return {"x-api-key": key}

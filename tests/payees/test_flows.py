@@ -13,14 +13,12 @@ from chalicelib.access.sessions.rules import open_session
 from chalicelib.accounts.client_ids import flows as credentials
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
-from chalicelib.base.records import IDENTITY
 from chalicelib.catalogue.interop import Destination, destination_id
 from chalicelib.links import flows as links
 from chalicelib.links.records import SecurePayment
 from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action, PayeeDestination
 from chalicelib.payees.rules import checked_route, signing_data
-from chalicelib.storage.tables import audit_partition, credential_key
 from infra.bench.calls import counted
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, FragileClient, Tripwire
@@ -37,7 +35,7 @@ def new_client(world: World, **settings: Any) -> ClientId:
 
 
 def stored(world: World, client: ClientId) -> ClientId:
-    found = world.services.store.get(ClientId, credential_key(client.client_id_hash, ClientId))
+    found = world.services.store.get(ClientId, ClientId.KEY.of(credential_hash=client.client_id_hash))
     assert found is not None
     return found
 
@@ -73,7 +71,7 @@ def audited(world: World, account_id: str) -> list[str]:
 
 
 def log(world: World, account_id: str) -> tuple[AuditEntry, ...]:
-    return world.services.store.query(AuditEntry, IDENTITY, audit_partition(account_id))
+    return world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account_id))
 
 
 def owner(world: World, client: ClientId, orchestrator_id: str | None = None) -> Owner:
@@ -470,4 +468,4 @@ def test_a_nonce_that_is_used_between_reading_and_writing_is_an_invalid_one(worl
     slower.store.query = rival  # type: ignore[method-assign]
     with pytest.raises(BadRequest, match="Invalid or expired nonce"):
         destinations.add(slower, world.actor, client, nonce, signature, vouched=True)
-    assert query(PayeeDestination, IDENTITY, f"ACCOUNT#{world.account_id}", "DESTINATION#", "DESTINATION#~")
+    assert query(PayeeDestination, PayeeDestination.KEY.all(account_id=world.account_id))

@@ -15,12 +15,11 @@ from chalicelib.access.sessions.records import Wallet
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.orchestrators.records import Linkage
 from chalicelib.base.errors import BadRequest, ServiceError
-from chalicelib.base.records import IDENTITY
 from chalicelib.payees import flows as destinations
+from chalicelib.payees import store
 from chalicelib.payees.records import Action, PayeeDestination
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import account_partition, audit_partition
 from infra.local.cloud import Cloud
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
 from tests.fakes.wallets import evm_wallet
@@ -57,9 +56,7 @@ def in_parallel(acts: list[Callable[[Services], Any]], cloud: Cloud, world: Worl
 
 
 def made_by(world: World) -> tuple[PayeeDestination, ...]:
-    return world.services.store.query(
-        PayeeDestination, IDENTITY, account_partition(world.account_id), "DESTINATION#", "DESTINATION#\uffff"
-    )
+    return store.destinations(world.services.store, world.account_id)
 
 
 def test_20_parallel_posts_of_one_nonce_make_one_destination(cloud: Cloud, world: World) -> None:
@@ -72,7 +69,7 @@ def test_20_parallel_posts_of_one_nonce_make_one_destination(cloud: Cloud, world
     assert [each for each in results if not isinstance(each, PayeeDestination | BadRequest)] == []
     assert made_by(world) == (replace(made, version=1),)
     assert stored(world, client).payee_destination_id == made.record_id
-    lines = world.services.store.query(AuditEntry, IDENTITY, audit_partition(world.account_id))
+    lines = world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=world.account_id))
     assert [line.action for line in lines].count("payee_destination.added") == 1
 
 

@@ -8,13 +8,11 @@ import pytest
 
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.records import Account, LastUse
-from chalicelib.access.rate_limits.rules import Window
-from chalicelib.base.records import IDENTITY
+from chalicelib.access.rate_limits.records import CallCounter
 from chalicelib.storage.store import Delete, Store, Throttled, WriteConflict
-from chalicelib.storage.tables import audit_partition, key_of
 from tests.fakes.world import PREFIX, START, World
 
-WINDOW = Window("tier#caller#1", 3, 1, START + timedelta(seconds=1))
+COUNTER = CallCounter("tier#caller#1", START + timedelta(seconds=1))
 
 
 class BusyClient:
@@ -37,7 +35,7 @@ def accounts(world: World, count: int) -> dict[Any, type]:
     records = [Account(f"acct{number}", "n", START) for number in range(count)]
     for record in records:
         world.services.store.write(record)
-    return {key_of(record): Account for record in records}
+    return {record.key: Account for record in records}
 
 
 def test_a_refused_transaction_leaves_every_record_as_it_was(world: World) -> None:
@@ -49,32 +47,32 @@ def test_a_refused_transaction_leaves_every_record_as_it_was(world: World) -> No
     renamed, gone = replace(first, name="m", version=1), Delete(replace(second, version=1))
     with pytest.raises(WriteConflict):
         store.write(line, renamed, gone, used)
-    kept = (store.get(Account, key_of(first)), store.get(Account, key_of(second)), store.get(LastUse, key_of(used)))
+    kept = (store.get(Account, first.key), store.get(Account, second.key), store.get(LastUse, used.key))
     assert kept == tuple(replace(record, version=1) for record in (first, second, used))
-    assert store.get(AuditEntry, key_of(line)) is None
+    assert store.get(AuditEntry, line.key) is None
     store.write(line, renamed, gone, replace(used, version=1))
-    assert store.get(Account, key_of(first)) == replace(first, name="m", version=2)
-    assert store.get(Account, key_of(second)) is None and store.get(AuditEntry, key_of(line)) is not None
+    assert store.get(Account, first.key) == replace(first, name="m", version=2)
+    assert store.get(Account, second.key) is None and store.get(AuditEntry, line.key) is not None
 
 
 def test_a_query_is_of_one_partition_in_the_order_of_its_keys(world: World) -> None:
     lines = [AuditEntry(f"acct{n % 2}", f"0{n}", START, "a", "b", "c", "", "") for n in (5, 3, 1, 4, 0, 2)]
     for line in lines:
         world.services.store.write(line)
-    found = world.services.store.query(AuditEntry, IDENTITY, audit_partition("acct1"))
+    found = world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct1"))
     assert [line.entry_id for line in found] == ["01", "03", "05"]
-    assert world.services.store.query(AuditEntry, IDENTITY, audit_partition("acct2")) == ()
+    assert world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct2")) == ()
 
 
 def test_a_window_counts_to_its_limit_and_no_further(world: World) -> None:
-    assert [world.services.store.count(WINDOW) for _ in range(5)] == [1, 2, 3, None, None]
+    assert [world.services.store.count(COUNTER, 3) for _ in range(5)] == [1, 2, 3, None, None]
 
 
 def test_a_counter_vanishes_after_its_window(world: World) -> None:
-    world.services.store.count(WINDOW)
+    world.services.store.count(COUNTER, 3)
     key = {"pk": {"S": "RATE#tier#caller#1"}, "sk": {"S": "RATE"}}
     item = world.client.get_item(TableName=f"{PREFIX}-ops", Key=key)["Item"]
-    assert WINDOW.ends_at.timestamp() < int(item["ttl"]["N"]) <= WINDOW.ends_at.timestamp() + 120
+    assert COUNTER.ends_at.timestamp() < int(item["ttl"]["N"]) <= COUNTER.ends_at.timestamp() + 120
 
 
 def test_a_batch_goes_on_with_what_a_busy_table_left(world: World) -> None:
@@ -97,7 +95,7 @@ def test_pages_go_from_the_newest_to_the_oldest_without_gap_or_repetition(world:
     seen: list[str] = []
     cursor = None
     while True:
-        page, following = store.page(AuditEntry, IDENTITY, audit_partition("acct"), cursor, 3)
+        page, following = store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), cursor, 3)
         seen += [entry.entry_id for entry in page]
         if following is None:
             break
@@ -107,4 +105,4 @@ def test_pages_go_from_the_newest_to_the_oldest_without_gap_or_repetition(world:
 
 @pytest.mark.parametrize("cursor", ["x" * 5_000, "\U0001f4b8" * 600, "\x00", " "])
 def test_a_cursor_that_nobody_gave_is_no_failure(world: World, cursor: str) -> None:
-    world.services.store.page(AuditEntry, IDENTITY, audit_partition("acct"), cursor, 3)
+    world.services.store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), cursor, 3)

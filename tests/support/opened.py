@@ -1,6 +1,6 @@
 """A session of a merchant's account, opened as signing in leaves it, for tests of what a session may do."""
 
-from chalicelib.access.sessions.records import OwnedSession, SessionKind
+from chalicelib.access.sessions.records import SessionKind, SessionPointer
 from chalicelib.access.sessions.rules import COOKIE, open_session
 from tests.fakes.world import WALLET
 from tests.support.running import running
@@ -11,6 +11,6 @@ def by_session(account_id: str, kind: SessionKind = SessionKind.WALLET) -> dict[
     services = running()
     subject = WALLET if kind is SessionKind.WALLET else "ann@example.com"
     session, token = open_session(account_id, kind, subject, services.clock(), services.entropy)
-    pointer = OwnedSession(account_id, session.session_id, session.token_hash, session.expires_at)
+    pointer = SessionPointer(account_id, session.session_id, session.token_hash, session.expires_at)
     services.store.write(session, pointer)
     return {"cookie": f"{COOKIE}={token}"}

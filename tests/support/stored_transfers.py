@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import flows as links
-from chalicelib.requests.records import Payment, PaymentStatus, StrayTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, UnmatchedTransfer
 from tests.fakes.world import PAYEE
 from tests.support.node import Node
 from tests.support.running import running
@@ -44,7 +44,7 @@ def store_stray(token: str, token_address: str, payee: str = PAYEE) -> None:
     payment = links.load(running(), token)
     assert payment is not None
     running().store.write(
-        StrayTransfer(
+        UnmatchedTransfer(
             request_id=payment.requests[0].request_id,
             network="sepolia",
             block_hash=BLOCK_HASH,

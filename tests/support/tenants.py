@@ -11,7 +11,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Mode
-from chalicelib.access.sessions.records import OwnedSession, Session, SessionKind, Wallet
+from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer, Wallet
 from chalicelib.access.sessions.rules import open_session
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.branding import flows as branding
@@ -26,7 +26,6 @@ from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
 from chalicelib.storage.store import Delete
-from chalicelib.storage.tables import credential_key, session_key
 from chalicelib.webhooks import flows as webhooks
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
@@ -59,7 +58,7 @@ class Tenant:
 
     @property
     def client(self) -> ClientId:
-        found = running().store.get(ClientId, credential_key(credential_hash(self.client_id), ClientId))
+        found = running().store.get(ClientId, ClientId.KEY.of(credential_hash=credential_hash(self.client_id)))
         assert found is not None
         return found
 
@@ -156,7 +155,7 @@ class Tenant:
     def spoil(self, headers: Headers, header: str, kind: type, **changes: Any) -> Headers:
         """Writes other facts into the record of a credential that is in `headers`."""
         store = running().store
-        record = store.get(kind, credential_key(credential_hash(headers[header]), kind))
+        record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(headers[header])))
         assert record is not None
         store.write(replace(record, **changes))
         return headers
@@ -178,12 +177,12 @@ class Tenant:
         services = running()
         opened = open_session(self.account_id, kind, subject, services.clock(), services.entropy)
         session = opened[0]
-        pointer = OwnedSession(self.account_id, session.session_id, session.token_hash, session.expires_at)
+        pointer = SessionPointer(self.account_id, session.session_id, session.token_hash, session.expires_at)
         services.store.write(session, pointer)
         return opened
 
     def _session(self, token: str) -> Session:
-        found = running().store.get(Session, session_key(credential_hash(token)))
+        found = running().store.get(Session, Session.KEY.of(token_hash=credential_hash(token)))
         assert found is not None
         return found
 

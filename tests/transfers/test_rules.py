@@ -12,7 +12,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import Terms, create_link
 from chalicelib.links.records import SecurePayment
-from chalicelib.requests.records import Payment, PaymentStatus, StrayTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, UnmatchedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction, classify, without_payer
 from tests.fakes.world import PAYEE, START, draft
 
@@ -48,8 +48,8 @@ def paid(amount: int, number: int, **changes: object) -> Payment:
     return replace(known, **changes)  # type: ignore[arg-type]
 
 
-def strayed(reason: str, **changes: object) -> StrayTransfer:
-    known = StrayTransfer(
+def strayed(reason: str, **changes: object) -> UnmatchedTransfer:
+    known = UnmatchedTransfer(
         request_id=REQUEST.request_id,
         network="sepolia",
         block_hash="0x" + "aa" * 32,
@@ -120,7 +120,7 @@ def test_what_a_fork_took_away_does_not_count_and_what_follows_is_judged_without
     ],
 )
 def test_what_does_not_count_says_who_can_help(
-    stray: StrayTransfer, kind: str, action: str, token: str | None
+    stray: UnmatchedTransfer, kind: str, action: str, token: str | None
 ) -> None:
     (found,) = classify(LINK, REQUEST, (), [stray])
     assert (found.classification, found.action, found.counts, found.excess) == (kind, action, False, None)

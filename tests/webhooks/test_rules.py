@@ -22,7 +22,6 @@ from chalicelib.webhooks.rules import (
     deliveries_of,
     delivery_headers,
     is_hopeless,
-    is_open,
     release,
     settle,
     sign,
@@ -67,7 +66,7 @@ def test_a_delivery_ends_after_its_fourth_failure() -> None:
         delivery, following = settle(taken, False, now)
         now += timedelta(seconds=following.delay_seconds if following else 0)
     assert delivery.state is DeliveryState.FAILED
-    assert not is_open(delivery)
+    assert not delivery.is_open
     assert claim(delivery, 3, now + timedelta(days=1)) is None
 
 
@@ -104,7 +103,7 @@ def test_a_delivered_one_is_closed_and_is_not_tried_again() -> None:
     assert taken is not None
     settled, following = settle(taken, True, START)
     assert (settled.state, following) == (DeliveryState.DELIVERED, None)
-    assert not is_open(settled)
+    assert not settled.is_open
 
 
 def test_a_released_delivery_is_pending_and_due_now() -> None:

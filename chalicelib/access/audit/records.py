@@ -1,12 +1,21 @@
-"""An audit entry, as it is stored, and who acted."""
+"""An audit log entry, as it is stored, and who acted."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from chalicelib.base.records import IDENTITY, KeyPattern, Record
+
+AUDIT_RETENTION = timedelta(days=400)
 
 
 @dataclass(frozen=True)
-class AuditEntry:
-    """One line: `actor` is a credential's or session's public id, `target` what was acted upon; never a secret."""
+class AuditEntry(Record):
+    """One line of an account's audit log: `actor` is a credential's or session's public id, `target` what it acted on.
+
+    It never holds a secret. Entry ids sort by time.
+    """
+
+    KEY = KeyPattern(IDENTITY, "AUDIT#{account_id}", "{entry_id}")
 
     account_id: str
     entry_id: str
@@ -17,6 +26,11 @@ class AuditEntry:
     ip_address: str
     request_id: str
     version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """400 days after it was written."""
+        return self.at + AUDIT_RETENTION
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from chalicelib.access.credentials import store
 from chalicelib.access.credentials.records import LastUse
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import last_use_key
 
 USE_INTERVAL = timedelta(minutes=1)
 """How often a container writes down that a credential is used."""
@@ -17,7 +17,7 @@ _MAX_NOTED = 10_000
 def note_use(services: Services, record_ids: Iterable[str]) -> None:
     """Writes down that credentials are used now; at most once a minute for each of them and this container.
 
-    A note that cannot be written is logged: what was asked for is worth more than the note.
+    A failure to write is logged and goes no further: it must not fail the request that is being answered.
     """
     now = services.clock()
     if len(services.noted) > _MAX_NOTED:
@@ -33,7 +33,7 @@ def note_use(services: Services, record_ids: Iterable[str]) -> None:
 
 
 def _write_use(services: Services, record_id: str, now: datetime) -> None:
-    used = services.store.get(LastUse, last_use_key(record_id))
+    used = store.last_use(services.store, record_id)
     if used is not None and now - used.at < USE_INTERVAL:
         return  # by another container
     with suppress(WriteConflict):  # another container writes it this very moment

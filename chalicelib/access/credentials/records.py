@@ -1,29 +1,49 @@
 """Accounts, users, API keys, client ids and orchestrator keys, as they are stored."""
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.access.modes import Tier
+from chalicelib.base.records import IDENTITY, OPS, KeyPattern, Record
+
+
+def name_hash(name: str) -> str:
+    """What a user is stored under."""
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
-class LastUse:
+class LastUse(Record):
     """When a credential was last used, to the minute."""
+
+    KEY = KeyPattern(OPS, "USED#{record_id}", "USED")
 
     record_id: str
     at: datetime
     version: int = 0
 
+
 @dataclass(frozen=True)
-class User:
-    """`name` is a wallet address in its canonical form or an e-mail address in lower case; one account each."""
+class User(Record):
+    """A wallet or e-mail user, who has one account.
+
+    `name` is a wallet address in its canonical form or an e-mail address in lower case.
+    """
+
+    KEY = KeyPattern(IDENTITY, "USER#{name_hash}", "USER")
 
     name: str
     account_id: str
     password_hash: str | None
     created_at: datetime
     version: int = 0
+
+    @property
+    def name_hash(self) -> str:
+        return name_hash(self.name)
+
 
 class CredentialStatus(StrEnum):
     ACTIVE = "active"
@@ -32,8 +52,10 @@ class CredentialStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class Account:
-    """Who owns credentials, links and webhooks: a wallet, an e-mail user, or one made by the operator."""
+class Account(Record):
+    """The owner of credentials, links and webhooks: a wallet user's, an e-mail user's, or made by the operator."""
+
+    KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "ACCOUNT")
 
     account_id: str
     name: str
@@ -42,8 +64,11 @@ class Account:
 
 
 @dataclass(frozen=True)
-class ApiKey:
-    """A server-side credential. The key itself is never stored, only its SHA-256; `prefix` tells keys apart."""
+class ApiKey(Record):
+    """A server-side credential. Of the key itself only the SHA-256 is stored; `prefix` helps people tell keys apart."""
+
+    KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "API_KEY")
+    KIND = "API_KEY"
 
     key_hash: str
     key_id: str
@@ -58,15 +83,26 @@ class ApiKey:
     tier: Tier = Tier.DEFAULT
     version: int = 0
 
+    @property
+    def credential_hash(self) -> str:
+        return self.key_hash
+
+    @property
+    def public_id(self) -> str:
+        return self.key_id
+
 
 @dataclass(frozen=True)
-class ClientId:
-    """A browser-side credential: public, bound to origins. No `allowed_domains` means server use, no Origin needed.
+class ClientId(Record):
+    """A browser-side credential: public, bound to origins. One without `allowed_domains` needs no Origin.
 
-    `fee_percentage` other than "0" overrides the fee of a request. `payee_destination_id` is where links pay to that
-    name only an amount. `admits_orchestrator` is whom the owner lets link it; `orchestrator_id` is set while an
+    `fee_percentage` other than "0" overrides the fee of a request. Links that name only an amount are paid to
+    `payee_destination_id`. `admits_orchestrator` is whom the owner lets link it; `orchestrator_id` is set while an
     orchestrator acts for it.
     """
+
+    KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
+    KIND = "CLIENT_ID"
 
     client_id_hash: str
     client_id: str
@@ -89,10 +125,21 @@ class ClientId:
     tier: Tier = Tier.DEFAULT
     version: int = 0
 
+    @property
+    def credential_hash(self) -> str:
+        return self.client_id_hash
+
+    @property
+    def public_id(self) -> str:
+        return self.record_id
+
 
 @dataclass(frozen=True)
-class OrchestratorKey:
-    """The key of a platform that creates links for the client ids of others; stored as its SHA-256."""
+class OrchestratorKey(Record):
+    """A platform's key, with which it creates links for the client ids of others; stored as its SHA-256."""
+
+    KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "ORCHESTRATOR_KEY")
+    KIND = "ORCHESTRATOR_KEY"
 
     key_hash: str
     key_id: str
@@ -104,10 +151,20 @@ class OrchestratorKey:
     tier: Tier = Tier.DEFAULT
     version: int = 0
 
+    @property
+    def credential_hash(self) -> str:
+        return self.key_hash
+
+    @property
+    def public_id(self) -> str:
+        return self.key_id
+
 
 @dataclass(frozen=True)
-class Owned:
-    """Leads from an account to one of its credentials: `kind` as in its key, `record_id` its public id."""
+class CredentialPointer(Record):
+    """Leads from an account to one of its credentials, by `KIND` and public id (`record_id`)."""
+
+    KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "{kind}#{record_id:.64}")
 
     account_id: str
     kind: str

@@ -3,10 +3,17 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from chalicelib.base.records import OPS, KeyPattern, Record
+
 
 @dataclass(frozen=True)
-class Repeatable:
-    """One key. `status` is None while the first request runs; the answer is kept encrypted when it shows a secret."""
+class IdempotentRequest(Record):
+    """A request that was sent with an idempotency key, and its response.
+
+    `status` is None while the first request runs. `answer` is encrypted when it shows a secret.
+    """
+
+    KEY = KeyPattern(OPS, "REPEAT#{scope_hash}", "REPEAT")
 
     scope_hash: str
     body_hash: str
@@ -16,3 +23,8 @@ class Repeatable:
     answer: str | None
     is_encrypted: bool
     version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """When it expires."""
+        return self.expires_at

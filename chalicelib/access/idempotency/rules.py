@@ -7,7 +7,7 @@ get its answer, byte for byte, for a day. The same key with another body is a mi
 import hashlib
 from datetime import datetime, timedelta
 
-from chalicelib.access.idempotency.records import Repeatable
+from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.base.errors import BadRequest, Conflict, Unprocessable
 
 KEPT = timedelta(hours=24)
@@ -16,13 +16,13 @@ LEASE = timedelta(seconds=60)
 MAX_KEY_LENGTH = 255
 
 
-def begin(scope: str, body: bytes, now: datetime) -> Repeatable:
+def begin(scope: str, body: bytes, now: datetime) -> IdempotentRequest:
     """The record of a request that is about to run.
 
     The hash of the body takes in the key, which is stored nowhere: a login's body holds a password, and its plain
     SHA-256 would let whoever reads the table guess at that.
     """
-    return Repeatable(
+    return IdempotentRequest(
         scope_hash=scope_hash(scope),
         body_hash=hashlib.sha256(scope.encode() + b"\n" + body).hexdigest(),
         lease_until=now + LEASE,
@@ -43,7 +43,7 @@ def scope_hash(scope: str) -> str:
     return hashlib.sha256(scope.encode()).hexdigest()
 
 
-def judge(stored: Repeatable, asked: Repeatable, now: datetime) -> Repeatable | None:
+def judge(stored: IdempotentRequest, asked: IdempotentRequest, now: datetime) -> IdempotentRequest | None:
     """The stored record when its answer is to be given again; None when the key is free again and `asked` may run.
 
     Raises Unprocessable for another body, Conflict while the first request is running.

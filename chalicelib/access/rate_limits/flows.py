@@ -1,4 +1,4 @@
-"""Rate limits: counts a call, refuses the one too many, and shuts out who goes on."""
+"""Rate limits: counts a call, refuses one beyond the limit, and bans a caller who goes on."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -6,9 +6,10 @@ from datetime import datetime
 
 from chalicelib.access.callers import Caller
 from chalicelib.access.modes import Rate
-from chalicelib.access.rate_limits.records import Block
+from chalicelib.access.rate_limits import store
+from chalicelib.access.rate_limits.records import Ban
 from chalicelib.access.rate_limits.rules import (
-    BLOCK,
+    BAN,
     Window,
     breach_window,
     seconds_until,
@@ -33,34 +34,34 @@ class Allowance:
 
 
 def spend(services: Services, caller: Caller, rate: Rate) -> Allowance:
-    """Counts one call of the caller. Raises TooManyRequests beyond the limit, or while the caller is shut out.
+    """Counts one call of the caller. Raises TooManyRequests beyond the limit, or while the caller is banned.
 
-    Signing in is held to its window alone: nobody is shut out of it for what others at the same address do.
+    Signing in has its window and no ban: others at the same address could cause one.
     """
     now, scale = services.clock(), services.settings.rate_limit_scale
     if rate is Rate.SIGN_IN:
         window = sign_in_window(caller.digest, scale, now)
         return _allowance(window, hold(services, window), now)
     window = tier_window(caller.tier, caller.digest, scale, now)
-    if caller.blocked_until is not None and now < caller.blocked_until:
-        raise TooManyRequests(seconds_until(caller.blocked_until, now), window.limit)
+    if caller.banned_until is not None and now < caller.banned_until:
+        raise TooManyRequests(seconds_until(caller.banned_until, now), window.limit)
     used = count(services, window)
     if used is not None:
         return _allowance(window, used, now)
     if count(services, breach_window(window, caller.digest, now)) is None:
-        raise _shut_out(services, caller, window, now)
+        raise _banned(services, caller, window, now)
     raise TooManyRequests(seconds_until(window.ends_at, now), window.limit)
 
 
 def spend_unknown_token(services: Services, caller: Caller) -> None:
-    """Counts a look-up of a link that does not exist. Raises TooManyRequests and shuts out one who seems to guess.
+    """Counts a look-up of a link that does not exist. Raises TooManyRequests and bans a caller who seems to guess.
 
-    To refuse the unknown ones alone would not hinder a guesser: the one that is known would still be answered.
+    Refusing only unknown tokens would not stop a guesser: a token that exists would still be answered.
     """
     now = services.clock()
     window = unknown_token_window(caller.digest, services.settings.rate_limit_scale, now)
     if count(services, window) is None:
-        raise _shut_out(services, caller, window, now)
+        raise _banned(services, caller, window, now)
 
 
 def hold(services: Services, *windows: Window) -> int:
@@ -81,18 +82,18 @@ def give_back(services: Services, *windows: Window) -> None:
     """Takes back what `hold` counted. Under a throttle it stays counted, which costs one try."""
     for window in windows:
         with suppress(Throttled):
-            services.store.uncount(window)
+            store.uncount(services.store, window)
 
 
 def count(services: Services, window: Window) -> int | None:
-    """Counts, or refuses without counting: a limit that gives way under load is none, and 429 asks to come again.
+    """Counts one call; None when the window is full. Raises TooManyRequests when DynamoDB throttles the counter.
 
-    None when the window is full. Only a flood of the caller's own makes one counter refuse writes, and then the answer
-    is right; when the whole table does, others wait a second too. A counter that is unreachable is a failure like that
-    of any table: 500.
+    Letting such a call pass would open the limit under load. One counter is throttled only by a flood of its own
+    caller; when the whole table is, others have to wait a second too. A counter that cannot be reached fails as any
+    table does: 500.
     """
     try:
-        return services.store.count(window)
+        return store.count(services.store, window)
     except Throttled:
         raise TooManyRequests(_THROTTLED_SECONDS, window.limit) from None
 
@@ -101,7 +102,7 @@ def _allowance(window: Window, used: int, now: datetime) -> Allowance:
     return Allowance(window.limit, window.limit - used, seconds_until(window.ends_at, now))
 
 
-def _shut_out(services: Services, caller: Caller, window: Window, now: datetime) -> TooManyRequests:
-    with suppress(WriteConflict):  # shut out by another request already
-        services.store.write(Block(caller.digest, now + BLOCK, caller.block_version))
-    return TooManyRequests(seconds_until(now + BLOCK, now), window.limit)
+def _banned(services: Services, caller: Caller, window: Window, now: datetime) -> TooManyRequests:
+    with suppress(WriteConflict):  # another request has written the ban
+        services.store.write(Ban(caller.digest, now + BAN, caller.ban_version))
+    return TooManyRequests(seconds_until(now + BAN, now), window.limit)

@@ -1,10 +1,10 @@
-"""How often a caller may call: a limit a second for each credential and address, and a block after a sustained breach.
+"""How often a caller may call: a limit a second for each credential and address, and a ban after a sustained breach.
 
 Fixed windows, counted by conditional writes, so a limit is exact however many requests race. Refusals are counted by
-the minute; a caller who is refused more often than they were allowed to call is shut out for a while, and so is one
-who asks for more links that do not exist than anybody does by mistake. Signing in has its window and no block, so that
-a neighbour at the same address closes it for a minute at most. A counter is one item of one caller and one window, so
-no partition is shared by callers, nor hot for longer than its window.
+the minute; a caller who is refused more often than they were allowed to call is banned for a while, and so is one who
+asks for more links that do not exist than anybody does by mistake. Signing in has its window and no ban, so that
+another customer at the same address can close it for a minute at most. A counter is one item of one caller and one
+window, so no partition is shared by callers, nor hot for longer than its window.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 
 from chalicelib.access.modes import Tier
 
-BLOCK = timedelta(minutes=5)
+BAN = timedelta(minutes=5)
 ANONYMOUS, REFUSED = "anonymous", "refused"
-"""In place of a credential's hash: who sends none, and who sends a wrong one. A block of one is none of the other."""
+"""In place of a credential's hash: callers who send none, and who send a wrong one. Each has bans of its own."""
 
 
 REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HIGH_VOLUME: 20}

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.base.records import SESSIONS, KeyPattern, Record
+
 
 @dataclass(frozen=True)
-class OwnedSession:
+class SessionPointer(Record):
     """Leads from an account to one of its sessions."""
+
+    KEY = KeyPattern(SESSIONS, "ACCOUNT#{account_id}", "SESSION#{session_id:.64}")
 
     account_id: str
     session_id: str
@@ -15,17 +19,25 @@ class OwnedSession:
     expires_at: datetime
     version: int = 0
 
+    @property
+    def vanishes_at(self) -> datetime:
+        """With its session."""
+        return self.expires_at
+
+
 class SessionKind(StrEnum):
     WALLET = "wallet"
     EMAIL = "email"
 
 
 @dataclass(frozen=True)
-class Session:
+class Session(Record):
     """An open session; its token is stored only as a hash. `subject` is the wallet address or the e-mail address.
 
-    `chain_id` is None where a key signed, which is the same on every chain; else the chain whose contract answered.
+    `chain_id` is None if a private key signed, which is the same on every chain; else the chain of the wallet contract.
     """
+
+    KEY = KeyPattern(SESSIONS, "SESSION#{token_hash}", "SESSION")
 
     token_hash: str
     session_id: str
@@ -37,6 +49,11 @@ class Session:
     expires_at: datetime
     chain_id: int | None = None
     version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """When it expires."""
+        return self.expires_at
 
 
 @dataclass(frozen=True)

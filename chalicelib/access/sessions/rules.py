@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.sessions.records import OwnedSession, Session, SessionKind
+from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer
 from chalicelib.base import ids
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.ids import Entropy
@@ -50,8 +50,8 @@ def touched(session: Session, now: datetime) -> Session | None:
     return replace(session, last_seen_at=now, expires_at=expires_at)
 
 
-def pointer_of(session: Session) -> OwnedSession:
+def pointer_of(session: Session) -> SessionPointer:
     """The pointer beside a session: they are always written together, so their versions are the same."""
-    return OwnedSession(
+    return SessionPointer(
         session.account_id, session.session_id, session.token_hash, session.expires_at, session.version
     )

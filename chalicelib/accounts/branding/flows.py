@@ -6,15 +6,14 @@ from chalicelib.access.audit.records import Actor
 from chalicelib.access.audit.rules import entry
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.accounts.branding import store
 from chalicelib.accounts.branding.images import size_of
-from chalicelib.accounts.branding.records import Branding
+from chalicelib.accounts.branding.records import ClientBranding
 from chalicelib.accounts.branding.rules import BrandingDraft, branding_of, version_of
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.base.errors import NotFound
-from chalicelib.links.records import Link
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete
-from chalicelib.storage.tables import branding_key
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Logo:
     version: str
 
 
-def put(services: Services, actor: Actor, record_id: str, draft: BrandingDraft) -> Branding:
+def put(services: Services, actor: Actor, record_id: str, draft: BrandingDraft) -> ClientBranding:
     """The client id's branding from now on, whole. Raises NotFound for another account's, BadRequest, WriteConflict."""
     client, old = _of_owner(services, actor.account_id, record_id)
     now = services.clock()
@@ -37,7 +36,7 @@ def put(services: Services, actor: Actor, record_id: str, draft: BrandingDraft) 
     return branding
 
 
-def read(services: Services, account_id: str, record_id: str) -> Branding:
+def read(services: Services, account_id: str, record_id: str) -> ClientBranding:
     """The branding of a client id of this account. Raises NotFound."""
     _, branding = _of_owner(services, account_id, record_id)
     if branding is None:
@@ -54,21 +53,19 @@ def remove(services: Services, actor: Actor, record_id: str) -> bool:
     return branding is not None
 
 
-def of_link(services: Services, link: Link) -> Branding | None:
-    """How the page of a link is to look; one read for a link that a client id made, none for others."""
-    if link.client_id is None:
-        return None
-    return services.store.get(Branding, branding_key(credential_hash(link.client_id)))
+def of_client(services: Services, client_id: str | None) -> ClientBranding | None:
+    """How the page of the links of a client id looks. One read; none for a link that was made without a client id."""
+    return None if client_id is None else store.branding(services.store, credential_hash(client_id))
 
 
 def logo(services: Services, name: str) -> Logo:
     """The logo of that name, as its path has it. Raises NotFound."""
-    found = services.store.get(Branding, branding_key(name[:64]))
+    found = store.branding(services.store, name)
     if found is None or found.logo is None:
         raise NotFound("There is no such logo")
     return Logo(found.logo, *size_of(found.logo), version_of(found.logo))
 
 
-def _of_owner(services: Services, account_id: str, record_id: str) -> tuple[ClientId, Branding | None]:
+def _of_owner(services: Services, account_id: str, record_id: str) -> tuple[ClientId, ClientBranding | None]:
     client, _ = credentials.read(services, account_id, ClientId, record_id)
-    return client, services.store.get(Branding, branding_key(client.client_id_hash))
+    return client, store.branding(services.store, client.client_id_hash)

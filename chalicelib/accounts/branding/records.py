@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from chalicelib.base.records import IDENTITY, KeyPattern, Record
+
 
 @dataclass(frozen=True)
 class Colours:
@@ -16,11 +18,13 @@ class Colours:
 
 
 @dataclass(frozen=True)
-class Branding:
-    """What the page shows for the links of a client id. `logo` is a sanitised PNG in base64.
+class ClientBranding(Record):
+    """How the payment page looks for the links of a client id. `logo` is a sanitised PNG in base64.
 
     `display_request_branding` keeps the service's own name in the page's foot.
     """
+
+    KEY = KeyPattern(IDENTITY, "CREDENTIAL#{client_id_hash:.64}", "BRANDING")
 
     client_id_hash: str
     record_id: str

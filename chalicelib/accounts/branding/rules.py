@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.accounts.branding.images import sanitised_logo
-from chalicelib.accounts.branding.records import Branding, Colours
+from chalicelib.accounts.branding.records import ClientBranding, Colours
 from chalicelib.base.errors import BadRequest
 
 LEAST_CONTRAST = 4.5
@@ -42,9 +42,9 @@ class BrandingDraft:
     display_request_branding: bool = True
 
 
-def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: int = 0) -> Branding:
+def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: int = 0) -> ClientBranding:
     """The branding of a client id. Raises BadRequest that names the field, or the colours and their ratio."""
-    return Branding(
+    return ClientBranding(
         client_id_hash=client.client_id_hash,
         record_id=client.record_id,
         account_id=client.account_id,
@@ -58,7 +58,7 @@ def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: 
     )
 
 
-def shown(branding: Branding | None) -> dict[str, Any] | None:
+def shown(branding: ClientBranding | None) -> dict[str, Any] | None:
     """The branding as answers about a link have it: what its owner did not set is left out."""
     if branding is None:
         return None
@@ -72,7 +72,7 @@ def shown(branding: Branding | None) -> dict[str, Any] | None:
     }
 
 
-def logo_path(branding: Branding) -> str | None:
+def logo_path(branding: ClientBranding) -> str | None:
     """Where the logo is on the payment page's host."""
     return f"/pages/logos/{branding.client_id_hash}" if branding.logo else None
 

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from chalicelib.accounts.branding.images import MAX_BASE64, MAX_SIDE
-from chalicelib.accounts.branding.records import Branding, Colours
+from chalicelib.accounts.branding.records import ClientBranding, Colours
 from chalicelib.accounts.branding.rules import COLOURS, MAX_URL_LENGTH, BrandingDraft, logo_path, shown
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import Input, Output, rule
@@ -68,7 +68,7 @@ class OwnBrandingAnswer(_Colours):
     updatedAt: str
 
     @classmethod
-    def of(cls, branding: Branding) -> Self:
+    def of(cls, branding: ClientBranding) -> Self:
         return cls(
             clientIdId=branding.record_id,
             logo=branding.logo,
@@ -96,6 +96,6 @@ class LinkBranding(_Colours):
     displayRequestBranding: bool
 
     @classmethod
-    def of(cls, branding: Branding | None) -> Self | None:
+    def of(cls, branding: ClientBranding | None) -> Self | None:
         facts = shown(branding)
         return None if facts is None else cls(**facts)

@@ -1,20 +1,16 @@
 """Make, change and revoke client ids."""
 
-from typing import Any
-
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.audit.rules import entries
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
-from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.client_ids.rules import ClientIdSettings, changed_client_id, new_client_id
 from chalicelib.accounts.credentials.flows import add, audit_line, own, revoke
-from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
+from chalicelib.accounts.orchestrators import store as orchestrators
 from chalicelib.accounts.orchestrators.rules import unlink
-from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.base.records import IDENTITY, Key
-from chalicelib.payees.records import PayeeDestination
+from chalicelib.base.errors import BadRequest
+from chalicelib.payees import store as payees
 from chalicelib.services import Services
-from chalicelib.storage.tables import account_partition, credential_key, linkage_key, orchestrator_key
+from chalicelib.storage.store import Write
 
 
 def create_client_id(services: Services, actor: Actor, settings: ClientIdSettings) -> ClientId:
@@ -34,7 +30,7 @@ def change_client_id(services: Services, actor: Actor, record_id: str, settings:
     bound = _bound(services, actor.account_id, settings)
     changed = changed_client_id(client, bound, services.clock())
     is_end = changed.status is CredentialStatus.REVOKED and client.status is not CredentialStatus.REVOKED
-    writes: list[object] = [audit_line(services, actor, changed, "revoked" if is_end else "updated")]
+    writes: list[Write] = [audit_line(services, actor, changed, "revoked" if is_end else "updated")]
     if client.orchestrator_id is not None and settings.get("admits_orchestrator", client.orchestrator_id) != (
         client.orchestrator_id
     ):
@@ -49,23 +45,15 @@ def revoke_client_id(services: Services, actor: Actor, record_id: str) -> Client
     return revoke(services, actor, own(services, actor.account_id, ClientId, record_id))
 
 
-def own_client_id(services: Services, account_id: str, client_id: str) -> ClientId:
-    """The account's client id of that text, in any status. Raises NotFound for another's or an unknown one."""
-    client = services.store.get(ClientId, credential_key(credential_hash(client_id), ClientId))
-    if client is None or client.account_id != account_id:
-        raise NotFound("Client ID not found")
-    return client
-
-
 def _unlinked(
     services: Services, actor: Actor, client: ClientId, orchestrator_id: str
-) -> tuple[ClientId, list[object]]:
+) -> tuple[ClientId, list[Write]]:
     """The client id without its orchestrator, and what is written with it; one read."""
-    linked, platform = linkage_key(orchestrator_id, client.client_id), orchestrator_key(orchestrator_id)
-    found: dict[Key, Any] = services.store.get_many({linked: Linkage, platform: Orchestrator})
+    platform, linkage = orchestrators.linkage(services.store, orchestrator_id, client.client_id)
+    assert linkage is not None, "a client id names the orchestrator that it is linked to"
     now = services.clock()
-    ended, freed = unlink(found[linked], client, now)
-    accounts = (found[platform].account_id,)
+    ended, freed = unlink(linkage, client, now)
+    accounts = (platform.account_id,)
     lines = entries(actor, "orchestrator.unlinked", client.record_id, accounts, now, services.entropy)
     return freed, [ended, *lines]
 
@@ -76,13 +64,12 @@ def _bound(services: Services, account_id: str, settings: ClientIdSettings) -> C
     Raises BadRequest unless it is an active destination of the account, and an orchestrator that is admitted exists.
     """
     admitted = settings.get("admits_orchestrator")
-    if admitted is not None and services.store.get(Orchestrator, orchestrator_key(admitted)) is None:
+    if admitted is not None and orchestrators.orchestrator(services.store, admitted) is None:
         raise BadRequest("orchestratorId is not the id of an orchestrator")
     named = settings.get("payee_destination_id")
     if named is None:
         return settings
-    partition, first = account_partition(account_id), "DESTINATION#"
-    for each in services.store.query(PayeeDestination, IDENTITY, partition, first, first + "\uffff"):
+    for each in payees.destinations(services.store, account_id):
         if each.is_active and named in (each.record_id, each.destination_id):
             return {**settings, "payee_destination_id": each.record_id}
     raise BadRequest("payeeDestinationId is not an active payee destination of this account")

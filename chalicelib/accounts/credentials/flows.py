@@ -7,50 +7,48 @@ from typing import Any, TypeVar
 
 from chalicelib.access.audit.records import Actor, AuditEntry
 from chalicelib.access.audit.rules import entry
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, LastUse, OrchestratorKey, Owned
-from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.credentials import store
+from chalicelib.access.credentials.records import (
+    ApiKey,
+    ClientId,
+    CredentialPointer,
+    CredentialStatus,
+    OrchestratorKey,
+)
+from chalicelib.access.credentials.store import CREDENTIALS, Credential
 from chalicelib.access.modes import Tier
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.base.records import IDENTITY
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete
-from chalicelib.storage.tables import CREDENTIAL_KINDS, account_partition, credential_key, last_use_key, owned_key
+from chalicelib.storage.store import Delete, Write
 
 MAX_CREDENTIALS = 1000
 """API keys of an account, and its client ids, revoked ones included: what bounds their lists."""
 
-Credential = ApiKey | ClientId | OrchestratorKey
-T = TypeVar("T", ApiKey, ClientId, OrchestratorKey)
+T = TypeVar("T", bound=Credential)
 _NAMES: dict[type, str] = {ApiKey: "API key", ClientId: "Client ID", OrchestratorKey: "Orchestrator key"}
 
 
 def read(services: Services, account_id: str, kind: type[T], record_id: str) -> tuple[T, datetime | None]:
     """One of an account's credentials, and when it was last used. Raises NotFound."""
     record = own(services, account_id, kind, record_id)
-    used = services.store.get(LastUse, last_use_key(record_id))
+    used = store.last_use(services.store, record_id)
     return record, used.at if used else None
 
 
 def list_own(services: Services, account_id: str, kind: type[T]) -> list[tuple[T, datetime | None]]:
     """An account's credentials of a kind, oldest first, and when each was last used."""
-    found_owned = owned(services, account_id, kind)
-    records = {each.record_id: credential_key(each.credential_hash, kind) for each in found_owned}
-    uses = {each.record_id: last_use_key(each.record_id) for each in found_owned}
-    found = services.store.get_many({**dict.fromkeys(records.values(), kind), **dict.fromkeys(uses.values(), LastUse)})
-    used = {record_id: found[key].at for record_id, key in uses.items() if key in found}
-    return [(found[key], used.get(record_id)) for record_id, key in records.items() if key in found]
+    found = store.own_credentials(services.store, account_id, kind)
+    return [(record, used.at if used else None) for record, used in found]
 
 
 def find(services: Services, text: str) -> Credential | None:
     """The record of a credential by the credential itself, for the operator."""
-    digest = credential_hash(text)
-    found = services.store.get_many({credential_key(digest, kind): kind for kind in CREDENTIAL_KINDS})
-    return next(iter(found.values()), None)
+    return store.credential(services.store, text)
 
 
 def find_owned(services: Services, account_id: str, record_id: str) -> Credential | None:
     """One of an account's credentials of any kind by its public id, for the operator."""
-    for kind in CREDENTIAL_KINDS:
+    for kind in CREDENTIALS:
         with suppress(NotFound):
             return own(services, account_id, kind, record_id)
     return None
@@ -64,9 +62,9 @@ def revoke(services: Services, actor: Actor, record: T) -> T:
     if isinstance(record, ClientId):
         changes["updated_at"] = services.clock()
     ended = replace(record, **changes)
-    writes: list[object] = [ended, audit_line(services, actor, ended, "revoked")]
+    writes: list[Write] = [ended, audit_line(services, actor, ended, "revoked")]
     if isinstance(ended, ApiKey):
-        pointer = services.store.get(Owned, owned_key(ended.account_id, ApiKey, ended.key_id))
+        pointer = store.pointer(services.store, ended.account_id, ApiKey, ended.key_id)
         writes += [Delete(pointer)] if pointer else []
     services.store.write(*writes)
     return ended
@@ -81,35 +79,27 @@ def set_tier(services: Services, actor: Actor, record: Credential, tier: Tier) -
 def add(services: Services, actor: Actor, record: ApiKey | ClientId) -> None:
     """One read, one transaction. Raises BadRequest when the account has too many of the kind."""
     kind, account_id = type(record), record.account_id
-    if len(owned(services, account_id, kind)) >= MAX_CREDENTIALS:
+    if len(store.pointers(services.store, account_id, kind)) >= MAX_CREDENTIALS:
         raise BadRequest(f"No more than {MAX_CREDENTIALS} {_NAMES[kind]}s an account")
-    digest = record.key_hash if isinstance(record, ApiKey) else record.client_id_hash
-    pointer = Owned(account_id, CREDENTIAL_KINDS[kind], _id_of(record), digest)
-    services.store.write(record, pointer, audit_line(services, actor, record, "created"))
+    services.store.write(record, pointer_of(record), audit_line(services, actor, record, "created"))
 
 
 def audit_line(services: Services, actor: Actor, record: Credential, verb: str) -> AuditEntry:
-    action = f"{CREDENTIAL_KINDS[type(record)].lower()}.{verb}"
-    return entry(actor, action, _id_of(record), services.clock(), services.entropy)
+    action = f"{record.KIND.lower()}.{verb}"
+    return entry(actor, action, record.public_id, services.clock(), services.entropy)
 
 
-def _id_of(record: Credential) -> str:
-    return record.record_id if isinstance(record, ClientId) else record.key_id
+def pointer_of(record: Credential) -> CredentialPointer:
+    """What leads from its account to a new credential."""
+    return CredentialPointer(record.account_id, record.KIND, record.public_id, record.credential_hash)
 
 
 def own(services: Services, account_id: str, kind: type[T], record_id: str) -> T:
-    """Two reads: the pointer under the account, so that nobody reaches another's, and the record.
+    """An account's credential by its public id. Two reads. Raises NotFound, also for a revoked API key.
 
-    A key that was revoked between them is as gone as its pointer: to change it would bring it back.
+    A key may be revoked between the two reads; to change it after that would bring it back.
     """
-    pointer = services.store.get(Owned, owned_key(account_id, kind, record_id))
-    record = services.store.get(kind, credential_key(pointer.credential_hash, kind)) if pointer else None
+    record = store.own_credential(services.store, account_id, kind, record_id)
     if record is None or (isinstance(record, ApiKey) and record.status is CredentialStatus.REVOKED):
         raise NotFound(f"{_NAMES[kind]} not found")
     return record
-
-
-def owned(services: Services, account_id: str, kind: type) -> tuple[Owned, ...]:
-    """What leads to the account's credentials of a kind, oldest first."""
-    first = f"{CREDENTIAL_KINDS[kind]}#"
-    return services.store.query(Owned, IDENTITY, account_partition(account_id), first, first + "\uffff")

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.base.records import IDENTITY, KeyPattern, Record
+
 
 class LinkageStatus(StrEnum):
     ACTIVE = "active"
@@ -11,12 +13,14 @@ class LinkageStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class Orchestrator:
+class Orchestrator(Record):
     """A platform. `account_id` is the account of whoever registered it.
 
-    It links the client ids of its own account. A client id is public, so to know one is no consent of its owner: of
-    others it links those whose owner admits it (`ClientId.admits_orchestrator`).
+    It may link the client ids of its own account, and those whose owner admits it (`ClientId.admits_orchestrator`):
+    a client id is public, so knowing one does not mean that its owner agrees.
     """
+
+    KEY = KeyPattern(IDENTITY, "ORCHESTRATOR#{orchestrator_id}", "ORCHESTRATOR")
 
     orchestrator_id: str
     account_id: str
@@ -27,8 +31,10 @@ class Orchestrator:
 
 
 @dataclass(frozen=True)
-class Linkage:
-    """One client id under one orchestrator. A client id is linked once in its life (supplement, part 8)."""
+class Linkage(Record):
+    """A client id that is linked to an orchestrator, which it can be once in its life (supplement, part 8)."""
+
+    KEY = KeyPattern(IDENTITY, "ORCHESTRATOR#{orchestrator_id}", "CLIENT#{client_id:.64}")
 
     orchestrator_id: str
     client_id: str

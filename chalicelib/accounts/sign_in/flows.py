@@ -6,23 +6,23 @@ from urllib.parse import urlsplit
 
 from chalicelib.access.audit import rules as audit
 from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.credentials import store as users
 from chalicelib.access.credentials.records import Account, User
 from chalicelib.access.rate_limits import flows as limits
 from chalicelib.access.rate_limits.rules import failure_windows
-from chalicelib.access.sessions.records import OwnedSession, Session, SessionKind, Wallet
+from chalicelib.access.sessions import store as sessions
+from chalicelib.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.access.sessions.rules import open_session, pointer_of
-from chalicelib.accounts.sign_in import passwords
+from chalicelib.accounts.sign_in import passwords, store
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.rules import Site, check_answer, email_address, new_challenge, user_names
 from chalicelib.base import ids
 from chalicelib.base import signatures as wallets
 from chalicelib.base.addresses import address_of_family
 from chalicelib.base.errors import BadRequest, NotFound, TooManyRequests, Unauthorized
-from chalicelib.base.records import SESSIONS, Key
 from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, WriteConflict
-from chalicelib.storage.tables import account_partition, challenge_key, owned_session_key, session_key, user_key
+from chalicelib.storage.store import Delete, Write, WriteConflict
 
 _ATTEMPTS = 5
 """How often a decision is made again when somebody else wrote one of its records first."""
@@ -80,7 +80,7 @@ def sign_in(
         raise Unauthorized("The signature is not the wallet's for this message")
     wallet = Wallet(asked.address, None if name == asked.address else asked.chain_id)
     for _ in range(_ATTEMPTS):
-        known = services.store.get(User, user_key(name))
+        known = users.user(services.store, name)
         made = None if known else _account(services, name, None, actor)
         user = made[0] if made else known
         assert user is not None, "known or made"
@@ -120,7 +120,7 @@ def log_in(
     passwords.check_password(password)
     windows = failure_windows(name, actor.ip_address, services.settings.rate_limit_scale, services.clock())
     limits.hold(services, *windows)
-    user = services.store.get(User, user_key(name))
+    user = users.user(services.store, name)
     is_right = passwords.is_password(password, user.password_hash if user else None)
     if user is None or not is_right:
         _write_refused(services, user, actor)
@@ -137,7 +137,7 @@ def reset_password(services: Services, email: str, password: str, actor: Actor) 
 
     `actor` acts on the user's account, whichever that is.
     """
-    user = services.store.get(User, user_key(email_address(email)))
+    user = users.user(services.store, email_address(email))
     if user is None:
         raise NotFound("There is no user with this e-mail address.")
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
@@ -149,13 +149,7 @@ def reset_password(services: Services, email: str, password: str, actor: Actor) 
 
 def list_open(services: Services, account_id: str) -> list[Session]:
     """The open sessions of an account, the newest first. Two reads for up to a hundred."""
-    now = services.clock()
-    pointers = services.store.query(
-        OwnedSession, SESSIONS, account_partition(account_id), "SESSION#", "SESSION#\uffff"
-    )
-    wanted: dict[Key, type] = {session_key(p.token_hash): Session for p in pointers if now < p.expires_at}
-    found = services.store.get_many(wanted).values()
-    return sorted(found, key=lambda session: session.session_id, reverse=True)
+    return sessions.open_sessions(services.store, account_id, services.clock())
 
 
 def end_all(services: Services, account_id: str, actor: Actor) -> int:
@@ -171,13 +165,13 @@ def log_out(services: Services, session: Session, actor: Actor) -> None:
 
 def revoke(services: Services, account_id: str, session_id: str, actor: Actor) -> None:
     """Ends a session of the account. Raises NotFound for one that is another's, has ended, or never was."""
-    pointer = services.store.get(OwnedSession, owned_session_key(account_id, session_id))
+    pointer = sessions.pointer(services.store, account_id, session_id)
     if pointer is None or not _end(services, pointer.token_hash, actor, "session.revoked"):
         raise NotFound("Session not found")
 
 
 def _answered(services: Services, signed: SignedChallenge, actor: Actor) -> Challenge:
-    stored = services.store.get(Challenge, challenge_key(signed.challenge_id))
+    stored = store.challenge(services.store, signed.challenge_id)
     try:
         return check_answer(stored, signed.nonce, signed.message, services.clock())
     except Unauthorized:
@@ -190,8 +184,7 @@ def _note_refused(services: Services, message: str, actor: Actor) -> None:
 
     A used challenge is not kept: then it is the sent message that names the wallet, as anybody may ask for one.
     """
-    found = services.store.get_many({user_key(name): User for name in user_names(message)})
-    for user in found.values():
+    for user in users.users(services.store, user_names(message)):
         now, scale = services.clock(), services.settings.rate_limit_scale
         with suppress(TooManyRequests):
             limits.hold(services, *failure_windows(user.name, actor.ip_address, scale, now))
@@ -239,7 +232,7 @@ def _account(
 
 
 def _open(
-    services: Services, user: User, wallet: Wallet | None, actor: Actor, replaced: str | None, *writes: object
+    services: Services, user: User, wallet: Wallet | None, actor: Actor, replaced: str | None, *writes: Write
 ) -> tuple[Session, str]:
     """Writes a new session, of the wallet or else of the e-mail user, and its audit line, together with `writes`.
 
@@ -268,9 +261,9 @@ def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool
     raise WriteConflict
 
 
-def _ending(services: Services, token_hash: str, actor: Actor, action: str) -> tuple[object, ...]:
+def _ending(services: Services, token_hash: str, actor: Actor, action: str) -> tuple[Write, ...]:
     """What ends a session, with its audit line, to be written together; nothing when it has ended already."""
-    now, session = services.clock(), services.store.get(Session, session_key(token_hash))
+    now, session = services.clock(), sessions.session(services.store, token_hash)
     if session is None or now >= session.expires_at:
         return ()
     who = replace(actor, account_id=session.account_id)

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
-from chalicelib.base.records import PAYMENTS, Key
 from chalicelib.calldata.safe import safe_tx_hash
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain.evm import EvmChain
@@ -15,7 +14,9 @@ from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.rules import Execution, IntentDraft, Look, Origin
+from chalicelib.detection import store as detection_store
 from chalicelib.detection.records import Cursor
+from chalicelib.links import store as link_store
 from chalicelib.links.flows import Reader, load, load_owned
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, PaymentType, SafeIntent, SecurePayment
@@ -23,7 +24,6 @@ from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import INTENTS, cursor_key
 
 _ATTEMPTS = 5
 """How often an intent is decided anew when a payment or another intent of the link was faster."""
@@ -90,8 +90,8 @@ def track_due(services: Services) -> int:
     now = services.clock()
     silent: set[str] = set()
 
-    def track(key: Key) -> bool:
-        intent = services.store.get(SafeIntent, key)
+    def track(token: str) -> bool:
+        intent = link_store.intent(services.store, token)
         if intent is None or intent.status is not IntentStatus.PENDING or intent.check_at > now:
             return False
         after = _followed(services, intent, silent)
@@ -104,7 +104,7 @@ def track_due(services: Services) -> int:
         services.log.info("intent ended", extra={"intent_id": intent.intent_id, "status": after.status.value})
         return True
 
-    return sweeping.each(services, services.store.due(PAYMENTS, now, _BATCH, INTENTS), track)
+    return sweeping.each(services.log, link_store.tokens_of_due_intents(services.store, now, _BATCH), track)
 
 
 def _whole(services: Services, stored: SecurePayment) -> tuple[SecurePayment, tuple[Link, ...]]:
@@ -125,7 +125,7 @@ def _origin(services: Services, own: Network, draft: IntentDraft, reader: Reader
         told, _ = _ask(services, own.name, draft.safe_tx_hash, set())
     else:
         _check_safe(services.chains.evm(own.name), own.label, draft.payer_address)
-    cursor = services.store.get(Cursor, cursor_key(own.name))
+    cursor = detection_store.cursor(services.store, own.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {own.name} yet: try again in a minute")
     return Origin(
@@ -173,7 +173,7 @@ def _seen(services: Services, intent: SafeIntent, silent: set[str]) -> tuple[Saf
 
     The node is asked first for what no payer has a hand in: a failure there is its own, and ChainUnavailable.
     """
-    cursor = services.store.get(Cursor, cursor_key(intent.network))
+    cursor = detection_store.cursor(services.store, intent.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
     chain = services.chains.evm(intent.network)
     detected_to = chain.block_times([cursor.scanned_to])[cursor.scanned_to]

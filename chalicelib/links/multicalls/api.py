@@ -17,4 +17,5 @@ def create_multicall_payout(call: Call[CreateMulticall, None]) -> MulticallCreat
 def read_multicall_payout(call: Call[None, None]) -> MulticallAnswer:
     services = call.services
     details = multicalls.read(services, call.path["token"], call.caller.account_id)
-    return multicall_answer(details, branding.of_link(services, details.payment.link), services.settings.confirmations)
+    own = branding.of_client(services, details.payment.link.client_id)
+    return multicall_answer(details, own, services.settings.confirmations)

@@ -8,6 +8,7 @@ from datetime import datetime
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import Forbidden, NotFound
 from chalicelib.links import flows as links
+from chalicelib.links import store as link_store
 from chalicelib.links.creation import check_platform
 from chalicelib.links.multicalls.rules import (
     ExecutionKind,
@@ -28,7 +29,6 @@ from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePaymen
 from chalicelib.links.rules import check_unlocked
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
-from chalicelib.storage.tables import link_key
 
 _ATTEMPTS = 3
 _EXAMINED_PARENTS = 10
@@ -102,22 +102,22 @@ def taken(services: Services, found: Mapping[str, SecurePayment], now: datetime)
     One that was abandoned is removed, so that it cannot come to life. Beyond _EXAMINED_PARENTS none is looked into:
     they hold what they claimed.
     """
-    claims = {token: link_key(child.link.parent_token) for token, child in found.items() if child.link.parent_token}
-    parents = services.store.get_many(dict.fromkeys(claims.values(), Link))
+    claims = {token: child.link.parent_token for token, child in found.items() if child.link.parent_token}
+    parents = link_store.links(services.store, dict.fromkeys(claims.values()))
     for parent in parents.values():
         if is_abandoned(parent, now):
             with suppress(WriteConflict):  # somebody else removed it
                 services.store.write(Delete(parent))
-    living = {key: parent for key, parent in parents.items() if may_hold(parent, now)}
+    living = {token: parent for token, parent in parents.items() if may_hold(parent, now)}
     examined = dict(list(living.items())[:_EXAMINED_PARENTS])
     siblings = dict.fromkeys(token for parent in examined.values() for token in parent.child_tokens)
     family = links.load_many(services, list(siblings))
     holding = living.keys() - examined.keys()
-    for key, parent in examined.items():
+    for parent in examined.values():
         children = {token: family[token] for token in parent.child_tokens if token in family}
         if holds_children(parent, children, now):
-            holding.add(key)
-    return {token for token, key in claims.items() if key in holding}
+            holding.add(parent.token)
+    return {token for token, parent_token in claims.items() if parent_token in holding}
 
 
 def _claim(services: Services, parent: Link, children: Sequence[SecurePayment]) -> Link:

@@ -7,7 +7,7 @@ so does one that can never be paid again because one of its children cannot, to 
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.access.callers import Owner
@@ -16,15 +16,9 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import LARGEST_TOTAL
-from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.records import ASSEMBLY_TIME, Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import fee_on, status_at
 from chalicelib.requests.records import Request
-
-FEWEST_CHILDREN = 2
-MOST_CHILDREN = 1000
-"""What the interface allows; a deployment sets its own limit at or below."""
-ASSEMBLY_TIME = timedelta(minutes=5)
-"""How long a multicall may take to claim its children; one that takes longer was left by a crash."""
 
 
 class ExecutionKind(StrEnum):
@@ -194,7 +188,7 @@ def lost(parent: Link, found: Mapping[str, SecurePayment]) -> set[str]:
 
 
 def is_abandoned(parent: Link, now: datetime) -> bool:
-    """Whether whoever was claiming its children must have died."""
+    """Whether claiming its children took so long that the process must have crashed."""
     return parent.status is LinkStatus.ASSEMBLING and now >= parent.created_at + ASSEMBLY_TIME
 
 

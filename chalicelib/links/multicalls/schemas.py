@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from chalicelib.accounts.branding.schemas import LinkBranding
+from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.http.schemas import Input, Output
 from chalicelib.links.fees.schemas import FeePlanAnswer
-from chalicelib.links.multicalls.rules import FEWEST_CHILDREN, MOST_CHILDREN, ExecutionKind
+from chalicelib.links.multicalls.rules import ExecutionKind
 from chalicelib.links.schemas import ChainAnswer
 
 ChildToken = Annotated[str, StringConstraints(min_length=1, max_length=64)]

@@ -26,11 +26,12 @@ def create(services: Services, owner: Owner, session: Session | None, draft: Pay
 
 
 def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePayment:
-    """A new batch of the owner's payouts, which are invalidated: all in one transaction, so nobody sees half of it.
+    """A new batch of the owner's payouts, which are invalidated in the same transaction.
 
-    The records that lead to a request (by its reference, by its id, from a young payment) stay as they are and lead on
-    through the payout's successor. Read: three keys a payout in one call, and the multicalls that claimed them. Raises
-    MulticallRefused, BadRequest, Forbidden; WriteConflict when the payouts change faster than they can be merged.
+    The records that lead to a request (by its reference, by its id, from an unfinalized transfer) stay as they are and
+    lead to the payout, and from there to its successor. Read: three keys a payout in one call, and the multicalls that
+    claimed them. Raises MulticallRefused, BadRequest, Forbidden; WriteConflict when the payouts change faster than they
+    can be merged.
     """
     check_platform(owner)
     for _ in range(_ATTEMPTS):

@@ -13,16 +13,15 @@ import pytest
 
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.flows import _MAX_NOTED, note_use
-from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus, LastUse, Owned
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialPointer, CredentialStatus, LastUse
+from chalicelib.access.credentials.store import own_client_id
 from chalicelib.access.modes import Tier
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.base.records import IDENTITY
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import account_partition, audit_partition, last_use_key
 from infra.bench.calls import counted
 from infra.local.cloud import Cloud
 from tests.fakes.crash import Crash, FragileClient, Tripwire
@@ -43,11 +42,11 @@ def new_client(world: World, **settings: Any) -> ClientId:
 
 
 def last_use(world: World, record_id: str) -> LastUse | None:
-    return world.services.store.get(LastUse, last_use_key(record_id))
+    return world.services.store.get(LastUse, LastUse.KEY.of(record_id=record_id))
 
 
 def audit_of(world: World) -> list[AuditEntry]:
-    return list(world.services.store.query(AuditEntry, IDENTITY, audit_partition(world.account_id)))
+    return list(world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=world.account_id)))
 
 
 # --- last use ---
@@ -123,7 +122,7 @@ def test_a_key_is_stored_as_its_hash_and_leaves_only_a_revoked_record(world: Wor
     api_keys.revoke_api_key(world.services, world.actor, key.key_id)
     found = credentials.find(world.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
-    assert world.services.store.query(Owned, IDENTITY, account_partition(world.account_id), "API_KEY#") == ()
+    assert world.services.store.query(CredentialPointer, CredentialPointer.KEY.all(account_id=world.account_id, kind="API_KEY")) == ()
 
 
 def test_a_credential_is_found_by_itself_and_by_its_id_of_the_right_account(world: World) -> None:
@@ -138,10 +137,10 @@ def test_a_credential_is_found_by_itself_and_by_its_id_of_the_right_account(worl
 def test_a_client_id_is_own_in_any_status_and_nobody_elses(world: World) -> None:
     client = new_client(world)
     client_ids.revoke_client_id(world.services, world.actor, client.record_id)
-    assert client_ids.own_client_id(world.services, world.account_id, client.client_id).record_id == client.record_id
+    assert own_client_id(world.services.store, world.account_id, client.client_id).record_id == client.record_id
     for account_id, text in (("another", client.client_id), (world.account_id, "cli_x"), (world.account_id, "")):
         with pytest.raises(NotFound, match="Client ID not found"):
-            client_ids.own_client_id(world.services, account_id, text)
+            own_client_id(world.services.store, account_id, text)
 
 
 def test_the_tier_is_the_operators_and_in_the_audit_log(world: World) -> None:

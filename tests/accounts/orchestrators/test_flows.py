@@ -7,15 +7,14 @@ import pytest
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.records import ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.credentials.store import own_client_id
 from chalicelib.access.modes import Tier
 from chalicelib.accounts.client_ids import flows as credentials
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.orchestrators.records import LinkageStatus, Orchestrator
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
-from chalicelib.base.records import IDENTITY
 from chalicelib.links import flows as links
-from chalicelib.storage.tables import audit_partition, credential_key
 from tests.fakes.world import World, draft
 from tests.payees.test_flows import add, new_client, owner, remove, stored
 
@@ -44,14 +43,14 @@ def unlink(world: World, platform: Orchestrator, client: ClientId) -> tuple[Link
 
 
 def audited(world: World, account_id: str) -> list[str]:
-    return [line.action for line in world.services.store.query(AuditEntry, IDENTITY, audit_partition(account_id))]
+    return [line.action for line in world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account_id))]
 
 
 def test_a_key_is_stored_only_as_its_hash_and_told_by_its_prefix(world: World) -> None:
     orchestrator, key, text = orchestrators.register(world.services, world.actor, "Plat", "Help@Plat.example")
     assert (orchestrator.contact_email, key.tier) == ("help@plat.example", Tier.DEFAULT)
     assert text.startswith("orc_live_") and key.prefix == text[:13]
-    found = world.services.store.get(OrchestratorKey, credential_key(credential_hash(text), OrchestratorKey))
+    found = world.services.store.get(OrchestratorKey, OrchestratorKey.KEY.of(credential_hash=credential_hash(text)))
     assert found == replace(key, version=1)
     assert audited(world, world.account_id) == ["orchestrator.created"]
 
@@ -178,7 +177,7 @@ def test_links_are_listed_newest_first_by_the_page(world: World) -> None:
 
 
 def stored_client(world: World, client_id: str) -> ClientId:
-    return credentials.own_client_id(world.services, world.account_id, client_id)
+    return own_client_id(world.services.store, world.account_id, client_id)
 
 
 def test_a_linked_client_id_creates_only_by_the_pair_and_only_bound(world: World) -> None:

@@ -13,10 +13,8 @@ import pytest
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.rate_limits.rules import FAILURES, SIGN_INS_PER_MINUTE
-from chalicelib.access.sessions.records import OwnedSession, Session
-from chalicelib.base.records import IDENTITY
+from chalicelib.access.sessions.records import Session, SessionPointer
 from chalicelib.base.timestamps import iso
-from chalicelib.storage.tables import audit_partition, owned_session_key, session_key
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
@@ -86,13 +84,13 @@ def me(api: Api, token: str) -> Reply:
 
 
 def record(token: str) -> Session | None:
-    return running().store.get(Session, session_key(credential_hash(token)))
+    return running().store.get(Session, Session.KEY.of(token_hash=credential_hash(token)))
 
 
 def audit_of(token: str) -> list[AuditEntry]:
     session = record(token)
     assert session is not None
-    return list(running().store.query(AuditEntry, IDENTITY, audit_partition(session.account_id)))
+    return list(running().store.query(AuditEntry, AuditEntry.KEY.all(account_id=session.account_id)))
 
 
 @pytest.fixture
@@ -405,7 +403,7 @@ def test_logging_out_ends_the_session_and_clears_the_cookie(api: Api, ann: tuple
     assert record(token) is None
     assert me(api, token).status == 401
     assert api.request("POST", "/v1/auth/logout", None, cookie(token)).status == 401
-    lines = running().store.query(AuditEntry, IDENTITY, audit_partition(session.account_id))
+    lines = running().store.query(AuditEntry, AuditEntry.KEY.all(account_id=session.account_id))
     assert [line.action for line in lines] == ["account.created", "session.created", "session.ended"]
     assert lines[-1].actor == f"session:{session.session_id}"
 
@@ -446,7 +444,7 @@ def test_use_is_noted_and_keeps_a_wallet_session_alive(api: Api) -> None:
     token = wallet_token(api, evm_wallet(new_name()))
     store, session = running().store, record(token)
     assert session is not None
-    pointer = store.get(OwnedSession, owned_session_key(session.account_id, session.session_id))
+    pointer = store.get(SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id))
     assert pointer is not None
     earlier = timedelta(minutes=14)
     begun = replace(session, last_seen_at=session.last_seen_at - earlier, expires_at=session.expires_at - earlier)

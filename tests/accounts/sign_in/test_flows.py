@@ -8,28 +8,22 @@ from typing import Any
 import pytest
 
 from chalicelib.access.audit.records import Actor, AuditEntry
+from chalicelib.access.credentials import store as users
 from chalicelib.access.credentials.records import User
 from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.rate_limits import store as limits
+from chalicelib.access.rate_limits.records import CallCounter
 from chalicelib.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY, Window, failure_windows
 from chalicelib.access.sessions.flows import touch
-from chalicelib.access.sessions.records import OwnedSession, Session, SessionKind
+from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer
 from chalicelib.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDLE
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.accounts.sign_in import passwords
 from chalicelib.accounts.sign_in.flows import SignedChallenge
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
-from chalicelib.base.records import IDENTITY, SESSIONS
 from chalicelib.base.signatures import personal_digest
 from chalicelib.storage.store import Delete, Throttled
-from chalicelib.storage.tables import (
-    account_partition,
-    audit_partition,
-    challenge_key,
-    owned_session_key,
-    session_key,
-    user_key,
-)
 from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
@@ -68,11 +62,11 @@ def registered(world: World, email: str = EMAIL, password: str = PASSWORD) -> Us
 
 
 def stored(world: World, session: Session) -> Session | None:
-    return world.services.store.get(Session, session_key(session.token_hash))
+    return world.services.store.get(Session, Session.KEY.of(token_hash=session.token_hash))
 
 
 def audit(world: World, account_id: str) -> list[AuditEntry]:
-    return list(world.services.store.query(AuditEntry, IDENTITY, audit_partition(account_id)))
+    return list(world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account_id)))
 
 
 def items(world: World) -> int:
@@ -82,7 +76,7 @@ def items(world: World) -> int:
 
 def counted_to(world: World, window: Window, calls: int) -> None:
     """The counter of a window as it is after so many calls."""
-    world.services.store.count(window)
+    limits.count(world.services.store, window)
     world.client.update_item(
         TableName=f"{PREFIX}-ops",
         Key={"pk": {"S": f"RATE#{window.key}"}, "sk": {"S": "RATE"}},
@@ -105,7 +99,7 @@ def test_a_wallets_first_sign_in_makes_its_account_and_writes_a_line_for_either(
 ) -> None:
     session = wallet_session(world, wallet)
     assert (session.kind, session.subject) == (SessionKind.WALLET, wallet.address)
-    user = world.services.store.get(User, user_key(wallet.address))
+    user = users.user(world.services.store, wallet.address)
     assert user is not None and user.account_id == session.account_id and user.password_hash is None
     made, line = sorted(audit(world, session.account_id), key=lambda each: each.action)
     assert (made.actor, made.action, made.target) == ("anonymous", "account.created", session.account_id)
@@ -189,7 +183,7 @@ def test_a_challenge_that_is_used_at_the_same_moment_is_refused(world: World) ->
             return getattr(store, name)
 
         def write(self, *writes: Any) -> None:
-            if store.get(Challenge, challenge_key(challenge.challenge_id)):
+            if store.get(Challenge, Challenge.KEY.of(challenge_id=challenge.challenge_id)):
                 store.write(Delete(replace(challenge, version=1)))
             store.write(*writes)
 
@@ -476,7 +470,7 @@ def test_who_is_refused_by_address_does_not_use_up_the_day_of_the_user(world: Wo
     for _ in range(20):
         with pytest.raises(TooManyRequests):
             log_in(world)
-    assert world.services.store.count(day) == 1
+    assert limits.count(world.services.store, day) == 1
 
 
 def test_an_unknown_address_is_limited_like_a_known_one(world: World) -> None:
@@ -509,7 +503,7 @@ def test_under_a_throttle_a_login_is_told_to_come_again(world: World) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        def count(self, window: Window) -> None:
+        def count(self, counter: CallCounter, limit: int) -> None:
             raise Throttled
 
     with pytest.raises(TooManyRequests) as refusal:
@@ -671,7 +665,7 @@ def test_use_prolongs_a_wallet_session_and_its_pointer(world: World) -> None:
         session = touch(world.services, session)
         assert stored(world, session) == session
         assert session.expires_at == world.now + WALLET_IDLE
-    pointer = world.services.store.get(OwnedSession, owned_session_key(session.account_id, session.session_id))
+    pointer = world.services.store.get(SessionPointer, SessionPointer.KEY.of(account_id=session.account_id, session_id=session.session_id))
     assert pointer is not None and (pointer.expires_at, pointer.version) == (session.expires_at, session.version)
 
 
@@ -712,7 +706,7 @@ def test_logging_out_ends_the_session_and_writes_one_line(world: World) -> None:
     world.advance(1)
     sessions.log_out(world.services, session, replace(ACTOR, name="session:mine"))
     assert stored(world, session) is None
-    assert world.services.store.query(OwnedSession, SESSIONS, account_partition(session.account_id)) == ()
+    assert world.services.store.query(SessionPointer, SessionPointer.KEY.all(account_id=session.account_id)) == ()
     line = audit(world, session.account_id)[-1]
     assert (line.account_id, line.actor, line.action) == (session.account_id, "session:mine", "session.ended")
     sessions.log_out(world.services, session, ACTOR)

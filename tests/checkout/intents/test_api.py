@@ -9,7 +9,6 @@ import pytest
 
 from chalicelib.detection.records import Cursor
 from chalicelib.links.records import IntentStatus, SafeIntent
-from chalicelib.storage.tables import cursor_key, intent_key
 from tests.support.browser import BY_PAGE
 from tests.support.client import Reply, Shop, item
 from tests.support.node import Node
@@ -28,7 +27,7 @@ def scanned(shop: Shop, node: Node) -> None:
     """Detection has begun on sepolia, and of two contracts there one is a Safe."""
     node.contracts |= {SAFE.lower(), CONTRACT}
     node.safes.add(SAFE.lower())
-    if running().store.get(Cursor, cursor_key("sepolia")) is None:
+    if running().store.get(Cursor, Cursor.KEY.of(network="sepolia")) is None:
         running().store.write(Cursor("sepolia", 100, (), 2000))
 
 
@@ -43,7 +42,7 @@ def request_id(shop: Shop, token: str) -> str:
 
 
 def intent_of(token: str) -> SafeIntent | None:
-    return running().store.get(SafeIntent, intent_key(token))
+    return running().store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
 
 
 def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:

@@ -10,7 +10,6 @@ from chalicelib.detection.records import Cursor
 from chalicelib.http.operation import OPERATIONS
 from chalicelib.links import flows as links
 from chalicelib.links.records import SecurePayment
-from chalicelib.storage.tables import cursor_key
 from tests.fakes.destinations import FUSDC_SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.wallets import evm_wallet
@@ -276,7 +275,7 @@ def test_every_operation_of_a_link_has_an_answer_for_a_multicall(shop: Shop, sta
     token = combine(shop, children).json["token"]
     for link in {"payable": [], "completed": children, "expired": [*children, token]}[state]:
         (complete if state == "completed" else expire)(link)
-    if running().store.get(Cursor, cursor_key("sepolia")) is None:
+    if running().store.get(Cursor, Cursor.KEY.of(network="sepolia")) is None:
         running().store.write(Cursor("sepolia", 100, (), 2000))  # so that intents are taken there
     of_a_link = [known for known in OPERATIONS if known.path.startswith("/v2/secure-payments/{token}")]
     assert len(of_a_link) >= 3

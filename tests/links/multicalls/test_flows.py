@@ -16,7 +16,6 @@ from chalicelib.links.records import Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked
 from chalicelib.requests.records import RequestStatus
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import link_key
 from tests.fakes.payouts import on_its_way, store_payouts
 from tests.fakes.world import World, in_process_aws
 from tests.support.errors import body_of
@@ -227,7 +226,7 @@ def test_a_parent_that_was_left_half_made_is_removed_by_the_sweep_or_by_who_want
         world.advance(ASSEMBLY_TIME.total_seconds())
         assert not sweep or links.expire_due(world.services) == 1
         made = combine(world, children)
-        assert world.services.store.get(Link, link_key(half.token)) is None
+        assert world.services.store.get(Link, Link.KEY.of(token=half.token)) is None
         assert made.can_execute
         assert links.expire_due(world.services) == 0
 

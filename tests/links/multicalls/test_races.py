@@ -13,7 +13,6 @@ from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails, MulticallRefused
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.storage.store import WriteConflict
-from chalicelib.storage.tables import link_key
 from infra.bench.calls import counted
 from infra.bench.multicalls import create
 from infra.local.cloud import Cloud
@@ -42,7 +41,7 @@ def loaded(world: World, children: list[SecurePayment]) -> list[Link]:
 
 def living(world: World, children: list[SecurePayment]) -> set[str]:
     """The multicalls that exist, in whatever state, among those that claimed the children."""
-    keys = {link_key(child.parent_token) for child in loaded(world, children) if child.parent_token}
+    keys = {Link.KEY.of(token=child.parent_token) for child in loaded(world, children) if child.parent_token}
     return {found.token for found in world.services.store.get_many(dict.fromkeys(keys, Link)).values()}
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import NotFound
-from chalicelib.base.records import PAYMENTS
 from chalicelib.links import flows as links
 from chalicelib.links.creation import Item
 from chalicelib.links.flows import Reader
@@ -19,7 +18,6 @@ from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraf
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment
 from chalicelib.requests.rules import remaining
-from chalicelib.storage.tables import payments_partition
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, WALLET, World, draft, in_process_aws
 from tests.support.errors import body_of
@@ -145,8 +143,8 @@ def test_calldata_that_was_handed_out_before_the_merge_pays_the_batch(world: Wor
     world.scan()
     paid = world.load(batch)
     assert (paid.link.status, [remaining(request) for request in paid.requests]) == (LinkStatus.COMPLETED, [0, 0])
-    partition = payments_partition(made[0].requests[0].request_id)
-    recorded = world.services.store.query(Payment, PAYMENTS, partition)
+    keys = Payment.KEY.all(request_id=made[0].requests[0].request_id)
+    recorded = world.services.store.query(Payment, keys)
     assert len(recorded) == 2 and early["transactionHash"] in {payment.tx_hash for payment in recorded}
     assert world.load(made[0]).link.status is LinkStatus.INVALIDATED
 

@@ -1,0 +1,53 @@
+"""Webhooks, events and deliveries."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from chalicelib.storage.store import Store
+from chalicelib.webhooks.records import Delivery, Endpoint, EndpointUrl, Event
+
+
+@dataclass(frozen=True)
+class Overdue:
+    """An event that was not announced, or a delivery that was not made, by its id."""
+
+    kind: type[Event] | type[Delivery]
+    record_id: str
+
+
+def endpoints(store: Store, account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
+    """The webhooks of a client id, or of the account as a whole, oldest first. One query."""
+    return store.query(Endpoint, Endpoint.KEY.all(owner=client_id or account_id))
+
+
+def endpoint(store: Store, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint | None:
+    """One webhook of a client id, or of the account as a whole. One read."""
+    return store.get(Endpoint, Endpoint.KEY.of(owner=client_id or account_id, webhook_id=webhook_id))
+
+
+def endpoint_of(store: Store, delivery: Delivery) -> Endpoint | None:
+    """The webhook that a delivery goes to, if it was not deleted. One read."""
+    return endpoint(store, delivery.account_id, delivery.client_id, delivery.webhook_id)
+
+
+def url_of(store: Store, found: Endpoint) -> EndpointUrl | None:
+    """What holds the URL of a webhook to it. One read."""
+    return store.get(EndpointUrl, EndpointUrl(found.account_id, found.client_id, found.url, found.webhook_id).key)
+
+
+def event(store: Store, event_id: str) -> Event | None:
+    """One read."""
+    return store.get(Event, Event.KEY.of(event_id=event_id))
+
+
+def delivery(store: Store, delivery_id: str) -> Delivery | None:
+    """One read."""
+    return store.get(Delivery, Delivery.KEY.of(delivery_id=delivery_id))
+
+
+def overdue(store: Store, before: datetime, limit: int) -> Iterator[Overdue]:
+    """Events and deliveries that were due before then; at most `limit` a shard. A query a shard."""
+    for key in store.due(Event, before, limit):  # deliveries share table and shards with events
+        _, _, record_id = key.pk.partition("#")
+        yield Overdue(Event if key.sk == Event.KEY.kind else Delivery, record_id)
