@@ -1,0 +1,341 @@
+"""One record of every kind, in the states that are stored differently, by a name that says which.
+
+`vectors/items_before_rooms.json` holds the items that the code of commit d5b492c wrote for them, the last one before
+records declared their own keys. A state directory of that time holds such items, so the file is never written anew.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from chalicelib.access.audit.records import AuditEntry
+from chalicelib.access.credentials.records import (
+    Account,
+    ApiKey,
+    ClientId,
+    CredentialPointer,
+    CredentialStatus,
+    LastUse,
+    OrchestratorKey,
+    User,
+)
+from chalicelib.access.idempotency.records import IdempotentRequest
+from chalicelib.access.modes import Tier
+from chalicelib.access.rate_limits.records import Ban
+from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer
+from chalicelib.accounts.branding.records import ClientBranding, Colours
+from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
+from chalicelib.accounts.sign_in.records import Challenge
+from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.base.records import Record
+from chalicelib.chain.logs import Checkpoint
+from chalicelib.detection.records import Cursor, UnfinalizedTransfer
+from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent
+from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
+from chalicelib.requests.records import (
+    Payment,
+    PaymentStatus,
+    Reference,
+    Request,
+    RequestPointer,
+    RequestStatus,
+    UnmatchedTransfer,
+)
+from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, EndpointUrl, Event
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, 123_000, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+TOKEN, OTHER_TOKEN = "01KJM9CZ2VT8R5W4XN0QH7B3AD", "01KJM9CZ2WPAYOUTBATCH00000"
+ACCOUNT, CLIENT = "01KJM9CZ00ACCOUNT000000000", "cli_8sQvJm2n"
+HASH, OTHER_HASH = "ab" * 32, "cd" * 32
+WALLET, TRON_WALLET = "0x52908400098527886E0F7030069857D2E4169EE7", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+REQUEST_ID = "01" + "5c" * 32
+LONG = "x" * 60 + "and beyond the 64 characters of a key"
+
+LINK = Link(
+    token=TOKEN,
+    account_id=ACCOUNT,
+    client_id=CLIENT,
+    origin="https://shop.example",
+    payment_type=PaymentType.SINGLE,
+    status=LinkStatus.PENDING,
+    created_at=NOW,
+    expires_at=NOW + 168 * HOUR,
+    fee_percentage="1.5",
+    fee_address=WALLET,
+    reference="order 7 – Ærø",
+    payer_identifier=None,
+    redirect_url="https://shop.example/thanks",
+    redirect_label="Back",
+)
+MULTICALL = replace(
+    LINK,
+    token=OTHER_TOKEN,
+    client_id=None,
+    origin=None,
+    payment_type=PaymentType.MULTICALL,
+    fee_percentage=None,
+    fee_address=None,
+    flow=Flow.PAY,
+    child_tokens=(TOKEN, "01KJM9CZ2XPAYOUTNUMBERTWO0"),
+    execution_kind="evm_same_chain",
+)
+REQUEST = Request(
+    link_token=TOKEN,
+    position=3,
+    request_id=REQUEST_ID,
+    salt="0011223344556677",
+    payment_reference="0x1234567890abcdef",
+    payee=WALLET,
+    network="sepolia",
+    currency="fUSDC-sepolia",
+    amount=BaseUnits(12_500_000),
+    status=RequestStatus.CREATED,
+    paid=BaseUnits(0),
+    tx_hash=None,
+)
+INTENT = SafeIntent(
+    link_token=TOKEN,
+    intent_id="01KJM9CZ2YINTENT0000000000",
+    network="sepolia",
+    safe_tx_hash="0x" + HASH,
+    safe=None,
+    nonce=None,
+    deadline=None,
+    payer_address=None,
+    status=IntentStatus.PENDING,
+    created_at=NOW,
+    ends_at=NOW + 24 * HOUR,
+    check_at=NOW + timedelta(seconds=30),
+    scanned_to=8_000_000,
+)
+PAYMENT = Payment(
+    request_id=REQUEST_ID,
+    network="sepolia",
+    block_hash="0x" + HASH,
+    log_index=17,
+    block_number=8_000_123,
+    tx_hash="0x" + OTHER_HASH,
+    amount=BaseUnits(MAX_UINT256),
+    fee_amount=BaseUnits(187_500),
+    fee_address=WALLET.lower(),
+    status=PaymentStatus.CONFIRMED,
+    detected_at=NOW,
+)
+UNMATCHED = UnmatchedTransfer(
+    request_id=REQUEST_ID,
+    network="tron",
+    block_hash="0x" + HASH,
+    log_index=1_234_567,
+    block_number=60_000_001,
+    tx_hash=OTHER_HASH,
+    token_address=None,
+    payee="0x" + "11" * 20,
+    amount=BaseUnits(1),
+    reason="wrong_network",
+    detected_at=NOW,
+)
+UNFINALIZED = UnfinalizedTransfer(
+    network="sepolia",
+    block_number=8_000_123,
+    block_hash="0x" + HASH,
+    log_index=17,
+    link_token=TOKEN,
+    request_id=REQUEST_ID,
+    detected_at=NOW,
+)
+API_KEY = ApiKey(
+    key_hash=HASH,
+    key_id="01KJM9CZ2ZKEY0000000000000",
+    account_id=ACCOUNT,
+    label="server",
+    prefix="sk_8sQv",
+    status=CredentialStatus.ACTIVE,
+    created_at=NOW,
+)
+CLIENT_ID = ClientId(
+    client_id_hash=HASH,
+    client_id=CLIENT,
+    record_id="01KJM9CZ30CLIENT0000000000",
+    account_id=ACCOUNT,
+    label="shop",
+    allowed_domains=("https://shop.example", "http://localhost:3000"),
+    status=CredentialStatus.ACTIVE,
+    created_at=NOW,
+)
+DELIVERY = Delivery(
+    delivery_id="01KJM9CZ31DELIVERY00000000",
+    webhook_id="01KJM9CZ32WEBHOOK000000000",
+    account_id=ACCOUNT,
+    client_id=CLIENT,
+    kind="payment.confirmed",
+    body='{"event":"payment.confirmed","note":"Ærø"}',
+    is_test=False,
+    attempt=0,
+    state=DeliveryState.PENDING,
+    due_at=NOW + timedelta(seconds=5),
+    created_at=NOW,
+)
+EVENT = Event("01KJM9CZ33EVENT00000000000", "payment.confirmed", ACCOUNT, None, "{}", NOW, announced=False)
+ENDPOINT = Endpoint(
+    webhook_id="01KJM9CZ32WEBHOOK000000000",
+    account_id=ACCOUNT,
+    client_id=CLIENT,
+    url="https://shop.example/hook?a=Ærø",
+    secret_ciphertext="AQICAHh=",
+    is_active=True,
+    created_at=NOW,
+)
+SESSION = Session(
+    token_hash=HASH,
+    session_id="01KJM9CZ34SESSION000000000",
+    account_id=ACCOUNT,
+    kind=SessionKind.WALLET,
+    subject=WALLET,
+    created_at=NOW,
+    last_seen_at=NOW,
+    expires_at=NOW + HOUR / 4,
+)
+CHALLENGE = Challenge("01KJM9CZ35CHALLENGE0000000", "n0nce", WALLET, "evm", 1, "Sign\nin", NOW + HOUR / 12)
+NONCE = SigningNonce("00" * 16, CLIENT, WALLET, WALLET, 11_155_111, Action.ADD, NOW + HOUR / 12)
+DESTINATION = PayeeDestination(
+    record_id="01KJM9CZ36DESTINATION00000",
+    destination_id=f"{WALLET}@eip155:11155111#FFFFFFFF:{WALLET}",
+    account_id=ACCOUNT,
+    wallet_address=WALLET,
+    token_address=WALLET,
+    chain_id=11_155_111,
+    is_active=True,
+    created_at=NOW,
+)
+BRANDING = ClientBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
+LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
+IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
+
+RECORDS: dict[str, Record] = {
+    "link, pending": LINK,
+    "link, expired": replace(LINK, status=LinkStatus.EXPIRED, version=2),
+    "link, completed": replace(LINK, status=LinkStatus.COMPLETED, completed_at=NOW + HOUR, version=3),
+    "link, a payout in a batch": replace(
+        LINK,
+        payment_type=PaymentType.BATCH,
+        flow=Flow.PAY,
+        creator_wallet=WALLET,
+        recipient_identifier="employee 4",
+        parent_token=OTHER_TOKEN,
+    ),
+    "link, merged into a batch": replace(LINK, status=LinkStatus.INVALIDATED, successor_token=OTHER_TOKEN, version=1),
+    "multicall, assembling": replace(MULTICALL, status=LinkStatus.ASSEMBLING),
+    "multicall, pending": replace(MULTICALL, version=1),
+    "request": REQUEST,
+    "request, paid": replace(
+        REQUEST,
+        position=999,
+        amount=BaseUnits(MAX_UINT256),
+        paid=BaseUnits(MAX_UINT256),
+        status=RequestStatus.PAID,
+        tx_hash="0x" + HASH,
+        reference="its own",
+        version=4,
+    ),
+    "reference": Reference("0x" + HASH, TOKEN, 3),
+    "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
+    "intent, pending": INTENT,
+    "intent, of a known Safe": replace(
+        INTENT, safe=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, by_page=True, in_vain=2
+    ),
+    "intent, settled": replace(
+        INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
+    ),
+    "payment": PAYMENT,
+    "payment, reversed": replace(PAYMENT, status=PaymentStatus.REVERSED, paid_at=NOW - HOUR, version=1),
+    "unmatched transfer, of the coin": UNMATCHED,
+    "unmatched transfer, of a token, reversed": replace(
+        UNMATCHED, token_address=WALLET.lower(), status=PaymentStatus.REVERSED, paid_at=NOW, version=1
+    ),
+    "unfinalized payment": UNFINALIZED,
+    "unfinalized unmatched transfer": replace(UNFINALIZED, block_number=123_456_789_012, is_stray=True),
+    "cursor, new": Cursor("sepolia", 8_000_000, (), 2000),
+    "cursor": Cursor("tron", 60_000_000, (Checkpoint(1, "0x01"), Checkpoint(2, "0x02")), 1, version=44),
+    "account": Account(ACCOUNT, "the shop", NOW),
+    "user, by wallet": User(WALLET, ACCOUNT, None, NOW),
+    "user, by e-mail": User("merchant@example.com", ACCOUNT, "argon2$hash", NOW, version=1),
+    "API key": API_KEY,
+    "API key, limited": replace(
+        API_KEY,
+        status=CredentialStatus.REVOKED,
+        scopes=("secure_payments:read", "audit:read"),
+        allowed_ips=("203.0.113.0/24",),
+        expires_at=NOW + HOUR,
+        tier=Tier.PREMIUM,
+        version=5,
+    ),
+    "client id": CLIENT_ID,
+    "client id, linked": replace(
+        CLIENT_ID,
+        allowed_domains=(),
+        updated_at=NOW,
+        fee_percentage="2",
+        fee_address=WALLET,
+        operator_wallet_address=WALLET,
+        default_pre_approval_expiry=3600,
+        default_authorization_expiry=7200,
+        payee_destination_id="01KJM9CZ36DESTINATION00000",
+        admits_orchestrator="01KJM9CZ37ORCHESTRATOR0000",
+        orchestrator_id="01KJM9CZ37ORCHESTRATOR0000",
+        was_linked=True,
+        tier=Tier.HIGH_VOLUME,
+        version=2,
+    ),
+    "orchestrator key": OrchestratorKey(
+        HASH, "01KJM9CZ38KEY0000000000000", "01KJM9CZ37ORCHESTRATOR0000", ACCOUNT, "ok_1", CredentialStatus.ACTIVE, NOW
+    ),
+    "credential pointer, of an API key": CredentialPointer(ACCOUNT, "API_KEY", "01KJM9CZ2ZKEY0000000000000", HASH),
+    "credential pointer, of a client id": CredentialPointer(ACCOUNT, "CLIENT_ID", "01KJM9CZ30CLIENT0000000000", HASH),
+    "last use": LastUse("01KJM9CZ2ZKEY0000000000000", NOW),
+    "branding, empty": BRANDING,
+    "branding": replace(
+        BRANDING,
+        logo="iVBORw0KGgo=",
+        colours=Colours("#ffffff", "#eeeeee", "#112233", "#000000", "#444444"),
+        terms_url="https://shop.example/terms",
+        privacy_url="https://shop.example/privacy",
+        display_request_branding=False,
+        version=1,
+    ),
+    "orchestrator": Orchestrator("01KJM9CZ37ORCHESTRATOR0000", ACCOUNT, "platform", "ops@example.com", NOW),
+    "linkage": LINKAGE,
+    "linkage, revoked, of a long client id": replace(
+        LINKAGE, client_id=LONG, status=LinkageStatus.REVOKED, revoked_at=NOW + HOUR, version=1
+    ),
+    "destination": DESTINATION,
+    "destination, inactive, of a client id": replace(
+        DESTINATION, is_active=False, client_id=CLIENT, access_mode="off", version=1
+    ),
+    "active destination": ActiveDestination(WALLET, ACCOUNT, "01KJM9CZ36DESTINATION00000"),
+    "active destination, of a contract wallet": ActiveDestination(f"{WALLET}@eip155:1", ACCOUNT, "01KJM"),
+    "audit entry": AuditEntry(
+        ACCOUNT, "01KJM9CZ39ENTRY00000000000", NOW, "session:1", "webhook.created", "w1", "::1", "r1"
+    ),
+    "session": SESSION,
+    "session, of a contract wallet": replace(SESSION, chain_id=8453, version=3),
+    "session pointer": SessionPointer(ACCOUNT, "01KJM9CZ34SESSION000000000", HASH, NOW + HOUR),
+    "session pointer, long": SessionPointer(ACCOUNT, LONG, HASH, NOW + HOUR),
+    "challenge": CHALLENGE,
+    "challenge, long": replace(CHALLENGE, challenge_id=LONG, address=TRON_WALLET, family="tron"),
+    "nonce": NONCE,
+    "nonce, long": replace(NONCE, nonce=LONG, action=Action.DEACTIVATE),
+    "ban": Ban("ab" * 16, NOW + HOUR / 12),
+    "ban, again": Ban("ab" * 16, NOW + HOUR, version=1),
+    "idempotent request, running": IDEMPOTENT,
+    "idempotent request, answered": replace(IDEMPOTENT, status=201, answer='["{}", {}]', is_encrypted=True, version=1),
+    "webhook, of a client id": ENDPOINT,
+    "webhook, of an account": replace(ENDPOINT, client_id=None, is_active=False, version=1),
+    "webhook URL, of a client id": EndpointUrl(ACCOUNT, CLIENT, ENDPOINT.url, ENDPOINT.webhook_id),
+    "webhook URL, of an account": EndpointUrl(ACCOUNT, None, ENDPOINT.url, ENDPOINT.webhook_id),
+    "event, in the outbox": EVENT,
+    "event, announced": replace(EVENT, client_id=CLIENT, announced=True, version=1),
+    "delivery, pending": DELIVERY,
+    "delivery, being sent": replace(DELIVERY, state=DeliveryState.SENDING, version=1),
+    "delivery, delivered": replace(DELIVERY, state=DeliveryState.DELIVERED, attempt=2, version=6),
+    "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
+}
