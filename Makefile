@@ -2,7 +2,7 @@
 PYTHON ?= python3
 STAGE ?= local
 
-.PHONY: help setup demo local test lint mutants bench page-hash screens package deploy clean
+.PHONY: help setup demo local test lint docs mutants bench page-hash screens package deploy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -27,6 +27,8 @@ lint: setup ## check style, types and the layers of the house
 
 mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=links, MODULE=fees, SAMPLE=10)
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
+docs: setup ## write docs/data.md, the list of all records, from the code
+	@.venv/bin/python -m infra.data_docs
 
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench
