@@ -1,4 +1,4 @@
-"""Detecting payments: read the next confirmed blocks of a chain, record what pays a request, tell the merchant."""
+"""Detects payments: reads the next confirmed blocks of a network, and records the transfers that pay a request."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -18,20 +18,22 @@ from chalicelib.requests import store as request_store
 from chalicelib.services import Services
 
 _RANGES_PER_TICK = 20
-"""What one tick may catch up after an outage; the next tick goes on from there."""
+"""How many ranges one tick reads at most after an outage; the next tick goes on from there."""
 _TIME_PER_TICK = timedelta(seconds=20)
-"""When a tick stops of its own accord, well before its process is stopped: what it is at by then, a node's answer or a
-transaction, takes seconds more."""
+"""After this a tick starts nothing more. Its process is stopped much later, as a node's response or a transaction that
+has begun may take seconds."""
 _REFUSALS_PER_TICK = 3
-"""A node that refuses or times out is not pressed: the rest of the halving is for the next ticks."""
+"""After this many refusals or timeouts of a node a tick ends; the next ticks halve the range further."""
 _BLOCKS_AT_ONCE = 100
-"""What nodes answer for in one batch."""
+"""How many blocks nodes answer for in one JSON-RPC batch."""
 
 
 @dataclass(frozen=True)
 class _Recording:
-    """What became of a range: how many payments were recorded, and whether that were all. If not, `done` is the last
-    block with a log that lies before everything that was left."""
+    """What became of a range: how many payments were recorded, and whether these were all of them.
+
+    If not, `done` is the last block with a log before the first block that has transfers left.
+    """
 
     count: int
     is_whole: bool = True
@@ -41,10 +43,9 @@ class _Recording:
 def scan(services: Services, name: str) -> int:
     """Reads a network up to its newest confirmed block; returns how many payments were recorded.
 
-    Safe to repeat and to run twice at a time: payments are recorded by conditional writes before the cursor moves,
-    so a crash or a race leads to reading a range again, never to skipping one. When there is more in a range than time,
-    the cursor moves as far as all is recorded, and the next tick reads fewer blocks at once: it finds what is recorded
-    already by reading, which is fast.
+    Safe to repeat, and to run twice at a time: payments are recorded by conditional writes before the cursor moves, so
+    a crash or a race leads to reading a range again, never to skipping one. If a range takes longer than a tick has,
+    the cursor moves to the last block of which everything is recorded, and the next tick reads fewer blocks at once.
     """
     deadline = services.clock() + _TIME_PER_TICK
     chain, facts = services.chains.of(name), _network(name)
@@ -84,9 +85,9 @@ def scan(services: Services, name: str) -> int:
 def _record_all(services: Services, chain: Chain, reading: RangeReading, deadline: datetime) -> _Recording:
     """Records every transfer of a range whose reference is ours, block by block, those of one link together.
 
-    At least one transaction is made, whatever the time. A request may change its link meanwhile, when payouts are
-    merged into a batch: then its reference is looked up again. A reference that leads to no whole link was never given
-    to anybody.
+    At least one transaction is made, whatever the time. A request may move to another link meanwhile, when payouts are
+    merged into a batch: then its reference is looked up again. A reference that leads to no complete link was never
+    given to anybody.
     """
     transfers = [t for log in reading.logs if (t := logs.decode_transfer(chain.network, log)) is not None]
     tokens = _link_tokens(services, transfers)
@@ -159,7 +160,7 @@ def _undo_fork(services: Services, chain: Chain, cursor: Cursor) -> Cursor:
 
 
 def _store_cursor(services: Services, cursor: Cursor) -> Cursor:
-    """Writes the cursor; WriteConflict means that another scan of this network is at it, and this one ends."""
+    """Writes the cursor. Raises WriteConflict when another scan of this network is running: this one then ends."""
     services.store.write(cursor)
     return replace(cursor, version=cursor.version + 1)
 

@@ -117,7 +117,7 @@ def reverse(
 ) -> Decision | None:
     """What changes when a confirmed payment is no longer on the chain; None when that was decided already.
 
-    The merchant is told by `payment.failed`: a confirmed payment never vanishes in silence.
+    The merchant gets `payment.failed`: a confirmed payment that is gone is always reported.
     """
     current = recorded.get(orphan)
     if current is None or current.status is PaymentStatus.REVERSED:

@@ -1,4 +1,4 @@
-"""Recording what the scan found: the records of a link are read once a range and carried through what is written."""
+"""Records what a scan found: the records of a link are read once a range, then kept in step with what is written."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
 _ATTEMPTS = 10
-"""How often a step is decided anew when another scan or another payment of the link was faster."""
+"""How often a step is decided again after another scan or another payment of the link was written first."""
 _WRITES_OF_ONE = 7
 """What one more transfer adds to a transaction at most: a payment, its request, the entry that finds it after a fork,
 three events, and the link."""
@@ -30,8 +30,11 @@ T = TypeVar("T", Link, Request, Payment, UnmatchedTransfer)
 
 @dataclass(frozen=True)
 class Step:
-    """What one transaction did: how many payments it recorded, how many of the transfers it looked at, from the first
-    one on, and those among them whose request the link does not have."""
+    """What one transaction did.
+
+    `recorded` payments were written; the first `done` transfers were dealt with; the requests of those in `elsewhere`
+    are not the link's.
+    """
 
     recorded: int
     done: int
@@ -54,7 +57,7 @@ class _Changes:
 
 
 class Ledgers:
-    """The ledgers of the links that a range is about; one that another writer has overtaken is read again."""
+    """The ledgers of the links that a range of blocks pays; a ledger is read again after a WriteConflict."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -63,8 +66,8 @@ class Ledgers:
     def record(self, token: str, transfers: Sequence[ProxyTransfer]) -> Step:
         """Records the first of the transfers of a link, in their order: as many as one transaction takes.
 
-        Of a link that was merged into a batch, that batch is the ledger. Raises WriteConflict when others are faster
-        time and again: then the message comes back, and the range with it.
+        For a link that was merged into a batch, the ledger is the batch's. Raises WriteConflict after ten conflicts;
+        the queue then delivers the message again, and the range is read again.
         """
         for _ in range(_ATTEMPTS):
             ledger = self._ledger(token)
@@ -77,7 +80,7 @@ class Ledgers:
         raise WriteConflict
 
     def reverse(self, orphan: UnfinalizedTransfer) -> None:
-        """Takes back what a fork has removed, payment or unmatched transfer. Raises WriteConflict as `record` does."""
+        """Reverses what a fork has removed, payment or unmatched transfer. Raises WriteConflict as `record` does."""
         for _ in range(_ATTEMPTS):
             ledger = self._ledger(orphan.link_token)
             try:
@@ -90,7 +93,7 @@ class Ledgers:
         raise WriteConflict
 
     def forget(self, token: str) -> None:
-        """Has a link read again when it is needed next."""
+        """Drops the ledger of a link, so that the link is read again."""
         self._open.pop(token, None)
 
     def _ledger(self, token: str) -> "Ledger | None":
@@ -103,7 +106,7 @@ class Ledgers:
 
 
 class Ledger:
-    """One link as it is in the tables. After a WriteConflict it no longer is that, and is of no use."""
+    """One link as it is stored, kept in step with what is written. After a WriteConflict it is out of date."""
 
     def __init__(self, services: Services, payment: SecurePayment) -> None:
         self._services, self._payment = services, payment
@@ -116,7 +119,7 @@ class Ledger:
         self._kinds: dict[str, Counter[unmatched.Kind]] = {}
 
     def record(self, transfers: Sequence[ProxyTransfer]) -> Step:
-        """Records the first of the transfers in one transaction; those that are recorded already cost nothing."""
+        """Records the first of the transfers in one transaction; those that are recorded already add nothing to it."""
         changes, link, elsewhere, done = _Changes(), self._payment.link, list[ProxyTransfer](), 0
         for transfer in transfers:
             if changes.count + _WRITES_OF_ONE > LARGEST_TRANSACTION:
@@ -190,9 +193,9 @@ class Ledger:
         changes.unmatched.append(seen)
 
     def _write(self, changes: _Changes, before: Link) -> None:
-        """Writes the changes with their events in one transaction, then announces those.
+        """Writes the changes and their events in one transaction, then announces the events.
 
-        The link is written when it changed, and always where the decision rests on other requests of it, too.
+        The link is written if it changed, and always if the decision depends on its other requests, too.
         """
         if not changes.count:
             return

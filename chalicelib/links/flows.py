@@ -1,4 +1,4 @@
-"""A link's life before it is paid: create it, read it, let it expire."""
+"""Links before they are paid: create, read, expire."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ _EXPIRY_BATCH = 100
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads a link, as far as that decides what they may see. The payment page sees every one it has a token of."""
+    """Who reads a link, which decides what they may see. The payment page may read any link whose token it has."""
 
     account_id: str
     client_id: str | None
@@ -40,7 +40,7 @@ class Reader:
 
 
 def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
-    """Decides a link that its merchant is paid by, and keeps it.
+    """Makes a link that its merchant is paid by.
 
     One read before that when the owner's client id is bound to a payee destination.
     """

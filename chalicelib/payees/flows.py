@@ -1,7 +1,7 @@
 """Payee destinations: bound to a client id by a wallet's signature, or kept by the wallet itself under its session.
 
-Every change is one transaction: the destination, the record that holds its wallet to one active destination, the nonce
-that the signature used up, the client id that is bound, and the audit lines.
+Every change is one transaction: the destination, the record that names the wallet's active destination, the nonce that
+the signature uses up, the client id that is bound, and the audit log entries.
 """
 
 from collections.abc import Iterable
@@ -50,9 +50,9 @@ def issue_nonce(services: Services, client: ClientId, route: Destination, action
 def add(
     services: Services, actor: Actor, client: ClientId, nonce_text: str, signature: str, vouched: bool = False
 ) -> PayeeDestination:
-    """Binds the client id to the route that its wallet signed for; the same one again is active again.
+    """Binds the client id to the route that its wallet signed for; a route that was deactivated is active again.
 
-    `vouched`: an API key of the account stands beside the client id. Three reads, one more when the wallet has an
+    `vouched`: the call has an API key of the account beside the client id. Three reads, one more when the wallet has an
     active destination, one more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
     (signature), Forbidden or Conflict (rules.check_vouched, check_addable).
     """
@@ -163,7 +163,8 @@ def change(
 def active_of(services: Services, name: str) -> PayeeDestination | None:
     """The active destination of any wallet (`Wallet.name`), whoever made it. Two reads.
 
-    By an address alone it is that of its key: a contract's is not told, others may hold that address elsewhere.
+    An address alone is the name of a wallet that has a private key. A contract wallet's name has its chain, as somebody
+    else may control the same address on another chain.
     """
     active = store.active_destination(services.store, name)
     return active[1] if active else None
@@ -201,7 +202,7 @@ def _signed(
 
 
 def _use_up(services: Services, nonce: SigningNonce, writes: list[Write]) -> None:
-    """The writes, if the nonce is still there to be used up with them."""
+    """Writes all of it and deletes the nonce. Raises BadRequest if the nonce was used meanwhile."""
     try:
         services.store.write(Delete(nonce), *writes)
     except WriteConflict:
@@ -244,6 +245,6 @@ def _deactivation(services: Services, actor: Actor, active: _Active) -> tuple[li
 
 
 def _lines(services: Services, actor: Actor, action: str, destination: PayeeDestination) -> tuple[AuditEntry, ...]:
-    """For the actor's account, and the one that made the destination: a wallet may end what it signed elsewhere."""
+    """Entries for the actor's account and for the one that made the destination, which may be two."""
     accounts = (destination.account_id,)
     return audit.entries(actor, action, destination.destination_id, accounts, services.clock(), services.entropy)

@@ -37,10 +37,8 @@ def event_context(services: Services) -> EventContext:
 def register(services: Services, actor: Actor, client_id: str | None, url: str) -> tuple[Endpoint, str]:
     """A new webhook of the actor's account and its signing secret, which is not readable again.
 
-    One read, one transaction.
-
-    Raises BadRequest for an address that must not be called, for a URL that has a webhook already (of this client
-    id, or of the whole account), and beyond the number of webhooks one owner may have.
+    One read, one transaction. Raises BadRequest for an address that must not be called, for a URL that has a webhook
+    already (of this client id, or of the whole account), and beyond the number of webhooks that one owner may have.
     """
     services.sender.check(url)
     account_id = actor.account_id
@@ -83,7 +81,7 @@ def toggle(services: Services, actor: Actor, client_id: str | None, webhook_id: 
 
 
 def delete(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> None:
-    """Removes a webhook for good; deliveries that are under way end without a further attempt."""
+    """Removes a webhook for good; its open deliveries end without another attempt."""
     endpoint = _endpoint(services, actor.account_id, client_id, webhook_id)
     taken = store.url_of(services.store, endpoint)
     removed = [Delete(each) for each in (endpoint, taken) if each is not None]
@@ -106,8 +104,8 @@ def send_test(services: Services, account_id: str, client_id: str | None, kind: 
 def announce(services: Services, events: Sequence[Event]) -> None:
     """Turns events of one owner into deliveries, each event in one transaction, and queues the first attempts.
 
-    Safe to repeat: delivery ids follow from the event, and only one writer can take it out of the outbox.
-    A crash before the messages are sent leaves deliveries that the sweep finds due.
+    Safe to repeat: delivery ids are derived from the event, and only one writer can take the event out of the outbox.
+    If the process dies before the messages are sent, the sweep finds the deliveries due.
     """
     account_id, client_id = events[0].account_id, events[0].client_id
     endpoints = {endpoint.url: endpoint for endpoint in store.endpoints(services.store, account_id, None)}
@@ -134,10 +132,10 @@ def announce_by_id(services: Services, event_id: str) -> bool:
 
 
 def deliver(services: Services, delivery_id: str, attempt: int) -> None:
-    """Makes one attempt: claim it, post it, write what came of it, queue the next one.
+    """Makes one attempt: claims it, posts it, writes the outcome, queues the next attempt.
 
-    At least once, never twice at a time: whoever loses the claim does nothing. When the process dies after the
-    claim, the lease ends and the sweep queues the same attempt again, with the same delivery id.
+    An attempt is made at least once, and by one worker at a time: a worker that loses the claim does nothing. If the
+    process dies after the claim, the lease ends and the sweep queues the same attempt again, with the same delivery id.
     """
     delivery = store.delivery(services.store, delivery_id)
     claimed = claim(delivery, attempt, services.clock()) if delivery else None
@@ -159,7 +157,7 @@ def deliver(services: Services, delivery_id: str, attempt: int) -> None:
 def requeue(services: Services, delivery_id: str) -> bool:
     """Queues the current attempt of an overdue delivery again, or gives the delivery up when it is too old.
 
-    Its time is moved on with that, so that a queue which is slow to empty is not filled by every sweep anew.
+    The delivery is then due later, so that a slow queue does not get the same attempt from every sweep.
     """
     delivery = store.delivery(services.store, delivery_id)
     if delivery is None or not delivery.is_open:
@@ -172,7 +170,7 @@ def requeue(services: Services, delivery_id: str) -> bool:
         released = release(delivery, now)
         services.store.write(released)
     except WriteConflict:
-        return False  # a worker has it after all
+        return False  # a worker has claimed it
     _send(services, [NextAttempt(released, 0)])
     return True
 

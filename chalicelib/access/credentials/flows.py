@@ -1,4 +1,4 @@
-"""Notes when credentials were last used."""
+"""Writes down when credentials were last used."""
 
 from collections.abc import Iterable
 from contextlib import suppress

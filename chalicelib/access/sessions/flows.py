@@ -1,4 +1,4 @@
-"""Keeps a session that is used alive."""
+"""Writes down that a session is in use."""
 
 from dataclasses import replace
 
@@ -9,12 +9,12 @@ from chalicelib.storage.store import WriteConflict
 
 
 def touch(services: Services, session: Session) -> Session:
-    """Notes that a session is in use, at most every ten seconds: a wallet's then lives on. Returns it as it is now."""
+    """Writes down that a session is in use, at most every ten seconds; a wallet's is prolonged by it. Returns it."""
     used = touched(session, services.clock())
     if used is None:
         return session
     try:
         services.store.write(used, pointer_of(used))
     except WriteConflict:
-        return session  # another request of this session noted it, or ended it
+        return session  # another request wrote it down, or ended the session
     return replace(used, version=used.version + 1)

@@ -1,4 +1,4 @@
-"""White label: keep, read and remove what a client id's owner wants the payment page to look like."""
+"""Branding: write, read and remove how the payment page looks for the links of a client id."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class Logo:
 
 
 def put(services: Services, actor: Actor, record_id: str, draft: BrandingDraft) -> ClientBranding:
-    """The client id's branding from now on, whole. Raises NotFound for another account's, BadRequest, WriteConflict."""
+    """Replaces the client id's branding. Raises NotFound for another account's client id, BadRequest, WriteConflict."""
     client, old = _of_owner(services, actor.account_id, record_id)
     now = services.clock()
     branding = branding_of(client, draft, now, old.version if old else 0)
@@ -45,7 +45,7 @@ def read(services: Services, account_id: str, record_id: str) -> ClientBranding:
 
 
 def remove(services: Services, actor: Actor, record_id: str) -> bool:
-    """The page looks as ever again; False when it did. Raises NotFound for a client id of another account."""
+    """Removes the client id's branding; False if it has none. Raises NotFound for another account's client id."""
     _, branding = _of_owner(services, actor.account_id, record_id)
     if branding is not None:
         line = entry(actor, "branding.removed", record_id, services.clock(), services.entropy)

@@ -1,4 +1,4 @@
-"""Signing in by a wallet's signature or by e-mail and password; how sessions live on, are listed and end."""
+"""Signs in by a wallet's signature or by e-mail and password; lists and ends sessions."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from chalicelib.services import Services
 from chalicelib.storage.store import Delete, Write, WriteConflict
 
 _ATTEMPTS = 5
-"""How often a decision is made again when somebody else wrote one of its records first."""
+"""How often a decision is made again after another request wrote one of its records first."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def sign_in(
 ) -> tuple[Session, str]:
     """Opens a session for the wallet that signed; its first one makes its account. Returns session and token.
 
-    `replaced` is the hash of a session token that came with it: where that is one, it ends.
+    `replaced` is the hash of the session token that was sent along: that session ends.
 
-    Two reads and one transaction, which uses the challenge up: of many that answer it at once, one succeeds. Raises
-    BadRequest for what is no signature, Unauthorized for a wrong or used answer, which the wallet's account hears of,
-    ChainUnavailable when a contract wallet cannot be asked.
+    Two reads and one transaction, which uses the challenge up: of several requests that answer it, one succeeds. Raises
+    BadRequest for a malformed signature, Unauthorized for a wrong signature or a used challenge (both are written to
+    the audit log of the wallet's account), ChainUnavailable when a contract wallet cannot be asked.
     """
     signature = wallets.signature_bytes(signed.signature)
     asked = _answered(services, signed, actor)
@@ -94,8 +94,8 @@ def sign_in(
 def register(services: Services, email: str, password: str, actor: Actor) -> User:
     """Makes an account for an e-mail address, in one transaction. Raises BadRequest.
 
-    For an address that has one the answer is the same, after the same work, and nothing is written. It does not tell
-    who is a customer; to log in afterwards does, as no e-mail is sent that would confirm the address.
+    For an address that has an account the response is the same, after the same work, and nothing is written: it does
+    not reveal who is a customer. Logging in afterwards does, as no e-mail is sent to confirm the address.
     """
     name = email_address(email)
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
@@ -112,9 +112,9 @@ def log_in(
 ) -> tuple[Session, str]:
     """Opens a session for an e-mail user in one transaction. Returns session and token.
 
-    Raises Unauthorized with one text and after the same work, whether the user is unknown or the password wrong, and
-    TooManyRequests after too many of these. A try is counted before the password is looked at, so that no race gets
-    more of them, and given back when it was the right one.
+    Raises Unauthorized, with the same message and after the same work, for an unknown user and for a wrong password,
+    and TooManyRequests after too many of these. A try is counted before the password is checked, so that parallel
+    requests get no more tries, and given back if the password was right.
     """
     name = email_address(email)
     passwords.check_password(password)
@@ -164,7 +164,7 @@ def log_out(services: Services, session: Session, actor: Actor) -> None:
 
 
 def revoke(services: Services, account_id: str, session_id: str, actor: Actor) -> None:
-    """Ends a session of the account. Raises NotFound for one that is another's, has ended, or never was."""
+    """Ends a session of the account. Raises NotFound for another account's, an ended and an unknown session."""
     pointer = sessions.pointer(services.store, account_id, session_id)
     if pointer is None or not _end(services, pointer.token_hash, actor, "session.revoked"):
         raise NotFound("Session not found")
@@ -180,9 +180,10 @@ def _answered(services: Services, signed: SignedChallenge, actor: Actor) -> Chal
 
 
 def _note_refused(services: Services, message: str, actor: Actor) -> None:
-    """Tells the account of the wallet that a message names, if it has one, as often as a password may be guessed.
+    """Writes a refused sign-in to the audit log of the wallet that a message names, if it has an account.
 
-    A used challenge is not kept: then it is the sent message that names the wallet, as anybody may ask for one.
+    Counted and limited as wrong passwords are. A used challenge is not kept: then the wallet is the one that the sent
+    message names; anybody may ask for a challenge of any wallet.
     """
     for user in users.users(services.store, user_names(message)):
         now, scale = services.clock(), services.settings.rate_limit_scale
@@ -192,7 +193,7 @@ def _note_refused(services: Services, message: str, actor: Actor) -> None:
 
 
 def _write_refused(services: Services, user: User | None, actor: Actor) -> None:
-    """The audit line of a refused sign-in; for nobody a write that fails, so that its time does not tell."""
+    """The audit log entry of a refused sign-in; for an unknown user a write that fails, which takes the same time."""
     account_id = user.account_id if user else ids.ulid(services.clock(), services.entropy)
     who = replace(actor, account_id=account_id)
     line = audit.entry(who, "session.refused", account_id, services.clock(), services.entropy)
@@ -203,9 +204,9 @@ def _write_refused(services: Services, user: User | None, actor: Actor) -> None:
 def _signer(services: Services, asked: Challenge, signature: bytes) -> str | None:
     """The name of the user who signed, None when it was not the challenge's wallet.
 
-    By recovery where that works, without a call; else the wallet contract is asked on the challenge's chain. A contract
-    is somebody on its chain alone: at the same address of another chain others may hold it, so its user is named with
-    the chain, and has an account of its own on each.
+    By recovery if that gives the wallet, without a call; else the wallet contract is asked on the challenge's chain.
+    Somebody else may control a contract at the same address on another chain, so its user's name has the chain, and
+    each chain's contract has an account of its own.
     """
     if asked.family == "tron":
         return asked.address if wallets.recover_tron(asked.message, signature) == asked.address else None
@@ -234,9 +235,9 @@ def _account(
 def _open(
     services: Services, user: User, wallet: Wallet | None, actor: Actor, replaced: str | None, *writes: Write
 ) -> tuple[Session, str]:
-    """Writes a new session, of the wallet or else of the e-mail user, and its audit line, together with `writes`.
+    """Writes a new session, of the wallet or else of the e-mail user, and its audit entry, together with `writes`.
 
-    With it ends the session it was asked for with: that token does not stay valid beside the new one.
+    The session whose token was sent along ends in the same transaction.
     """
     now = services.clock()
     who_is = (SessionKind.WALLET, wallet.address) if wallet else (SessionKind.EMAIL, user.name)
@@ -250,7 +251,7 @@ def _open(
 
 
 def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool:
-    """Removes a session; False when it has ended already. Its own use may race with that: then once more."""
+    """Removes a session; False when it has ended already. Tried again if a use of the session was written meanwhile."""
     for _ in range(_ATTEMPTS):
         ending = _ending(services, token_hash, actor, action)
         if not ending:

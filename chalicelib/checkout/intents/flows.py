@@ -1,4 +1,4 @@
-"""Multisig intents: record that a Safe's transaction is on its way for a link, and follow it until it is settled."""
+"""Multisig intents: record that a Safe's transaction is to pay a link, and follow it until it is settled."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -26,9 +26,9 @@ from chalicelib.storage import sweeping
 from chalicelib.storage.store import WriteConflict
 
 _ATTEMPTS = 5
-"""How often an intent is decided anew when a payment or another intent of the link was faster."""
+"""How often an intent is decided again after a payment or another intent of the link was written first."""
 _BATCH = 25
-"""Intents a shard and sweep: what a minute is enough for."""
+"""Intents a shard and sweep, which take less than a minute."""
 _RANGES_PER_LOOK = 5
 
 
@@ -84,8 +84,8 @@ def withdraw(services: Services, token: str, account_id: str, client_id: str | N
 def track_due(services: Services) -> int:
     """Looks at every intent whose time has come; returns how many are no longer pending.
 
-    A node or a Safe's service that does not answer is asked once a sweep, and its intents come later. What it does not
-    answer of one Safe, which may be any contract, is that one's own trouble.
+    A node or a Safe Transaction Service that does not answer is asked once a sweep; its intents are looked at by a
+    later sweep. A failure that concerns one Safe, which may be any contract, delays the intents of that Safe only.
     """
     now = services.clock()
     silent: set[str] = set()

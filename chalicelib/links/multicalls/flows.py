@@ -1,4 +1,4 @@
-"""Multicalls: combine payouts under one parent, and see what has become of them."""
+"""Multicalls: combine payouts under one parent, and read their state."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -97,16 +97,16 @@ def payable_children(
 
 
 def taken(services: Services, found: Mapping[str, SecurePayment], now: datetime) -> set[str]:
-    """The tokens that a living multicall holds: read with all its children, of which none may be lost to it for good.
+    """The tokens that another multicall holds: one that can still be paid, which is decided with all its children read.
 
-    One that was abandoned is removed, so that it cannot come to life. Beyond _EXAMINED_PARENTS none is looked into:
-    they hold what they claimed.
+    A multicall that was abandoned is removed, so that nobody goes on assembling it. At most _EXAMINED_PARENTS are
+    examined; the others count as holding what they claimed.
     """
     claims = {token: child.link.parent_token for token, child in found.items() if child.link.parent_token}
     parents = link_store.links(services.store, dict.fromkeys(claims.values()))
     for parent in parents.values():
         if is_abandoned(parent, now):
-            with suppress(WriteConflict):  # somebody else removed it
+            with suppress(WriteConflict):  # another request removed it
                 services.store.write(Delete(parent))
     living = {token: parent for token, parent in parents.items() if may_hold(parent, now)}
     examined = dict(list(living.items())[:_EXAMINED_PARENTS])
@@ -123,8 +123,8 @@ def taken(services: Services, found: Mapping[str, SecurePayment], now: datetime)
 def _claim(services: Services, parent: Link, children: Sequence[SecurePayment]) -> Link:
     """Writes the parent and its claims, or nothing; returns it as it is stored. Raises WriteConflict.
 
-    Where one transaction does not hold them all, the parent is `assembling`, which is no link for any reader, from the
-    first one to the last. If this process dies between them, the sweep removes the parent: its claims count no more.
+    If one transaction does not hold them all, the parent is `assembling` from the first transaction to the last, and
+    readers do not find it. If this process dies in between, the sweep removes the parent, and its claims do not count.
     """
     claims = [replace(child.link, parent_token=parent.token) for child in children]
     if len(claims) < LARGEST_TRANSACTION:
