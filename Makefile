@@ -27,6 +27,7 @@ lint: setup ## check style, types and the layers of the house
 
 mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=links, MODULE=fees, SAMPLE=10)
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
+
 docs: setup ## write docs/data.md, the list of all records, from the code
 	@.venv/bin/python -m infra.data_docs
 
