@@ -1,54 +1,17 @@
 """What records declare of themselves, and the document of it."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
 import yaml
 
-from chalicelib.base.records import LAST_SORT_KEY, PAYMENTS, TABLES, Key, KeyPattern, KeyRange, Record
+from chalicelib.base.records import TABLES, Record
 from chalicelib.storage.store import DUE_INDEX
 from infra.data_docs import FILE, document, record_classes
 from infra.stack import TEMPLATE
 
 CLASSES = record_classes()
-
-
-@dataclass(frozen=True)
-class Example(Record):
-    KEY = KeyPattern(PAYMENTS, "OWNER#{owner}", "PART#{number:03}#{name:.4}")
-
-    owner: str
-    number: int
-    name: str
-    version: int = 0
-
-
-def test_the_key_of_a_record_is_the_key_of_its_values() -> None:
-    key = Key(PAYMENTS, "OWNER#me", "PART#007#long")
-    assert Example("me", 7, "longer than four").key == key
-    assert Example.KEY.of(owner="me", number=7, name="longer than four") == key
-
-
-def test_a_key_needs_every_value() -> None:
-    with pytest.raises(KeyError):
-        Example.KEY.of(owner="me", number=7)
-
-
-def test_values_are_not_read_as_patterns() -> None:
-    """They come from callers, too: a brace in one is a character like any other."""
-    assert Example("{number}", 7, "{0.x}").key == Key(PAYMENTS, "OWNER#{number}", "PART#007#{0.x")
-    assert Example.KEY.of(owner="{number}", number=7, name="{0.x}").pk == "OWNER#{number}"
-
-
-def test_a_range_holds_the_keys_that_begin_with_the_given_values() -> None:
-    assert Example.KEY.all(owner="me") == KeyRange(PAYMENTS, "OWNER#me", "PART#", "PART#" + LAST_SORT_KEY)
-    assert Example.KEY.all(owner="me", number=7) == KeyRange(
-        PAYMENTS, "OWNER#me", "PART#007#", "PART#007#" + LAST_SORT_KEY
-    )
-    assert Example.KEY.starting(owner="me", number=7) == KeyRange(
-        PAYMENTS, "OWNER#me", "PART#007#", "PART#" + LAST_SORT_KEY
-    )
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)

@@ -9,8 +9,12 @@ import pytest
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.records import Account, LastUse
 from chalicelib.access.rate_limits.records import CallCounter
-from chalicelib.storage.store import Delete, Store, Throttled, WriteConflict
+from chalicelib.links.records import Link, SafeIntent
+from chalicelib.requests.records import Request
+from chalicelib.storage.store import Absent, Delete, Store, Throttled, WriteConflict, item_of
+from chalicelib.webhooks.records import Event
 from tests.fakes.world import PREFIX, START, World
+from tests.storage.kept_records import INTENT, LINK, REQUEST
 
 COUNTER = CallCounter("tier#caller#1", START + timedelta(seconds=1))
 
@@ -106,3 +110,54 @@ def test_pages_go_from_the_newest_to_the_oldest_without_gap_or_repetition(world:
 @pytest.mark.parametrize("cursor", ["x" * 5_000, "\U0001f4b8" * 600, "\x00", " "])
 def test_a_cursor_that_nobody_gave_is_no_failure(world: World, cursor: str) -> None:
     world.services.store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), cursor, 3)
+
+
+def test_a_count_that_is_taken_back_leaves_room_for_one_more(world: World) -> None:
+    store = world.services.store
+    store.uncount(COUNTER)  # of a window that has passed: nothing to take back
+    assert [store.count(COUNTER, 2) for _ in range(3)] == [1, 2, None]
+    store.uncount(COUNTER)
+    assert [store.count(COUNTER, 2) for _ in range(2)] == [2, None]
+
+
+def test_a_write_may_require_that_a_record_does_not_exist(world: World) -> None:
+    store, held, wanted = world.services.store, Account("acct1", "n", START), Account("acct2", "n", START)
+    store.write(wanted, Absent(held))
+    store.write(held)
+    with pytest.raises(WriteConflict):
+        store.write(replace(wanted, name="m", version=1), Absent(held))
+    assert store.get(Account, wanted.key) == replace(wanted, version=1)
+
+
+def test_what_is_due_is_found_by_its_group_the_longest_overdue_first(world: World) -> None:
+    """The events are chosen so that all are in one shard: the order holds within a shard."""
+    store = world.services.store
+    event = Event("01", "kind", "acct", None, "{}", START, announced=False)
+    shard = shard_of(event)
+    ids = [name for number in range(200) if shard_of(replace(event, event_id=(name := f"{number:03}"))) == shard][:4]
+    for days, event_id in zip((3, 1, 2, 5), ids, strict=True):
+        store.write(replace(event, event_id=event_id, created_at=START + timedelta(days=days)))
+    store.write(replace(event, event_id="announced", announced=True))
+    found = [key.pk for key in store.due(Event, START + timedelta(days=3), 10)]
+    assert found == [f"EVENT#{ids[1]}", f"EVENT#{ids[2]}", f"EVENT#{ids[0]}"], "one that is due at this instant, too"
+    assert [key.pk for key in store.due(Event, START + timedelta(days=3), 2)] == found[:2], "at most so many a shard"
+
+
+def test_the_groups_of_the_index_do_not_mix(world: World) -> None:
+    store = world.services.store
+    store.write(INTENT, LINK)
+    end = START + timedelta(days=3650)
+    assert [key.sk for key in store.due(SafeIntent, end, 10)] == ["INTENT"]
+    assert [key.sk for key in store.due(Link, end, 10)] == ["LINK"]
+
+
+def test_records_of_several_kinds_in_one_partition_are_read_at_once(world: World) -> None:
+    store = world.services.store
+    store.write(REQUEST, replace(REQUEST, position=12), LINK, INTENT)
+    found = store.query_mixed((Link, Request, SafeIntent), LINK.key.pk)
+    written = (INTENT, LINK, REQUEST, replace(REQUEST, position=12))
+    assert found == [replace(record, version=1) for record in written]
+
+
+def shard_of(record: Event) -> str:
+    return str(item_of(record, record.key)["due_shard"]["S"])
