@@ -55,7 +55,7 @@ ROOMS = (
 
 
 def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
-    """The app, whose handlers ask `services` for their world at every call; their code is imported by the first."""
+    """The app. Its handlers call `services` at every event, and import what they run at the first one."""
     app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
     register_routes(app, ROOMS, services)
 
@@ -101,14 +101,15 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
 
 @cache
-def _services() -> "Services":
+def services() -> "Services":
+    """The services of this process, assembled by its first call."""
     from chalicelib.services import assemble
 
     return assemble(_SETTINGS)
 
 
 _SETTINGS = Settings.read()
-app = build(_SETTINGS, _services)
+app = build(_SETTINGS, services)
 
 # Lambda finds a handler by its name in this module.
 deliver_webhook = app.handler_map["deliver_webhook"]

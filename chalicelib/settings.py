@@ -83,11 +83,13 @@ def _texts(read: Callable[[str], str] = _text) -> Callable[[str], tuple[str, ...
 
 def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[str, Any]]:
     def read_all(text: str) -> dict[str, Any]:
-        from chalicelib.catalogue.networks import network  # only where the variable is set: it loads the catalogue
-
         values = _json(text)
         if not isinstance(values, dict):
             raise ValueError("must be a JSON object by network")
+        if not values:
+            return {}
+        from chalicelib.catalogue.networks import network  # it loads the catalogue, which most starts do not need
+
         for name, value in values.items():
             if network(name) is None:
                 raise ValueError(f"{name} is not a network")

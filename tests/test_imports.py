@@ -65,6 +65,35 @@ def test_the_app_starts_without_our_infrastructure(loaded: set[str]) -> None:
     assert not loaded & {"infra", "tests", "yaml"}
 
 
+def test_the_app_starts_with_light_tables_of_routes_however_many_operations_there_are(loaded: set[str]) -> None:
+    """No view, model, flow, rule or record: they come with the first call that needs them."""
+    ours = {name for name in loaded if name.startswith("chalicelib.")}
+    light = {"access.modes", "base.limits", "http.operation", "http.routing", "settings"}
+    packages = {name for name in ours if (ROOT / name.replace(".", "/") / "__init__.py").exists()}
+    assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.{name}" for name in light}
+    assert "pydantic" not in loaded
+
+
+WORKERS = {
+    "deliver_webhook": ("webhooks", 60),
+    "scan_chain": ("detection", 80),
+    "expire_links": ("links", 75),
+    "track_intents": ("checkout.intents", 100),
+}
+"""The room of each worker's jobs, and how many of our modules it may load beside those of `import app`."""
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_worker_loads_no_view_and_no_model_and_little_else(name: str, loaded: set[str]) -> None:
+    room, most = WORKERS[name]
+    script = f"import json, sys, app; app.services(); import chalicelib.{room}.jobs; print(json.dumps(list(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    ours = {each for each in json.loads(answer.stdout) if each.startswith("chalicelib.")} - loaded
+    assert not {each for each in ours if each.rpartition(".")[2] in ("api", "schemas", "view", "edge", "responses")}
+    assert "pydantic" not in json.loads(answer.stdout)
+    assert len(ours) <= most, sorted(ours)
+
+
 @pytest.mark.parametrize("name", REQUIREMENTS)
 def test_the_service_imports_every_package_that_it_ships(name: str) -> None:
     wanted = IMPORT_NAMES.get(name, name.replace("-", "_"))

@@ -21,9 +21,11 @@ ServiceError                      a status, a message that says what to do, and 
 │   └── LinkLocked          423   a link that waits for a multisig transaction, in links.errors
 ├── TooManyRequests         429
 ├── BadGateway              502   what was handed to a network may not have arrived there, or its response was lost
+├── SafeServiceUnavailable  503   the Safe Transaction Service did not answer, in chain.safe_service
 └── ChainUnavailable        503   a node did not answer; nothing was decided
-    ├── RpcError            503   the node answered with an error, in chain.jsonrpc
-    └── TooSlow             503   the node did not answer in time, in chain.jsonrpc
+    ├── RpcError             503  the node answered with an error, in chain.jsonrpc
+    ├── NodeTimeout          503  the node did not answer in time, in chain.jsonrpc
+    └── NodeResponseTooLarge 503  the node sent more than is read, in chain.jsonrpc
 """
 
 from dataclasses import dataclass
@@ -34,6 +36,8 @@ class ServiceError(Exception):
     """A response that is not a success: `message` is what the caller reads."""
 
     status = 500
+    shown_by: str | None = None
+    """The module that registers what the body shows of the records that the error holds (http/errors.py)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

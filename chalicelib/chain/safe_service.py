@@ -4,13 +4,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.errors import BadRequest, ServiceError
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.calldata.safe import SafeTerms, SafeTransaction
 from chalicelib.chain.http_client import HttpClient, HttpError
+
+if TYPE_CHECKING:
+    from chalicelib.calldata.safe import SafeTerms, SafeTransaction
 
 _LONGEST_DATA = 128 * 1024
 """Bytes: what Ethereum's nodes accept as one transaction."""
@@ -31,8 +33,8 @@ class Proposal:
     """A Safe's transaction as the service describes it. The caller checks that it has the hash that was looked up."""
 
     safe: str
-    transaction: SafeTransaction
-    terms: SafeTerms
+    transaction: "SafeTransaction"
+    terms: "SafeTerms"
 
 
 class SafeService:
@@ -64,6 +66,8 @@ class SafeService:
 
 def _proposal(fields: Any) -> Proposal:
     """Raises ValueError, TypeError, LookupError or BadRequest for anything but the documented form."""
+    from chalicelib.calldata.safe import SafeTerms, SafeTransaction
+
     data = "0x" if fields["data"] is None else fields["data"]
     if not _DATA.fullmatch(data):
         raise ValueError("data is not hexadecimal text, or longer than a transaction can be")

@@ -1,7 +1,8 @@
-"""Errors as response bodies. A room whose errors show more registers how, beside its other response models."""
+"""Errors as response bodies. A room whose errors show more registers how, beside its response models."""
 
 from functools import singledispatch
 from http import HTTPStatus
+from importlib import import_module
 from typing import Any
 
 from chalicelib.base.errors import ServiceError, ValidationFailed
@@ -15,6 +16,8 @@ def details_of(error: ServiceError) -> dict[str, Any]:
 
 def error_body(error: ServiceError) -> dict[str, Any]:
     """The JSON body of an error: `{statusCode, message, error, ...details}` (supplement of the interface, part 7)."""
+    if error.shown_by is not None:
+        import_module(error.shown_by)
     return {
         "statusCode": error.status,
         "message": error.message,

@@ -8,6 +8,8 @@ from chalicelib.links.records import LinkStatus, SafeIntent, SecurePayment
 class LinkCompleted(Conflict):
     """The link is paid already."""
 
+    shown_by = "chalicelib.links.schemas"
+
     def __init__(self, payment: SecurePayment, branding: ClientBranding | None = None) -> None:
         super().__init__("Secure payment has already been completed")
         self.payment, self.branding = payment, branding
@@ -16,6 +18,8 @@ class LinkCompleted(Conflict):
 class LinkLocked(Locked):
     """The link waits for a multisig transaction, its `intent`."""
 
+    shown_by = "chalicelib.links.schemas"
+
     def __init__(self, payment: SecurePayment, intent: SafeIntent, branding: ClientBranding | None = None) -> None:
         super().__init__("Secure payment is in progress")
         self.payment, self.intent, self.branding = payment, intent, branding
@@ -23,6 +27,8 @@ class LinkLocked(Locked):
 
 class LinkClosed(Forbidden):
     """The link can no longer be paid; `link_status` says why. `payment` is None where the page shows nothing of it."""
+
+    shown_by = "chalicelib.links.schemas"
 
     def __init__(
         self, link_status: LinkStatus, payment: SecurePayment | None = None, branding: ClientBranding | None = None
@@ -33,6 +39,8 @@ class LinkClosed(Forbidden):
 
 class WrongWallet(Forbidden):
     """Only the wallet that created a payout may pay it."""
+
+    shown_by = "chalicelib.links.schemas"
 
     def __init__(self, creator_wallet: str) -> None:
         super().__init__("Only the wallet that created this payout may pay it")

@@ -35,6 +35,8 @@ from chalicelib.requests.records import Payment, PaymentStatus, Request, Unmatch
 class TransfersOfChildren(BadRequest):
     """A multicall has no transfers of its own, only its children have."""
 
+    shown_by = "chalicelib.transfers.schemas"
+
     def __init__(self, child_tokens: tuple[str, ...]) -> None:
         super().__init__("A multicall has no transfers of its own: ask for those of its children")
         self.child_tokens = child_tokens

@@ -8,9 +8,9 @@ Multicall3 is where viem's chains have it. MultiSendCallOnly is where Safe's sin
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.core.contracts import address_of
-from chalicelib.core.networks import ALL_NETWORKS
-from chalicelib.data import load
+from chalicelib.catalogue.contracts import address_of
+from chalicelib.catalogue.data import load
+from chalicelib.catalogue.networks import ALL_NETWORKS
 from tests.catalogue.changes import changed_leaves
 
 PROXIES = ("ERC20FeeProxy", "EthereumFeeProxy", "BatchConversionPayments")

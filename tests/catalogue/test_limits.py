@@ -5,27 +5,29 @@ tiers of callers, retry delays, sessions, challenges, passwords, texts of 255 ch
 and keys of repeated requests are noticed by the tests beside them.
 """
 
+import os
+from dataclasses import fields
 from datetime import timedelta
 
 import pytest
-from pydantic import ValidationError
 
-from chalicelib.aws.tables import AUDIT_RETENTION, EVENT_RETENTION
+from chalicelib.access.audit.records import AUDIT_RETENTION
+from chalicelib.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY
+from chalicelib.accounts.branding.images import MAX_SIDE
+from chalicelib.accounts.credentials.flows import MAX_CREDENTIALS
+from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
+from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.calldata.checkout import MAX_FEE_LIMIT
-from chalicelib.core.images import MAX_SIDE
-from chalicelib.core.intents import UNREAD_GRACE
-from chalicelib.core.multicall import FEWEST_CHILDREN, MOST_CHILDREN
-from chalicelib.core.payments import MAX_TOLD
-from chalicelib.core.rate_limits import FAILURES, FAILURES_PER_DAY
-from chalicelib.core.strays import PLACES, Kind
-from chalicelib.core.users import MAX_EMAIL_LENGTH
-from chalicelib.core.webhooks import GIVE_UP, LEASE, MAX_ENDPOINTS
-from chalicelib.flows.credentials import MAX_CREDENTIALS
-from chalicelib.flows.transfers import MAX_LISTED, MAX_REFUNDS
-from chalicelib.net.webhook_sender import DEADLINE_SECONDS
-from chalicelib.settings import Settings
+from chalicelib.checkout.intents.rules import UNREAD_GRACE
+from chalicelib.detection.payments import MAX_TOLD
+from chalicelib.detection.unmatched import KEPT, Kind
+from chalicelib.outbound.sender import DEADLINE_SECONDS
+from chalicelib.settings import InvalidSettings, Settings
+from chalicelib.transfers.flows import MAX_LISTED, MAX_REFUNDS
+from chalicelib.webhooks.records import EVENT_RETENTION
+from chalicelib.webhooks.rules import GIVE_UP, LEASE, MAX_ENDPOINTS
 
-DEFAULTS = {name: field.default for name, field in Settings.model_fields.items()}
+DEFAULTS = {each.name: each.default for each in fields(Settings)}
 DAY = 24 * 60 * 60
 TRX = 10**6
 
@@ -62,7 +64,7 @@ CHOSEN = {
     "a logo has at most 512 pixels a side": (MAX_SIDE, 512),
     "the merchant is told of 100 payments of a request one by one": (MAX_TOLD, 100),
     "unmatched transfers of each kind are kept up to these numbers": (
-        PLACES,
+        KEPT,
         {Kind.UNKNOWN: 20, Kind.ELSEWHERE: 30, Kind.RECEIVED: 50},
     ),
     "a thousand unmatched transfers are listed": (MAX_LISTED, 1000),
@@ -82,7 +84,7 @@ def test_a_limit_is_what_is_promised(promise: str) -> None:
 
 def test_no_deployment_allows_less_than_two_children_or_more_than_a_thousand() -> None:
     for number in (2, 1000):
-        assert Settings(multicall_max_children=number).multicall_max_children == number  # type: ignore[call-arg]
+        assert Settings.read({**os.environ, "MULTICALL_MAX_CHILDREN": str(number)}).multicall_max_children == number
     for number in (1, 1001):
-        with pytest.raises(ValidationError):
-            Settings(multicall_max_children=number)  # type: ignore[call-arg]
+        with pytest.raises(InvalidSettings, match="MULTICALL_MAX_CHILDREN must be at least 2 and at most 1000"):
+            Settings.read({**os.environ, "MULTICALL_MAX_CHILDREN": str(number)})

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import networks as module
-from chalicelib.core.networks import ALL_NETWORKS, Coin, Network
+from chalicelib.catalogue import networks as module
+from chalicelib.catalogue.networks import ALL_NETWORKS, Coin, Network
 from chalicelib.settings import Settings
 from tests.catalogue.changes import changes
 from tests.catalogue.reviewed_networks import NETWORKS, Reviewed
@@ -117,7 +117,7 @@ def test_the_reasons_that_the_module_gives_are_for_the_numbers_it_has() -> None:
 
 
 def test_safes_transaction_service_is_asked_for_each_chain_by_its_short_name() -> None:
-    asked = Settings.model_fields["safe_service_urls"].default
+    asked = next(each for each in fields(Settings) if each.name == "safe_service_urls").default_factory()
     assert asked == {
         name: f"https://api.safe.global/tx-service/{each.safe}" for name, each in NETWORKS.items() if each.safe
     }

@@ -14,10 +14,10 @@ import pytest
 from eth_keys.constants import SECPK1_N
 
 import chalicelib
+from chalicelib.base.keccak import keccak256
 from chalicelib.calldata.functions import FUNCTIONS
 from chalicelib.calldata.reverts import revert_reason
 from chalicelib.calldata.safe import _SAFE_TX
-from chalicelib.core.keccak import keccak256
 from tests.catalogue.changes import changes
 
 ROOT = Path(chalicelib.__file__).parent
@@ -47,7 +47,7 @@ NAMED = {
     "MULTI_SEND_CALLS": ("MultiSendCallOnly", "multiSend(bytes)"),
     "AGGREGATE3": ("Multicall3", "aggregate3"),
     "GET_ETH_BALANCE": ("Multicall3", "getEthBalance(address)"),
-    "SAFE_NONCE": ("Safe", "nonce()"),
+    "NONCE": ("Safe", "nonce()"),
     "SUCCESS_TOPIC": ("Safe", "ExecutionSuccess(bytes32,uint256)"),
     "FAILURE_TOPIC": ("Safe", "ExecutionFailure(bytes32,uint256)"),
     "ERROR": ("Solidity", "Error(string)"),

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.networks import ALL_NETWORKS
-from chalicelib.core.tokens import Token, conversion_routes, find_tokens, token_with_id
+from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.currencies.rules import conversion_routes
 from tests.catalogue.changes import changes
 
 PUBLISHED = json.loads(Path(__file__).with_name("request_token_list.json").read_text(encoding="utf-8"))

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import chalicelib.links.multicalls.responses
-import chalicelib.links.schemas
-import chalicelib.transfers.schemas  # noqa: F401 - the modules that say what errors of their rooms show
 from chalicelib.base.errors import ServiceError
 from chalicelib.http.errors import error_body
 

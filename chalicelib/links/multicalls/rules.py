@@ -123,6 +123,8 @@ def recovery_action(reason: Reason) -> str:
 class MulticallRefused(BadRequest):
     """Payouts that cannot be paid together: the children that are blocked, or the limit that the set exceeds."""
 
+    shown_by = "chalicelib.links.multicalls.responses"
+
     def __init__(self, blocked: Sequence[Child], now: datetime, cap: Cap | None = None) -> None:
         super().__init__("Multicall validation failed")
         self.blocked, self.now, self.cap = tuple(blocked), now, cap

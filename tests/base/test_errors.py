@@ -1,0 +1,50 @@
+"""The tree of errors is drawn at the head of base/errors.py as it is, and each shows what its room registered."""
+
+import importlib
+import re
+from pathlib import Path
+
+from chalicelib.base import errors
+from chalicelib.base.errors import ServiceError, TooManyRequests, Unauthorized, ValidationFailed
+from chalicelib.chain.jsonrpc import RpcError
+from chalicelib.http.errors import details_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def classes() -> list[type[ServiceError]]:
+    """Every error class of the product."""
+    for path in (ROOT / "chalicelib").rglob("*.py"):
+        importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    found, left = [], [ServiceError]
+    while left:
+        each = left.pop()
+        left += each.__subclasses__()
+        found += [each] if each.__module__.startswith("chalicelib.") else []
+    return found
+
+
+def test_the_drawing_has_every_error_with_its_parent_status_and_module() -> None:
+    drawn, parents = {}, ["ServiceError"]
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"([│ ]*)[├└]── (\w+) +(\d{3})(.*)", line)
+        if match:
+            depth = len(match[1]) // 4
+            parents[depth + 1 :] = [match[2]]
+            place = re.search(r", in ([\w.]+)$", match[4])
+            drawn[match[2]] = (parents[depth], int(match[3]), f"chalicelib.{place[1] if place else 'base.errors'}")
+    assert drawn == {
+        each.__name__: (each.__base__.__name__, each.status, each.__module__)
+        for each in classes()
+        if each is not ServiceError and each.__base__ is not None
+    }
+
+
+def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
+    """But for three, of which callers see the message alone, or headers."""
+    silent = {Unauthorized, TooManyRequests, RpcError, ValidationFailed}
+    for each in classes():
+        if each is not ServiceError and "__init__" in vars(each) and each not in silent:
+            assert each.shown_by is not None, each
+            importlib.import_module(each.shown_by)
+            assert details_of.registry[each].__module__ == each.shown_by
