@@ -5,6 +5,8 @@
     datetime      N        milliseconds since the epoch
     bool          BOOL     None       absent
     tuple[T, ...] L        dataclass  M
+
+An attribute has the name of its field, or the name that the field's metadata gives as "attribute".
 """
 
 import types
@@ -24,12 +26,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _HINTS: dict[type, dict[str, Any]] = {}
 """Resolved annotations: they never change while the process lives."""
+_NAMES: dict[type, dict[str, str]] = {}
+"""The attribute name of each field."""
 
 
 def encode(record: Any) -> Attributes:
     """The attributes of a dataclass; fields that are None are left out."""
+    names = _names(type(record))
     return {
-        name: _encode(value, hint)
+        names[name]: _encode(value, hint)
         for name, hint in _hints(type(record)).items()
         if (value := getattr(record, name)) is not None
     }
@@ -40,9 +45,10 @@ def decode(cls: type[T], item: Attributes) -> T:
 
     An absent attribute is None, or the default of a field that items written earlier may not have.
     """
-    defaults = _defaults(cls)
+    defaults, names = _defaults(cls), _names(cls)
     values = {
-        name: _decode(item[name], hint) if name in item else defaults.get(name) for name, hint in _hints(cls).items()
+        name: _decode(item[names[name]], hint) if names[name] in item else defaults.get(name)
+        for name, hint in _hints(cls).items()
     }
     return cls(**values)
 
@@ -56,6 +62,12 @@ def _hints(cls: type) -> dict[str, Any]:
         hints = typing.get_type_hints(cls)
         _HINTS[cls] = {field.name: _required(hints[field.name]) for field in fields(cls)}
     return _HINTS[cls]
+
+
+def _names(cls: type) -> dict[str, str]:
+    if cls not in _NAMES:
+        _NAMES[cls] = {field.name: field.metadata.get("attribute", field.name) for field in fields(cls)}
+    return _NAMES[cls]
 
 
 def _defaults(cls: type) -> dict[str, Any]:
