@@ -1,1 +1,1 @@
-"""What is owed to whom: requests, their references, and what was paid for them."""
+"""Requests: an amount owed to a payee, its payment reference and its payments."""

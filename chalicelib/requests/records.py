@@ -1,4 +1,4 @@
-"""Requests, their payments and the transfers that do not count, as they are stored."""
+"""Stored records: requests, their payments, and their unmatched transfers."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 
 @dataclass(frozen=True)
 class Reference(Record):
-    """Leads from a payment reference to the request it pays, by the topic of a log: keccak256 of the reference."""
+    """Index entry from a log's topic, keccak256 of a payment reference, to the request of that reference."""
 
     KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
 
@@ -22,7 +22,7 @@ class Reference(Record):
 
 @dataclass(frozen=True)
 class RequestPointer(Record):
-    """Leads from a request id to the link that the request belongs to."""
+    """Index entry from a request id to the link that the request belongs to."""
 
     KEY = KeyPattern(PAYMENTS, "REQUEST#{request_id}", "REQUEST")
 
@@ -40,7 +40,7 @@ class RequestStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Request(Record):
-    """One amount owed to one payee. Amounts are base units; `paid` is what the chain has confirmed so far."""
+    """One amount owed to one payee. Amounts are base units; `paid` is the sum of the confirmed payments."""
 
     KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "REQUEST#{position:04}")
 
@@ -57,7 +57,7 @@ class Request(Record):
     paid: BaseUnits
     tx_hash: str | None
     reference: str | None = None
-    """The merchant's own reference of the link that it was made for, if that link was merged into a batch."""
+    """The merchant's reference of the original link, if that link was merged into a batch."""
     version: int = 0
 
 
@@ -68,7 +68,7 @@ class PaymentStatus(StrEnum):
 
 @dataclass(frozen=True)
 class LogPosition:
-    """Where a log is. A transaction that a fork moves to another block has its log at another position."""
+    """Identifies a log by its block. A transaction that a fork moves to another block has a new log position."""
 
     network: str
     block_hash: str
@@ -93,7 +93,7 @@ class Payment(Record):
     status: PaymentStatus
     detected_at: datetime
     paid_at: datetime | None = None
-    """The time of its block."""
+    """The block's timestamp."""
     version: int = 0
 
     @property
@@ -105,7 +105,7 @@ class Payment(Record):
 class UnmatchedTransfer(Record):
     """A transfer with a request's reference that does not count for it; `reason` says why.
 
-    Addresses are as the log has them: lower-case hex on every network; `token_address` is None for the native coin.
+    Addresses are lower-case hex on every network, as in the log; `token_address` is None for the native coin.
     """
 
     KEY = KeyPattern(PAYMENTS, "STRAYS#{request_id}", "{network}#{block_hash}#{log_index:06}")

@@ -1,4 +1,4 @@
-"""Payment references: the 8 bytes that tie a payment on a chain to its request."""
+"""Payment references: the 8 bytes in a payment on a chain that identify its request."""
 
 from chalicelib.base.keccak import keccak256
 
@@ -6,7 +6,8 @@ from chalicelib.base.keccak import keccak256
 def payment_reference(request_id: str, salt: str, address: str) -> bytes:
     """The last 8 bytes of keccak256 of the lower-cased text request_id + salt + address.
 
-    `address` is the payee's (or the refund address for a refund), as text: a Tron address is lower-cased too.
+    `address` is the payee's address as text (for a refund: of the receiver of the refund). Tron addresses, too, are
+    lower-cased.
     """
     return keccak256((request_id + salt + address).lower().encode())[-8:]
 

@@ -1,4 +1,4 @@
-"""What is still owed on a request, and in which token."""
+"""The token of a request, and the amount still owed."""
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
@@ -6,11 +6,12 @@ from chalicelib.requests.records import Request
 
 
 def currency_of(request: Request) -> Token:
-    """The token a stored request is paid in."""
-    found = token_with_id(request.currency)
-    assert found is not None, "a stored request always has a catalogued currency"
-    return found
+    """The token that a stored request is paid in."""
+    token = token_with_id(request.currency)
+    assert token is not None, "a stored request always has a catalogued currency"
+    return token
+
 
 def remaining(request: Request) -> BaseUnits:
-    """What is still owed, in base units; never below zero."""
+    """The amount still owed, in base units; never below zero."""
     return BaseUnits(max(request.amount - request.paid, 0))

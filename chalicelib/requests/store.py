@@ -1,4 +1,4 @@
-"""What leads to a request, and the transfers that were made with its reference."""
+"""Reads of request pointers and references, payments and unmatched transfers."""
 
 from collections.abc import Iterable
 
@@ -9,23 +9,23 @@ _LONGEST_REQUEST_ID = 66
 
 
 def pointer(store: Store, request_id: str) -> RequestPointer | None:
-    """What leads from a request id to its link. One read."""
+    """The index entry from a request id to its link. One read."""
     if len(request_id) > _LONGEST_REQUEST_ID:
         return None
     return store.get(RequestPointer, RequestPointer.KEY.of(request_id=request_id))
 
 
 def references(store: Store, topics: Iterable[str]) -> list[Reference]:
-    """Those of the references that exist, by the topics of their logs; in batches of 100."""
-    wanted = {Reference.KEY.of(topic=topic): Reference for topic in topics}
-    return list(store.get_many(wanted).values())
+    """The references of these topics, without those that do not exist; read in batches of 100."""
+    keys = {Reference.KEY.of(topic=topic): Reference for topic in topics}
+    return list(store.get_many(keys).values())
 
 
 def payments(store: Store, request_id: str) -> tuple[Payment, ...]:
-    """The payments of a request, by the positions of their logs. One query."""
+    """The payments of a request, in the order of their log positions. One query."""
     return store.query(Payment, Payment.KEY.all(request_id=request_id))
 
 
 def unmatched_transfers(store: Store, request_id: str) -> tuple[UnmatchedTransfer, ...]:
-    """The transfers with a request's reference that do not count for it, by the positions of their logs. One query."""
+    """The unmatched transfers of a request, in the order of their log positions. One query."""
     return store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request_id))
