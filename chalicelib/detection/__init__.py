@@ -1,1 +1,1 @@
-"""Reading blocks, recognising payments, recording them, undoing forks."""
+"""Detection: reading blocks, recognising and recording payments, undoing forks."""

@@ -1,4 +1,4 @@
-"""Events: what a merchant is told, with the exact bytes of each body (interface.md, Events)."""
+"""Payment events: the exact body of each event that a merchant receives (interface.md, Events)."""
 
 from chalicelib.base import ids
 from chalicelib.base.addresses import hex_address
@@ -27,14 +27,14 @@ def payment_events(link: Link, request: Request, payment: Payment, context: Even
         payload["excessAmount"] = format_amount(BaseUnits(request.paid - request.amount), token.decimals)
     variants: list[Payload] = [payload]
     if link.client_id is not None:
-        owner = {"clientId": link.client_id, "origin": link.origin or ""}
-        variants.append({**payload, "event": f"{kind}.client_id", **owner})
+        client = {"clientId": link.client_id, "origin": link.origin or ""}
+        variants.append({**payload, "event": f"{kind}.client_id", **client})
     variants.append({**payload, "event": f"{kind}.checkout"})
     return tuple(_event(link, variant, context) for variant in variants)
 
 
 def failed_events(link: Link, request: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
-    """The correction of a confirmed payment that a fork removed; `request` is the state without it."""
+    """`payment.failed` for a confirmed payment that a fork removed; `request` is the state without the payment."""
     payload = {
         **_payment_payload("payment.failed", request, payment, context),
         "subStatus": "failed",
@@ -44,7 +44,7 @@ def failed_events(link: Link, request: Request, payment: Payment, context: Event
 
 
 def _fees(link: Link, payment: Payment, token: Token) -> list[dict[str, str]]:
-    """The fee that reached the link's fee address. A payer may name any other in the call; that is no fee of ours."""
+    """The fee paid to the link's fee address. A fee to another address, which any payer can name, is left out."""
     if not payment.fee_amount or link.fee_address is None:
         return []
     if hex_address(payment.fee_address) != hex_address(link.fee_address):

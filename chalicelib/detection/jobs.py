@@ -1,4 +1,4 @@
-"""The queue consumer that reads one network, and the schedule that plans its ticks."""
+"""The queue consumer that scans one network, and the schedule that queues its ticks."""
 
 import json
 
@@ -13,21 +13,21 @@ _MINUTE = 60
 
 
 def scan_chain(services: Services, body: str) -> None:
-    """One tick of one network a message. A node that does not answer is logged; the next tick is seconds away."""
+    """Runs one tick of one network per message. An unavailable node is only logged: a tick follows in seconds."""
     name = json.loads(body)["network"]
     try:
         recorded = flows.scan(services, name)
     except ChainUnavailable as error:
         services.log.error("scan failed", extra={"network": name, "reason": error.message})
     except WriteConflict:
-        services.log.info("scan overtaken", extra={"network": name})
+        services.log.info("another scan was faster", extra={"network": name})
     else:
         if recorded:
             services.log.info("payments recorded", extra={"network": name, "count": recorded})
 
 
 def start_scans(services: Services) -> None:
-    """Plans a minute of ticks for every network with a node, as messages with growing delays."""
+    """Queues one minute of ticks for every network that has a node, as messages with growing delays."""
     delays = range(0, _MINUTE, services.settings.scan_interval_seconds)
     scanned = [name for name in services.chains.networks if network(name) is not None]
     messages = [Message({"network": name}, name, delay) for name in scanned for delay in delays]

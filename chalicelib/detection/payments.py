@@ -1,7 +1,7 @@
-"""Payments: which transfers count for a request, and what one more (or one less) of them changes.
+"""Payments: which transfers count for a request, and what a new or a reversed payment changes.
 
-Totals are always the sum over the payments that stand, never an increment, so that a repeated or a
-reversed payment cannot drift.
+Totals are always recomputed as the sum of the confirmed payments, never incremented, so that repeated or reversed
+payments cannot make them drift.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,14 +18,14 @@ from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, Req
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
-MAX_TOLD = 100
-"""How many payments of a request the merchant is told of one by one: anybody can send specks of dust, and each would be
-three events. Those after them are recorded in silence, but for the one that completes the request."""
+MAX_ANNOUNCED_PAYMENTS = 100
+"""The number of payments of a request that cause events: anybody can send dust, and each payment causes up to three
+events. Later payments are recorded without events, except the one that completes the request."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What one payment changes: itself, its request, the link where its status changes, and the events to tell."""
+    """What one payment changes: the payment, its request, the link (if its status changes), and the events to send."""
 
     payment: Payment
     request: Request
@@ -34,13 +34,13 @@ class Decision:
 
 
 def mismatch(request: Request, transfer: ProxyTransfer) -> str | None:
-    """Why a transfer with the request's reference does not count for it; None when it does.
+    """Why a transfer with the request's reference does not count for it; None if it counts.
 
-    Reference and proxy are the caller's and the decoder's part; anyone can reuse a public reference, so network,
-    token and payee must be the request's own, too.
+    The decoder has checked the proxy, the caller the reference. Anybody can reuse a public reference, so network, token
+    and payee must be the request's, too.
     """
     if transfer.amount == 0:
-        return "zero_amount"  # costs its sender nothing but gas, so it must lead to nothing
+        return "zero_amount"  # costs its sender only gas, so it must have no effect
     token = token_with_id(request.currency)
     if token is None or transfer.network != request.network:
         return "wrong_network"
@@ -49,16 +49,17 @@ def mismatch(request: Request, transfer: ProxyTransfer) -> str | None:
     return None if transfer.payee == hex_address(request.payee) else "wrong_payee"
 
 
-def is_shared(secure_payment: SecurePayment) -> bool:
-    """Whether every payment has to claim the link itself, by writing it, so that what it decides rests on all requests.
+def must_write_link(secure_payment: SecurePayment) -> bool:
+    """Whether every payment also writes the link, so that its transaction conflicts with the link's others.
 
-    The last of several requests completes the link: two that are paid at the same moment must see each other.
+    The payment that completes the last of several requests completes the link. Without the conflict, two payments
+    recorded concurrently could each see the other's request as unpaid.
     """
     return len(secure_payment.requests) > 1
 
 
-def after(secure_payment: SecurePayment, decision: Decision) -> SecurePayment:
-    """The link as the next payment of the same transaction finds it."""
+def apply(secure_payment: SecurePayment, decision: Decision) -> SecurePayment:
+    """The link with a decision applied, as the input for the next payment of the same transaction."""
     requests = tuple(
         decision.request if each.request_id == decision.request.request_id else each
         for each in secure_payment.requests
@@ -73,36 +74,23 @@ def record(
     transfer: ProxyTransfer,
     context: EventContext,
 ) -> Decision | None:
-    """What a matching transfer changes; None when it is recorded already.
+    """What a matching transfer changes; None if it is recorded already.
 
-    A late payment completes an expired link: the money has arrived, and the merchant must hear of it. What arrives
-    after completion is recorded in silence: a second `payment.confirmed` could ship goods twice, and anyone could
-    cause it with a speck of dust; so is dust beyond MAX_TOLD. A payment that a fork had removed and another one brought
-    back stands again.
+    A late payment completes an expired link, with events, because the payee has the money. A payment of a paid request
+    is recorded without events: a second `payment.confirmed` could make the merchant ship twice, and anybody could cause
+    it with dust. So is dust beyond MAX_ANNOUNCED_PAYMENTS. A payment that one fork removed and another one restored is
+    confirmed again.
     """
-    seen = Payment(
-        request_id=request.request_id,
-        network=transfer.network,
-        block_hash=transfer.block_hash,
-        log_index=transfer.log_index,
-        block_number=transfer.block_number,
-        tx_hash=transfer.tx_hash,
-        amount=transfer.amount,
-        fee_amount=transfer.fee_amount,
-        fee_address=transfer.fee_address,
-        status=PaymentStatus.CONFIRMED,
-        detected_at=context.now,
-        paid_at=transfer.paid_at,
-    )
-    known = earlier.get(seen.log_position)
+    new = _payment_of(request, transfer, context.now)
+    known = earlier.get(new.log_position)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         return None
-    payment = replace(known or seen, status=PaymentStatus.CONFIRMED)
-    standing = [*_standing(earlier.values()), payment]
+    payment = replace(known or new, status=PaymentStatus.CONFIRMED)
+    confirmed = [*_confirmed(earlier.values()), payment]
     if request.status is RequestStatus.PAID:
-        return Decision(payment, _settle(request, standing, request.tx_hash), None, ())
-    settled = _settle(request, standing, payment.tx_hash)
-    if settled.status is not RequestStatus.PAID and len(earlier) >= MAX_TOLD:
+        return Decision(payment, _settle(request, confirmed, request.tx_hash), None, ())
+    settled = _settle(request, confirmed, payment.tx_hash)
+    if settled.status is not RequestStatus.PAID and len(earlier) >= MAX_ANNOUNCED_PAYMENTS:
         return Decision(payment, settled, None, ())
     link = _complete(secure_payment, settled, context.now)
     return Decision(payment, settled, link, payment_events(secure_payment.link, settled, payment, context))
@@ -115,15 +103,15 @@ def reverse(
     orphan: LogPosition,
     context: EventContext,
 ) -> Decision | None:
-    """What changes when a confirmed payment is no longer on the chain; None when that was decided already.
+    """What changes when a confirmed payment is no longer on the chain; None if it was reversed already.
 
-    The merchant gets `payment.failed`: a confirmed payment that is gone is always reported.
+    Always with a `payment.failed` event.
     """
     current = recorded.get(orphan)
     if current is None or current.status is PaymentStatus.REVERSED:
         return None
     reversed_payment = replace(current, status=PaymentStatus.REVERSED)
-    others = [p for p in _standing(recorded.values()) if p.log_position != orphan]
+    others = [p for p in _confirmed(recorded.values()) if p.log_position != orphan]
     last = max(others, key=lambda p: p.block_number, default=None)
     settled = _settle(request, others, last.tx_hash if last else None)
     reopened = secure_payment.link.status is LinkStatus.COMPLETED and settled.status is not RequestStatus.PAID
@@ -133,8 +121,25 @@ def reverse(
     return Decision(reversed_payment, settled, link, events)
 
 
-def _settle(request: Request, standing: Iterable[Payment], tx_hash: str | None) -> Request:
-    paid = BaseUnits(sum(p.amount for p in standing))
+def _payment_of(request: Request, transfer: ProxyTransfer, now: datetime) -> Payment:
+    return Payment(
+        request_id=request.request_id,
+        network=transfer.network,
+        block_hash=transfer.block_hash,
+        log_index=transfer.log_index,
+        block_number=transfer.block_number,
+        tx_hash=transfer.tx_hash,
+        amount=transfer.amount,
+        fee_amount=transfer.fee_amount,
+        fee_address=transfer.fee_address,
+        status=PaymentStatus.CONFIRMED,
+        detected_at=now,
+        paid_at=transfer.paid_at,
+    )
+
+
+def _settle(request: Request, confirmed: Iterable[Payment], tx_hash: str | None) -> Request:
+    paid = BaseUnits(sum(p.amount for p in confirmed))
     if paid >= request.amount:
         status = RequestStatus.PAID
     else:
@@ -143,7 +148,7 @@ def _settle(request: Request, standing: Iterable[Payment], tx_hash: str | None) 
 
 
 def _complete(secure_payment: SecurePayment, settled: Request, now: datetime) -> Link | None:
-    """The link as completed when this request was the last one open; None when its status stays."""
+    """The link as completed if this was its last unpaid request; None if the link's status does not change."""
     if secure_payment.link.status is LinkStatus.COMPLETED:
         return None
     others = (r for r in secure_payment.requests if r.request_id != settled.request_id)
@@ -152,5 +157,5 @@ def _complete(secure_payment: SecurePayment, settled: Request, now: datetime) ->
     return replace(secure_payment.link, status=LinkStatus.COMPLETED, completed_at=now)
 
 
-def _standing(payments: Iterable[Payment]) -> list[Payment]:
+def _confirmed(payments: Iterable[Payment]) -> list[Payment]:
     return [p for p in payments if p.status is PaymentStatus.CONFIRMED]

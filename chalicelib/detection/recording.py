@@ -1,4 +1,4 @@
-"""Records what a scan found: the records of a link are read once a range, then kept in step with what is written."""
+"""Recording of the transfers that a scan found: each link is read once per range, then updated in memory."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,30 +20,29 @@ from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
 _ATTEMPTS = 10
-"""How often a step is decided again after another scan or another payment of the link was written first."""
-_WRITES_OF_ONE = 7
-"""What one more transfer adds to a transaction at most: a payment, its request, the entry that finds it after a fork,
-three events, and the link."""
+"""How often recording is tried again after another scan or payment has written the same link first."""
+_MAX_WRITES_PER_TRANSFER = 7
+"""The most records that one transfer adds to a transaction: a payment, its request, its entry for forks, three events,
+and the link."""
 
 T = TypeVar("T", Link, Request, Payment, UnmatchedTransfer)
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one transaction did.
+    """The result of one transaction: the number of payments written, and of transfers done (the first `done` ones).
 
-    `recorded` payments were written; the first `done` transfers were dealt with; the requests of those in `elsewhere`
-    are not the link's.
+    `of_other_links` are the transfers whose request does not belong to the link.
     """
 
     recorded: int
     done: int
-    elsewhere: tuple[ProxyTransfer, ...] = ()
+    of_other_links: tuple[ProxyTransfer, ...] = ()
 
 
 @dataclass
 class _Changes:
-    """What the next transaction writes, beside the link."""
+    """What the next transaction writes, besides the link."""
 
     payments: list[Payment] = field(default_factory=list)
     request_ids: set[str] = field(default_factory=set)
@@ -56,57 +55,57 @@ class _Changes:
         return sum(map(len, (self.payments, self.request_ids, self.unmatched, self.unfinalized, self.events)))
 
 
-class Ledgers:
-    """The ledgers of the links that a range of blocks pays; a ledger is read again after a WriteConflict."""
+class LinkRecorders:
+    """The recorders of the links that a range of blocks pays; a link is read again after a WriteConflict."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._open: dict[str, Ledger] = {}
+        self._recorders: dict[str, LinkRecorder] = {}
 
     def record(self, token: str, transfers: Sequence[ProxyTransfer]) -> Step:
-        """Records the first of the transfers of a link, in their order: as many as one transaction takes.
+        """Records the first transfers of a link, in their order, as many as fit into one transaction.
 
-        For a link that was merged into a batch, the ledger is the batch's. Raises WriteConflict after ten conflicts;
-        the queue then delivers the message again, and the range is read again.
+        For a link that was merged into a batch it records for the batch. Raises WriteConflict after ten conflicts; the
+        queue then delivers the message again, and the range is read again.
         """
         for _ in range(_ATTEMPTS):
-            ledger = self._ledger(token)
-            if ledger is None:
+            recorder = self._recorder(token)
+            if recorder is None:
                 return Step(0, len(transfers), tuple(transfers))
             try:
-                return ledger.record(transfers)
+                return recorder.record(transfers)
             except WriteConflict:
-                self.forget(token)
+                self.drop(token)
         raise WriteConflict
 
     def reverse(self, orphan: UnfinalizedTransfer) -> None:
-        """Reverses what a fork has removed, payment or unmatched transfer. Raises WriteConflict as `record` does."""
+        """Reverses a payment or unmatched transfer that a fork removed. Raises WriteConflict after ten conflicts."""
         for _ in range(_ATTEMPTS):
-            ledger = self._ledger(orphan.link_token)
+            recorder = self._recorder(orphan.link_token)
             try:
-                if ledger is None or not ledger.reverse(orphan):
+                if recorder is None or not recorder.reverse(orphan):
                     facts = {"link": orphan.link_token, "request": orphan.request_id}
-                    self._services.log.error("payment of no link", extra=facts)
+                    self._services.log.error("payment without a link", extra=facts)
                 return
             except WriteConflict:
-                self.forget(orphan.link_token)
+                self.drop(orphan.link_token)
         raise WriteConflict
 
-    def forget(self, token: str) -> None:
-        """Drops the ledger of a link, so that the link is read again."""
-        self._open.pop(token, None)
+    def drop(self, token: str) -> None:
+        """Removes the recorder of a link, so that the link is read again."""
+        self._recorders.pop(token, None)
 
-    def _ledger(self, token: str) -> "Ledger | None":
-        if token not in self._open:
+    def _recorder(self, token: str) -> "LinkRecorder | None":
+        if token not in self._recorders:
             payment = link_store.current_link(self._services.store, token)
             if payment is None:
                 return None
-            self._open[token] = Ledger(self._services, payment)
-        return self._open[token]
+            self._recorders[token] = LinkRecorder(self._services, payment)
+        return self._recorders[token]
 
 
-class Ledger:
-    """One link as it is stored, kept in step with what is written. After a WriteConflict it is out of date."""
+class LinkRecorder:
+    """Records the transfers of one link, of which it holds the stored state. Out of date after a WriteConflict."""
 
     def __init__(self, services: Services, payment: SecurePayment) -> None:
         self._services, self._payment = services, payment
@@ -116,31 +115,31 @@ class Ledger:
         }
         self._payments: dict[str, dict[LogPosition, Payment]] = {}
         self._unmatched: dict[str, dict[LogPosition, UnmatchedTransfer]] = {}
-        self._kinds: dict[str, Counter[unmatched.Kind]] = {}
+        self._unmatched_counts: dict[str, Counter[unmatched.UnmatchedKind]] = {}
 
     def record(self, transfers: Sequence[ProxyTransfer]) -> Step:
-        """Records the first of the transfers in one transaction; those that are recorded already add nothing to it."""
-        changes, link, elsewhere, done = _Changes(), self._payment.link, list[ProxyTransfer](), 0
+        """Records the first transfers in one transaction; transfers that are recorded already are skipped."""
+        changes, link, of_other_links, done = _Changes(), self._payment.link, list[ProxyTransfer](), 0
         for transfer in transfers:
-            if changes.count + _WRITES_OF_ONE > LARGEST_TRANSACTION:
+            if changes.count + _MAX_WRITES_PER_TRANSFER > LARGEST_TRANSACTION:
                 break
             done += 1
             index = self._positions.get(transfer.reference_topic)
             if index is None:
-                elsewhere.append(transfer)
+                of_other_links.append(transfer)
             else:
-                self._take(changes, self._payment.requests[index], transfer)
+                self._add_transfer(changes, self._payment.requests[index], transfer)
         self._write(changes, link)
-        return Step(len(changes.payments), done, tuple(elsewhere))
+        return Step(len(changes.payments), done, tuple(of_other_links))
 
     def reverse(self, orphan: UnfinalizedTransfer) -> bool:
-        """Marks a payment or an unmatched transfer as reversed; False when the link does not have its request."""
+        """Marks a payment or an unmatched transfer as reversed; False if its request is not of this link."""
         request = next((r for r in self._payment.requests if r.request_id == orphan.request_id), None)
         if request is None:
             return False
         changes, position = _Changes(), LogPosition(orphan.network, orphan.block_hash, orphan.log_index)
         link = self._payment.link
-        if orphan.is_stray:
+        if orphan.is_unmatched:
             known = self._unmatched_of(request).get(position)
             if known is not None and known.status is PaymentStatus.CONFIRMED:
                 changes.unmatched.append(replace(known, status=PaymentStatus.REVERSED))
@@ -150,10 +149,10 @@ class Ledger:
         self._write(changes, link)
         return True
 
-    def _take(self, changes: _Changes, request: Request, transfer: ProxyTransfer) -> None:
+    def _add_transfer(self, changes: _Changes, request: Request, transfer: ProxyTransfer) -> None:
         reason = payments.mismatch(request, transfer)
         if reason is not None:
-            self._keep_unmatched(changes, request, transfer, reason)
+            self._add_unmatched(changes, request, transfer, reason)
             return
         earlier, context = self._payments_of(request), webhooks.event_context(self._services)
         self._apply(changes, payments.record(self._payment, request, earlier, transfer, context))
@@ -162,7 +161,7 @@ class Ledger:
         if decision is None:
             return
         payment = decision.payment
-        self._payment = payments.after(self._payment, decision)
+        self._payment = payments.apply(self._payment, decision)
         self._payments[payment.request_id][payment.log_position] = payment
         changes.payments.append(payment)
         changes.request_ids.add(payment.request_id)
@@ -170,38 +169,38 @@ class Ledger:
         if payment.version == 0:
             changes.unfinalized.append(self._unfinalized(payment))
 
-    def _keep_unmatched(self, changes: _Changes, request: Request, transfer: ProxyTransfer, reason: str) -> None:
-        """Keeps a transfer that does not count, once, with the entry that finds it after a fork.
+    def _add_unmatched(self, changes: _Changes, request: Request, transfer: ProxyTransfer, reason: str) -> None:
+        """Adds a transfer that does not count, and its entry for forks. Does nothing if it is stored already.
 
-        A transfer of nothing is only logged, and so are those beyond the number that is kept.
+        A transfer of amount zero is only logged, as is one beyond the limit of its kind.
         """
-        seen = unmatched.unmatched_of(request, transfer, reason, self._services.clock())
-        kept = self._unmatched_of(request) if transfer.amount else {}
-        known = kept.get(seen.log_position)
+        new = unmatched.unmatched_transfer(request, transfer, reason, self._services.clock())
+        stored = self._unmatched_of(request) if transfer.amount else {}
+        known = stored.get(new.log_position)
         if known is not None and known.status is PaymentStatus.CONFIRMED:
             return
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         self._services.log.warning("transfer does not count", extra={**facts, "request_id": request.request_id})
         if known is not None:
-            seen = replace(known, status=PaymentStatus.CONFIRMED)
-        elif transfer.amount and unmatched.is_kept(self._kinds[request.request_id], request, seen):
-            self._kinds[request.request_id][unmatched.kind_of(request, seen)] += 1
-            changes.unfinalized.append(self._unfinalized(seen))
+            new = replace(known, status=PaymentStatus.CONFIRMED)
+        elif transfer.amount and unmatched.has_room(self._unmatched_counts[request.request_id], request, new):
+            self._unmatched_counts[request.request_id][unmatched.kind_of(request, new)] += 1
+            changes.unfinalized.append(self._unfinalized(new))
         else:
             return
-        kept[seen.log_position] = seen
-        changes.unmatched.append(seen)
+        stored[new.log_position] = new
+        changes.unmatched.append(new)
 
     def _write(self, changes: _Changes, before: Link) -> None:
         """Writes the changes and their events in one transaction, then announces the events.
 
-        The link is written if it changed, and always if the decision depends on its other requests, too.
+        The link is written if it changed, and with every payment if it has several requests.
         """
         if not changes.count:
             return
         link = self._payment.link
-        claimed = bool(changes.payments) and payments.is_shared(self._payment)
-        changed = [link] if claimed or link != before else []
+        writes_link = bool(changes.payments) and payments.must_write_link(self._payment)
+        changed = [link] if writes_link or link != before else []
         requests = [r for r in self._payment.requests if r.request_id in changes.request_ids]
         records = [*requests, *changes.payments, *changes.unmatched, *changes.unfinalized, *changes.events]
         self._services.store.write(*changed, *records)
@@ -219,28 +218,28 @@ class Ledger:
 
     def _payments_of(self, request: Request) -> dict[LogPosition, Payment]:
         if request.request_id not in self._payments:
-            found = request_store.payments(self._services.store, request.request_id)
-            self._payments[request.request_id] = {payment.log_position: payment for payment in found}
+            stored = request_store.payments(self._services.store, request.request_id)
+            self._payments[request.request_id] = {payment.log_position: payment for payment in stored}
         return self._payments[request.request_id]
 
     def _unmatched_of(self, request: Request) -> dict[LogPosition, UnmatchedTransfer]:
         if request.request_id not in self._unmatched:
-            found = request_store.unmatched_transfers(self._services.store, request.request_id)
-            self._unmatched[request.request_id] = {transfer.log_position: transfer for transfer in found}
-            self._kinds[request.request_id] = unmatched.kinds_of(request, found)
+            stored = request_store.unmatched_transfers(self._services.store, request.request_id)
+            self._unmatched[request.request_id] = {transfer.log_position: transfer for transfer in stored}
+            self._unmatched_counts[request.request_id] = unmatched.count_by_kind(request, stored)
         return self._unmatched[request.request_id]
 
-    def _unfinalized(self, seen: Payment | UnmatchedTransfer) -> UnfinalizedTransfer:
-        """The entry by which a fork finds a transfer. A transfer that is confirmed again has its entry already."""
+    def _unfinalized(self, recorded: Payment | UnmatchedTransfer) -> UnfinalizedTransfer:
+        """The entry by which a fork's transfers are found. A transfer that is confirmed again has one already."""
         return UnfinalizedTransfer(
-            network=seen.network,
-            block_number=seen.block_number,
-            block_hash=seen.block_hash,
-            log_index=seen.log_index,
+            network=recorded.network,
+            block_number=recorded.block_number,
+            block_hash=recorded.block_hash,
+            log_index=recorded.log_index,
             link_token=self._payment.link.token,
-            request_id=seen.request_id,
-            detected_at=seen.detected_at,
-            is_stray=isinstance(seen, UnmatchedTransfer),
+            request_id=recorded.request_id,
+            detected_at=recorded.detected_at,
+            is_unmatched=isinstance(recorded, UnmatchedTransfer),
         )
 
 

@@ -1,6 +1,6 @@
-"""How far a network is read, and which recorded transfers a fork could still remove, as they are stored."""
+"""Stored records: how far a network is read, and the recorded transfers that a fork could still remove."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from chalicelib.base.records import OPS, KeyPattern, Record
@@ -12,9 +12,9 @@ UNFINALIZED_RETENTION = timedelta(days=7)
 
 @dataclass(frozen=True)
 class UnfinalizedTransfer(Record):
-    """A recorded transfer that a deep fork could still remove, found by its block.
+    """Index entry from a block to a recorded transfer that a deep fork could still remove.
 
-    `is_stray` (named so in the table) says that it is an UnmatchedTransfer, else it is a Payment.
+    The transfer is an UnmatchedTransfer if `is_unmatched`, else a Payment.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "PAYMENT#{block_number:012}#{block_hash}#{log_index:06}")
@@ -26,7 +26,7 @@ class UnfinalizedTransfer(Record):
     link_token: str
     request_id: str
     detected_at: datetime
-    is_stray: bool = False
+    is_unmatched: bool = field(default=False, metadata={"attribute": "is_stray"})
     version: int = 0
 
     @property
@@ -37,9 +37,9 @@ class UnfinalizedTransfer(Record):
 
 @dataclass(frozen=True)
 class Cursor(Record):
-    """How far a network has been read: every block up to `scanned_to` is confirmed and done.
+    """How far a network has been read: every block up to `scanned_to` is confirmed and recorded.
 
-    `range_limit` is how many blocks are asked for at once; it falls when the node refuses and grows again.
+    `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")

@@ -1,8 +1,8 @@
-"""Reading a chain: which logs of the fee proxies are payments, which blocks to read next, and what a fork undoes.
+"""The cursor of a network: which blocks to read next, and where to resume after a fork.
 
-The rule of chain truth: a block is read once it is `confirmations` deep, so a log that a fork drops earlier was never
-seen. The hash of each range's last block is kept as a checkpoint, and every range must connect to the one before it.
-Where it does not, a fork went deeper than the confirmations: reading resumes at the newest checkpoint still canonical.
+A block is read once it is `confirmations` deep, so a log that a fork removes before that is never read. The hash of
+each range's last block is stored as a checkpoint, and every range must connect to the one before it. If it does not, a
+fork was deeper than the confirmations: reading resumes at the newest checkpoint that is still canonical.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ MAX_CHECKPOINTS = 64
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
-    """Where reading begins on a network that has never been read.
+    """The cursor of a network that has never been read.
 
-    One range before the newest confirmed block, so that a link paid before the first tick is still seen.
+    It starts one range before the newest confirmed block, so that payments before the first tick are still detected.
     """
     return Cursor(network, max(confirmed_height(head, confirmations) - range_limit, 0), (), range_limit)
 
@@ -28,10 +28,10 @@ def confirmed_height(head: int, confirmations: int) -> int:
 
 
 def next_range(cursor: Cursor, head: int, confirmations: int) -> BlockRange | None:
-    """The next blocks to read, within the cursor's limit; None when every confirmed block has been read.
+    """The next blocks to read, within the cursor's limit; None if every confirmed block has been read.
 
-    Where the limit has room, the range before is read once more: a node that served its logs from a machine that
-    lagged behind is heard a second time, a tick later.
+    If the limit allows it, the previous range is read again: a lagging machine behind the node's URL may have returned
+    its logs incompletely.
     """
     next_block, newest = cursor.scanned_to + 1, confirmed_height(head, confirmations)
     if next_block > newest:
@@ -41,13 +41,13 @@ def next_range(cursor: Cursor, head: int, confirmations: int) -> BlockRange | No
     return BlockRange(before if last - before < cursor.range_limit else next_block, last)
 
 
-def advance(cursor: Cursor, last: Checkpoint, most: int) -> Cursor:
-    """The cursor after everything up to `last` was read; its limit grows slowly back towards `most`."""
+def advance(cursor: Cursor, last: Checkpoint, max_range: int) -> Cursor:
+    """The cursor after all blocks up to `last` were read; its limit grows slowly back to `max_range`."""
     return replace(
         cursor,
         scanned_to=last.number,
         checkpoints=_thinned((*cursor.checkpoints, last)),
-        range_limit=min(cursor.range_limit + cursor.range_limit // 16 + 1, most),
+        range_limit=min(cursor.range_limit + cursor.range_limit // 16 + 1, max_range),
     )
 
 
@@ -57,8 +57,8 @@ def narrow(cursor: Cursor) -> Cursor:
 
 
 def cut_short(cursor: Cursor, done: Checkpoint | None) -> Cursor:
-    """The cursor after a range that was too much for one tick: behind the last block known to be done, if that is one
-    of the new ones, and with half the limit."""
+    """The cursor after a range that took longer than one tick: with half the limit, and advanced to `done`, the last
+    completely recorded block, if that is a new one."""
     if done is not None and done.number > cursor.scanned_to:
         cursor = advance(cursor, done, cursor.range_limit)
     return narrow(cursor)
@@ -67,8 +67,8 @@ def cut_short(cursor: Cursor, done: Checkpoint | None) -> Cursor:
 def roll_back(cursor: Cursor, canonical: Mapping[int, str]) -> Cursor:
     """The cursor at the newest checkpoint whose hash is still canonical.
 
-    `canonical` maps checkpoint numbers to the hashes the chain has now. Without any match the fork is deeper than the
-    memory; reading resumes before the oldest checkpoint.
+    `canonical` maps checkpoint numbers to the block hashes of the chain now. If none matches, the fork is deeper than
+    the checkpoints; reading resumes before the oldest one.
     """
     kept = cursor.checkpoints
     while kept and canonical.get(kept[-1].number) != kept[-1].hash:
@@ -80,7 +80,7 @@ def roll_back(cursor: Cursor, canonical: Mapping[int, str]) -> Cursor:
 
 
 def _thinned(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
-    """Every checkpoint of the newest 16 blocks, then one in ever wider aligned spans: short, but reaching far back."""
+    """All checkpoints of the newest 16 blocks, then one per aligned span; the spans double in length."""
     newest = checkpoints[-1].number
     kept: dict[tuple[int, int], Checkpoint] = {}
     for checkpoint in checkpoints:

@@ -1,8 +1,8 @@
-"""Unmatched transfers: those with a request's reference that do not count for it, and how many of them are kept.
+"""Unmatched transfers: those with a request's reference that do not count for it, and how many of them are stored.
 
-Anybody can make them under a public reference, most kinds of them at no cost. So each kind has a limit of its own:
-worthless tokens, or tokens that somebody sends to himself, do not use up the limit of what the payee really received.
-Transfers beyond the limit are only logged.
+Anybody can make them with a public reference, and most kinds cost only gas. So each kind has its own limit: worthless
+tokens, or tokens that somebody sends to another address, do not use up the limit of what the payee received. Transfers
+beyond the limit are only logged.
 """
 
 from collections import Counter
@@ -17,42 +17,42 @@ from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.requests.records import Request, UnmatchedTransfer
 
 
-class Kind(StrEnum):
-    UNKNOWN = "unknown"
-    """A token that the catalogue does not have: whoever made it makes any amount of it."""
-    ELSEWHERE = "elsewhere"
-    """It went to somebody else."""
-    RECEIVED = "received"
-    """The payee has it."""
+class UnmatchedKind(StrEnum):
+    UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - a kind, no secret
+    """A token that is not in the catalogue: anybody can create such tokens in any amount."""
+    OTHER_PAYEE = "other_payee"
+    """A catalogued token, sent to another address than the payee's."""
+    RIGHT_PAYEE = "right_payee"
+    """A catalogued token that the payee received."""
 
 
-KEPT = {Kind.UNKNOWN: 20, Kind.ELSEWHERE: 30, Kind.RECEIVED: 50}
-"""How many transfers of a kind are kept for a request."""
+MAX_PER_KIND = {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50}
+"""The most transfers of a kind that are stored for a request."""
 
 
-def kind_of(request: Request, transfer: UnmatchedTransfer) -> Kind:
+def kind_of(request: Request, transfer: UnmatchedTransfer) -> UnmatchedKind:
     if token_of(transfer) is None:
-        return Kind.UNKNOWN
-    return Kind.RECEIVED if transfer.payee == hex_address(request.payee) else Kind.ELSEWHERE
+        return UnmatchedKind.UNKNOWN_TOKEN
+    return UnmatchedKind.RIGHT_PAYEE if transfer.payee == hex_address(request.payee) else UnmatchedKind.OTHER_PAYEE
 
 
-def kinds_of(request: Request, kept: Iterable[UnmatchedTransfer]) -> Counter[Kind]:
-    return Counter(kind_of(request, each) for each in kept)
+def count_by_kind(request: Request, stored: Iterable[UnmatchedTransfer]) -> Counter[UnmatchedKind]:
+    return Counter(kind_of(request, each) for each in stored)
 
 
-def is_kept(kept: Counter[Kind], request: Request, transfer: UnmatchedTransfer) -> bool:
-    """Whether one more is kept, when `kept` are kept of each kind."""
+def has_room(counts: Counter[UnmatchedKind], request: Request, transfer: UnmatchedTransfer) -> bool:
+    """Whether one more transfer is stored; `counts` is how many are stored of each kind."""
     kind = kind_of(request, transfer)
-    return kept[kind] < KEPT[kind]
+    return counts[kind] < MAX_PER_KIND[kind]
 
 
-def are_truncated(request: Request, kept: Iterable[UnmatchedTransfer]) -> bool:
-    """Whether the limit of a kind is reached, so that there may have been more transfers than are kept."""
-    return any(count >= KEPT[kind] for kind, count in kinds_of(request, kept).items())
+def may_be_truncated(request: Request, stored: Iterable[UnmatchedTransfer]) -> bool:
+    """Whether the limit of a kind is reached, so that there may be more transfers than are stored."""
+    return any(count >= MAX_PER_KIND[kind] for kind, count in count_by_kind(request, stored).items())
 
 
-def unmatched_of(request: Request, transfer: ProxyTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
-    """What is kept of a transfer with the request's reference that does not count for it."""
+def unmatched_transfer(request: Request, transfer: ProxyTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
+    """The record of a transfer with the request's reference that does not count for it."""
     return UnmatchedTransfer(
         request_id=request.request_id,
         network=transfer.network,
@@ -70,7 +70,7 @@ def unmatched_of(request: Request, transfer: ProxyTransfer, reason: str, now: da
 
 
 def token_of(transfer: UnmatchedTransfer) -> Token | None:
-    """What was sent, where the catalogue has it."""
+    """The token that was sent; None if it is not in the catalogue."""
     chain = network(transfer.network)
     if chain is None:
         return None

@@ -89,7 +89,7 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
         paid = request_store.payments(services.store, request.request_id)
         kept = request_store.unmatched_transfers(services.store, request.request_id)
         found += transfers.classify(current, request, paid, kept)
-        is_cut_off = is_cut_off or unmatched.are_truncated(request, kept)
+        is_cut_off = is_cut_off or unmatched.may_be_truncated(request, kept)
     listed = _with_refunds(services, found[:MAX_LISTED], _wallets(payment, current))
     return Listing(listed, is_cut_off or len(found) > MAX_LISTED)
 

@@ -32,7 +32,7 @@ class SlowTransactions:
         return getattr(self._world.client, name)
 
 
-def unmatched_of(world: World, request: Request) -> tuple[UnmatchedTransfer, ...]:
+def unmatched_transfer(world: World, request: Request) -> tuple[UnmatchedTransfer, ...]:
     return world.services.store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request.request_id))
 
 
@@ -64,7 +64,7 @@ def test_a_flood_of_unmatched_transfers_is_two_reads_and_no_more_when_it_is_read
 
 
 def test_a_flood_of_dust_is_recorded_whole_with_few_calls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payments, "MAX_TOLD", 4)
+    monkeypatch.setattr(payments, "MAX_ANNOUNCED_PAYMENTS", 4)
     payment = world.create_link()
     (request,) = payment.requests
     world.scan()
@@ -97,8 +97,8 @@ def test_worthless_tokens_do_not_hide_a_real_one_and_the_list_says_that_more_may
     flood(world, request, 40, amount=1, payee="0x" + "22" * 20)
     world.chain.pay(request, token=FUSDT)
     world.scan()
-    kept = unmatched.kinds_of(request, unmatched_of(world, request))
-    assert kept == {**unmatched.KEPT, unmatched.Kind.RECEIVED: 1}
+    kept = unmatched.count_by_kind(request, unmatched_transfer(world, request))
+    assert kept == {**unmatched.MAX_PER_KIND, unmatched.UnmatchedKind.RIGHT_PAYEE: 1}
     assert listing().truncated
 
 
@@ -113,7 +113,7 @@ def test_a_flood_that_a_fork_removes_is_reversed_with_few_reads(world: World) ->
     calls = calls_of_scan(world, world.scan)
     assert calls["Query"] == 1 + 3 + 2 * 30, "the unfinalized ones, link, payments and unmatched ones, and the webhooks"
     assert world.load(payment).requests[0].paid == 0
-    assert {each.status for each in unmatched_of(world, request)} == {PaymentStatus.REVERSED}
+    assert {each.status for each in unmatched_transfer(world, request)} == {PaymentStatus.REVERSED}
 
 
 def scan_slowly(world: World, seconds: float) -> Services:

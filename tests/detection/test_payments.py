@@ -14,7 +14,7 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection.payments import MAX_TOLD, after, is_shared, mismatch, record, reverse
+from chalicelib.detection.payments import MAX_ANNOUNCED_PAYMENTS, apply, mismatch, must_write_link, record, reverse
 from chalicelib.links.creation import Draft, Item, Terms, create_link
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, fee_on, status_at
@@ -78,7 +78,7 @@ class Ledger:
         if decision is None:
             return
         self.payments = [p for p in self.payments if p.log_position != decision.payment.log_position] + [decision.payment]
-        self.state = after(self.state, decision)
+        self.state = apply(self.state, decision)
         self.events += [event.kind for event in decision.events]
 
 
@@ -171,12 +171,12 @@ def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
 
 def test_dust_beyond_a_limit_is_recorded_in_silence_and_what_completes_the_request_is_told() -> None:
     ledger = Ledger(new_link())
-    for number in range(1, MAX_TOLD + 6):
+    for number in range(1, MAX_ANNOUNCED_PAYMENTS + 6):
         ledger.pay(transfer(1, number))
-    assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_TOLD
-    assert ledger.state.requests[0].paid == MAX_TOLD + 5
-    ledger.pay(transfer(10_000_000, MAX_TOLD + 6))
-    assert ledger.events[2 * MAX_TOLD :] == ["payment.confirmed", "payment.confirmed.checkout"]
+    assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_ANNOUNCED_PAYMENTS
+    assert ledger.state.requests[0].paid == MAX_ANNOUNCED_PAYMENTS + 5
+    ledger.pay(transfer(10_000_000, MAX_ANNOUNCED_PAYMENTS + 6))
+    assert ledger.events[2 * MAX_ANNOUNCED_PAYMENTS :] == ["payment.confirmed", "payment.confirmed.checkout"]
     assert ledger.state.link.status is LinkStatus.COMPLETED
 
 
@@ -186,17 +186,17 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
 ) -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     state = new_link(items=(item,) * 4)
-    assert is_shared(state) and not is_shared(new_link())
+    assert must_write_link(state) and not must_write_link(new_link())
     payments = {}
     for paid, position in enumerate(order, 1):
         decision = record(state, state.requests[position], {}, transfer(1_000_000, position + 1), CONTEXT)
         assert decision is not None
         assert (decision.link is not None) == (paid == 4)
-        state, payments[position] = after(state, decision), decision.payment
+        state, payments[position] = apply(state, decision), decision.payment
     assert (state.link.status, state.link.completed_at) == (LinkStatus.COMPLETED, START)
     undone = reverse(state, state.requests[lost], {payments[lost].log_position: payments[lost]}, payments[lost].log_position, CONTEXT)
     assert undone is not None
-    state = after(state, undone)
+    state = apply(state, undone)
     assert (state.link.status, state.link.completed_at) == (LinkStatus.PENDING, None)
 
 

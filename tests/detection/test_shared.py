@@ -55,7 +55,7 @@ def payments_of(world: World, request_id: str) -> tuple[Payment, ...]:
     return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
 
 
-def unmatched_of(world: World, payment: SecurePayment) -> tuple[UnmatchedTransfer, ...]:
+def unmatched_transfer(world: World, payment: SecurePayment) -> tuple[UnmatchedTransfer, ...]:
     kept = UnmatchedTransfer.KEY.all(request_id=payment.requests[0].request_id)
     return world.services.store.query(UnmatchedTransfer, kept)
 
@@ -268,7 +268,7 @@ def test_a_transfer_that_does_not_count_is_kept_once(world: World, altered: dict
     world.chain.pay(payment.requests[0], amount=0, **altered)
     for _ in range(3):  # the range before is read again
         world.scan()
-    (stray,) = unmatched_of(world, payment)
+    (stray,) = unmatched_transfer(world, payment)
     assert (stray.reason, stray.amount, stray.network) == (reason, 5, "sepolia")
     assert stray.paid_at == world.chain.genesis + timedelta(seconds=stray.block_number)
     assert world.load(payment).requests[0].paid == 0
@@ -281,7 +281,7 @@ def test_a_transfer_on_another_network_is_kept_as_such(world: World) -> None:
     base.pay(payment.requests[0], fee_address=FEE_ADDRESS)
     base.mine(20)
     assert detection.scan(both.services, "base") == 0
-    (stray,) = unmatched_of(both, payment)
+    (stray,) = unmatched_transfer(both, payment)
     assert (stray.reason, stray.network) == ("wrong_network", "base")
 
 
@@ -292,21 +292,21 @@ def test_a_fork_marks_what_did_not_count_as_reversed_until_its_branch_wins_again
     world.scan()
     dropped = world.chain.fork(4)
     world.scan()
-    assert [stray.status for stray in unmatched_of(world, payment)] == [PaymentStatus.REVERSED]
+    assert [stray.status for stray in unmatched_transfer(world, payment)] == [PaymentStatus.REVERSED]
     world.chain.restore(dropped)
     world.chain.mine(10)
     world.scan()
-    assert [stray.status for stray in unmatched_of(world, payment)] == [PaymentStatus.CONFIRMED]
+    assert [stray.status for stray in unmatched_transfer(world, payment)] == [PaymentStatus.CONFIRMED]
 
 
 def test_dust_is_kept_up_to_a_limit_and_the_payment_still_counts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(unmatched.KEPT, unmatched.Kind.ELSEWHERE, 3)
+    monkeypatch.setitem(unmatched.MAX_PER_KIND, unmatched.UnmatchedKind.OTHER_PAYEE, 3)
     payment = world.create_link()
     for _ in range(5):
         world.chain.pay(payment.requests[0], amount=1, payee=STRANGER)
     world.chain.pay(payment.requests[0])
     world.scan()
-    assert len(unmatched_of(world, payment)) == 3
+    assert len(unmatched_transfer(world, payment)) == 3
     assert world.load(payment).link.status is LinkStatus.COMPLETED

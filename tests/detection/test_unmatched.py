@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection.unmatched import KEPT, Kind, are_truncated, is_kept, kind_of, kinds_of, unmatched_of
+from chalicelib.detection.unmatched import (
+    MAX_PER_KIND,
+    UnmatchedKind,
+    count_by_kind,
+    has_room,
+    kind_of,
+    may_be_truncated,
+    unmatched_transfer,
+)
 from tests.detection.test_payments import new_link, transfer
 from tests.fakes.world import START
 
@@ -17,25 +25,25 @@ STRANGER = "0x" + "22" * 20
 @pytest.mark.parametrize(
     ("came", "kind"),
     [
-        (transfer(1, token_address=FUSDT), Kind.RECEIVED),
-        (transfer(1, token_address=None), Kind.RECEIVED),
-        (transfer(1, network="base", token_address=None), Kind.RECEIVED),
-        (transfer(1, payee=STRANGER), Kind.ELSEWHERE),
-        (transfer(1, token_address="0x" + "77" * 20), Kind.UNKNOWN),
-        (transfer(1, token_address="0x" + "77" * 20, payee=STRANGER), Kind.UNKNOWN),
-        (transfer(1, network="base"), Kind.UNKNOWN),
+        (transfer(1, token_address=FUSDT), UnmatchedKind.RIGHT_PAYEE),
+        (transfer(1, token_address=None), UnmatchedKind.RIGHT_PAYEE),
+        (transfer(1, network="base", token_address=None), UnmatchedKind.RIGHT_PAYEE),
+        (transfer(1, payee=STRANGER), UnmatchedKind.OTHER_PAYEE),
+        (transfer(1, token_address="0x" + "77" * 20), UnmatchedKind.UNKNOWN_TOKEN),
+        (transfer(1, token_address="0x" + "77" * 20, payee=STRANGER), UnmatchedKind.UNKNOWN_TOKEN),
+        (transfer(1, network="base"), UnmatchedKind.UNKNOWN_TOKEN),
     ],
 )
-def test_what_a_transfer_is_worth_to_the_payee(came: ProxyTransfer, kind: Kind) -> None:
-    assert kind_of(REQUEST, unmatched_of(REQUEST, came, "any", START)) is kind
+def test_what_a_transfer_is_worth_to_the_payee(came: ProxyTransfer, kind: UnmatchedKind) -> None:
+    assert kind_of(REQUEST, unmatched_transfer(REQUEST, came, "any", START)) is kind
 
 
 def test_each_kind_has_a_limit_of_its_own() -> None:
-    fake = unmatched_of(REQUEST, transfer(1, token_address="0x" + "77" * 20), "wrong_token", START)
-    real = unmatched_of(REQUEST, transfer(1, token_address=FUSDT), "wrong_token", START)
-    kept = [replace(fake, log_index=number) for number in range(KEPT[Kind.UNKNOWN])]
-    assert is_kept(kinds_of(REQUEST, kept[1:]), REQUEST, fake)
-    assert not are_truncated(REQUEST, kept[1:])
-    assert not is_kept(kinds_of(REQUEST, kept), REQUEST, fake)
-    assert are_truncated(REQUEST, kept)
-    assert is_kept(kinds_of(REQUEST, kept), REQUEST, real)
+    fake = unmatched_transfer(REQUEST, transfer(1, token_address="0x" + "77" * 20), "wrong_token", START)
+    real = unmatched_transfer(REQUEST, transfer(1, token_address=FUSDT), "wrong_token", START)
+    kept = [replace(fake, log_index=number) for number in range(MAX_PER_KIND[UnmatchedKind.UNKNOWN_TOKEN])]
+    assert has_room(count_by_kind(REQUEST, kept[1:]), REQUEST, fake)
+    assert not may_be_truncated(REQUEST, kept[1:])
+    assert not has_room(count_by_kind(REQUEST, kept), REQUEST, fake)
+    assert may_be_truncated(REQUEST, kept)
+    assert has_room(count_by_kind(REQUEST, kept), REQUEST, real)

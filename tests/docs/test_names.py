@@ -24,7 +24,7 @@ from chalicelib.access.rate_limits.rules import (
 )
 from chalicelib.base.errors import ServiceError
 from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.detection.payments import MAX_TOLD
+from chalicelib.detection.payments import MAX_ANNOUNCED_PAYMENTS
 from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links.multicalls.rules import Reason, recovery_action
@@ -213,7 +213,7 @@ def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
         (API, f"larger than {MAX_BODY_BYTES // 1024} kB"),
         (WEBHOOKS, f"may have {MAX_ENDPOINTS} webhooks"),
         (WEBHOOKS, f"{delays} seconds"),
-        (WEBHOOKS, f"At most {MAX_TOLD} payments of a request"),
+        (WEBHOOKS, f"At most {MAX_ANNOUNCED_PAYMENTS} payments of a request"),
         (DOCS["credentials"], f"Entries are kept for {AUDIT_RETENTION.days} days"),
     ):
         assert words in " ".join(document.text.split()), words

@@ -253,7 +253,7 @@ RECORDS: dict[str, Record] = {
         UNMATCHED, token_address=WALLET.lower(), status=PaymentStatus.REVERSED, paid_at=NOW, version=1
     ),
     "unfinalized payment": UNFINALIZED,
-    "unfinalized unmatched transfer": replace(UNFINALIZED, block_number=123_456_789_012, is_stray=True),
+    "unfinalized unmatched transfer": replace(UNFINALIZED, block_number=123_456_789_012, is_unmatched=True),
     "cursor, new": Cursor("sepolia", 8_000_000, (), 2000),
     "cursor": Cursor("tron", 60_000_000, (Checkpoint(1, "0x01"), Checkpoint(2, "0x02")), 1, version=44),
     "account": Account(ACCOUNT, "the shop", NOW),
