@@ -1,6 +1,6 @@
-"""Webhooks of the auth host: those of the client id that calls, or of the account when an API key comes alone.
+"""Views of webhooks: those of the calling client id, or of the account if an API key is sent without a client id.
 
-A session names the client id, or means the account as a whole.
+With a session the request names the client id; without one, the webhooks of the account as a whole are meant.
 """
 
 from chalicelib.access.credentials.store import own_client_id
@@ -21,7 +21,7 @@ _MODES = (Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION)
 
 
 def _client_id(call: AnyCall, choice: ClientIdChoice) -> str | None:
-    """Whose webhooks are meant. Raises NotFound when a session names a client id that is not its account's."""
+    """The client id whose webhooks are meant, None for the account's. Raises NotFound if it is another account's."""
     caller = call.caller
     if caller.mode is not Mode.SESSION or choice.clientId is None:
         return caller.client_id

@@ -1,4 +1,4 @@
-"""Webhooks: register, list, switch, delete, test; announce events and deliver them."""
+"""Manages webhooks, announces events, and makes deliveries."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from chalicelib.webhooks.rules import (
     claim,
     deliveries_of,
     delivery_headers,
-    is_hopeless,
+    is_too_old,
     release,
     settle,
 )
@@ -29,16 +29,16 @@ from chalicelib.webhooks.samples import sample_event
 
 
 def event_context(services: Services) -> EventContext:
-    """What events that happen now are made with."""
+    """The time, entropy and settings for events that happen now."""
     settings = services.settings
     return EventContext(services.clock(), services.entropy, settings.explorer_url, settings.payment_processor)
 
 
 def register(services: Services, actor: Actor, client_id: str | None, url: str) -> tuple[Endpoint, str]:
-    """A new webhook of the actor's account and its signing secret, which is not readable again.
+    """Registers a webhook; returns it with its signing secret, which cannot be read again.
 
-    One read, one transaction. Raises BadRequest for an address that must not be called, for a URL that has a webhook
-    already (of this client id, or of the whole account), and beyond the number of webhooks that one owner may have.
+    One read, one transaction. Raises BadRequest for a URL whose address must not be called, for a URL that this client
+    id or the account has a webhook for already, and if the owner has MAX_ENDPOINTS webhooks.
     """
     services.sender.check(url)
     account_id = actor.account_id
@@ -55,10 +55,10 @@ def register(services: Services, actor: Actor, client_id: str | None, url: str) 
         is_active=True,
         created_at=now,
     )
-    taken = EndpointUrl(account_id, client_id, url, webhook_id)
-    platform = [Absent(replace(taken, client_id=None))] if client_id else []
+    url_record = EndpointUrl(account_id, client_id, url, webhook_id)
+    platform = [Absent(replace(url_record, client_id=None))] if client_id else []
     try:
-        services.store.write(endpoint, taken, *platform, _line(services, actor, endpoint, "created"))
+        services.store.write(endpoint, url_record, *platform, _audit_entry(services, actor, endpoint, "created"))
     except WriteConflict:
         raise BadRequest(
             "Webhook already exists, or a platform-level webhook with this URL already exists"
@@ -72,24 +72,24 @@ def list_endpoints(services: Services, account_id: str, client_id: str | None) -
 
 
 def toggle(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> Endpoint:
-    """Switches a webhook off or on."""
+    """Switches a webhook off if it is on, else on."""
     endpoint = _endpoint(services, actor.account_id, client_id, webhook_id)
     switched = replace(endpoint, is_active=not endpoint.is_active)
     verb = "switched_on" if switched.is_active else "switched_off"
-    services.store.write(switched, _line(services, actor, switched, verb))
+    services.store.write(switched, _audit_entry(services, actor, switched, verb))
     return switched
 
 
 def delete(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> None:
-    """Removes a webhook for good; its open deliveries end without another attempt."""
+    """Deletes a webhook; its open deliveries fail without another attempt."""
     endpoint = _endpoint(services, actor.account_id, client_id, webhook_id)
-    taken = store.url_of(services.store, endpoint)
-    removed = [Delete(each) for each in (endpoint, taken) if each is not None]
-    services.store.write(*removed, _line(services, actor, endpoint, "deleted"))
+    url_record = store.url_of(services.store, endpoint)
+    removed = [Delete(each) for each in (endpoint, url_record) if each is not None]
+    services.store.write(*removed, _audit_entry(services, actor, endpoint, "deleted"))
 
 
 def send_test(services: Services, account_id: str, client_id: str | None, kind: str) -> int:
-    """Sends a sample of an event to every active webhook of the caller; returns to how many."""
+    """Queues a sample event for every active webhook of the caller; returns their number. Raises NotFound if none."""
     context = event_context(services)
     event = sample_event(kind, account_id, client_id, context)
     endpoints = store.endpoints(services.store, account_id, client_id)
@@ -97,14 +97,14 @@ def send_test(services: Services, account_id: str, client_id: str | None, kind: 
     if not deliveries:
         raise NotFound("No active webhooks found")
     services.store.write(*deliveries)
-    _send(services, [NextAttempt(delivery, 0) for delivery in deliveries])
+    _queue(services, [NextAttempt(delivery, 0) for delivery in deliveries])
     return len(deliveries)
 
 
 def announce(services: Services, events: Sequence[Event]) -> None:
-    """Turns events of one owner into deliveries, each event in one transaction, and queues the first attempts.
+    """Writes the deliveries of events of one owner, one transaction per event, and queues their first attempts.
 
-    Safe to repeat: delivery ids are derived from the event, and only one writer can take the event out of the outbox.
+    Safe to repeat: delivery ids are derived from the event, and only one transaction can mark the event as announced.
     If the process dies before the messages are sent, the sweep finds the deliveries due.
     """
     account_id, client_id = events[0].account_id, events[0].client_id
@@ -117,13 +117,13 @@ def announce(services: Services, events: Sequence[Event]) -> None:
         try:
             services.store.write(replace(event, announced=True), *deliveries)
         except WriteConflict:
-            continue  # announced by someone else
+            continue  # another process announced it
         first += [NextAttempt(delivery, 0) for delivery in deliveries]
-    _send(services, first)
+    _queue(services, first)
 
 
 def announce_by_id(services: Services, event_id: str) -> bool:
-    """Announces an event unless that was done already."""
+    """Announces an event; returns False if it is announced already."""
     event = store.event(services.store, event_id)
     if event is None or event.announced:
         return False
@@ -132,10 +132,10 @@ def announce_by_id(services: Services, event_id: str) -> bool:
 
 
 def deliver(services: Services, delivery_id: str, attempt: int) -> None:
-    """Makes one attempt: claims it, posts it, writes the outcome, queues the next attempt.
+    """Makes one attempt: claims it, posts the event, writes the outcome, queues the next attempt.
 
-    An attempt is made at least once, and by one worker at a time: a worker that loses the claim does nothing. If the
-    process dies after the claim, the lease ends and the sweep queues the same attempt again, with the same delivery id.
+    Each attempt is made at least once, by one worker at a time; a worker that does not get the claim does nothing. If
+    the process dies after the claim, the lease ends and the sweep queues the same attempt again.
     """
     delivery = store.delivery(services.store, delivery_id)
     claimed = claim(delivery, attempt, services.clock()) if delivery else None
@@ -155,31 +155,32 @@ def deliver(services: Services, delivery_id: str, attempt: int) -> None:
 
 
 def requeue(services: Services, delivery_id: str) -> bool:
-    """Queues the current attempt of an overdue delivery again, or gives the delivery up when it is too old.
+    """Queues the current attempt of an overdue delivery again, or fails the delivery if it is too old.
 
-    The delivery is then due later, so that a slow queue does not get the same attempt from every sweep.
+    Returns False if there is nothing to do. The due time becomes now, so that not every sweep queues the same attempt
+    while the queue is slow.
     """
     delivery = store.delivery(services.store, delivery_id)
     if delivery is None or not delivery.is_open:
         return False
     now = services.clock()
     try:
-        if is_hopeless(delivery, now):
+        if is_too_old(delivery, now):
             _finish(services, abandon(delivery), None)
             return True
         released = release(delivery, now)
         services.store.write(released)
     except WriteConflict:
         return False  # a worker has claimed it
-    _send(services, [NextAttempt(released, 0)])
+    _queue(services, [NextAttempt(released, 0)])
     return True
 
 
 def _post(services: Services, endpoint: Endpoint, delivery: Delivery) -> bool:
     secret = services.secrets.decrypt_once(endpoint.secret_ciphertext, endpoint.webhook_id)
     headers = delivery_headers(delivery, secret, services.settings.header_brands)
-    answer = services.sender.post(endpoint.url, headers, delivery.body.encode())
-    log = services.log.info if answer.delivered else services.log.warning
+    result = services.sender.post(endpoint.url, headers, delivery.body.encode())
+    log = services.log.info if result.delivered else services.log.warning
     log(
         "webhook attempt",
         extra={
@@ -188,11 +189,11 @@ def _post(services: Services, endpoint: Endpoint, delivery: Delivery) -> bool:
             "event": delivery.kind,
             "attempt": delivery.attempt,
             "host": urlsplit(endpoint.url).hostname,
-            "status": answer.status,
-            "error": answer.error,
+            "status": result.status,
+            "error": result.error,
         },
     )
-    return answer.delivered
+    return result.delivered
 
 
 def _finish(services: Services, settled: Delivery, following: NextAttempt | None) -> None:
@@ -211,10 +212,10 @@ def _finish(services: Services, settled: Delivery, following: NextAttempt | None
             },
         )
     if following is not None:
-        _send(services, [following])
+        _queue(services, [following])
 
 
-def _send(services: Services, attempts: list[NextAttempt]) -> None:
+def _queue(services: Services, attempts: list[NextAttempt]) -> None:
     messages = [
         Message(
             body={"deliveryId": attempt.delivery.delivery_id, "attempt": attempt.delivery.attempt},
@@ -226,7 +227,7 @@ def _send(services: Services, attempts: list[NextAttempt]) -> None:
     services.queue.send(services.settings.webhooks_queue, messages)
 
 
-def _line(services: Services, actor: Actor, endpoint: Endpoint, verb: str) -> AuditEntry:
+def _audit_entry(services: Services, actor: Actor, endpoint: Endpoint, verb: str) -> AuditEntry:
     return entry(actor, f"webhook.{verb}", endpoint.webhook_id, services.clock(), services.entropy)
 
 

@@ -1,4 +1,4 @@
-"""The queue consumer that attempts webhook deliveries, and the schedule that finishes what a crash left undone."""
+"""The queue consumer that attempts deliveries, and the schedule that sweeps the outbox."""
 
 import json
 
@@ -7,13 +7,13 @@ from chalicelib.webhooks import flows, outbox
 
 
 def deliver_webhook(services: Services, body: str) -> None:
-    """One attempt of one delivery a message."""
+    """Makes one attempt of one delivery per message."""
     message = json.loads(body)
     flows.deliver(services, message["deliveryId"], message["attempt"])
 
 
 def sweep_outbox(services: Services) -> None:
-    """Announces events and queues deliveries that a crash left between a commit and its message."""
+    """Announces events and queues deliveries whose message was not sent because of a crash."""
     swept = outbox.sweep(services)
     if swept:
         services.log.warning("outbox swept", extra={"count": swept})

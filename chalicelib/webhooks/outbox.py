@@ -1,4 +1,4 @@
-"""The outbox sweep: what a crash left undone between a commit and its message is done now."""
+"""The outbox sweep: announces events and queues deliveries whose message was not sent because of a crash."""
 
 from datetime import timedelta
 
@@ -10,12 +10,12 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.store import Overdue
 
 GRACE = timedelta(seconds=30)
-"""Entries younger than this are still being dealt with by the process that wrote them."""
+"""Younger records may still be in progress in the process that wrote them."""
 _BATCH = 100
 
 
 def sweep(services: Services) -> int:
-    """Announces events and queues deliveries that are overdue; returns how many. Doing one twice is harmless."""
+    """Announces overdue events and queues overdue deliveries; returns how many. Safe to repeat."""
 
     def finish(entry: Overdue) -> bool:
         act = webhooks.announce_by_id if entry.kind is Event else webhooks.requeue

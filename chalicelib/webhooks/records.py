@@ -1,4 +1,4 @@
-"""Endpoints, events and deliveries, as they are stored."""
+"""Stored records: webhook endpoints, events and deliveries."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ EVENT_RETENTION = timedelta(days=30)
 
 @dataclass(frozen=True)
 class Endpoint(Record):
-    """A webhook. Without a `client_id` it gets every event of the account. The secret is stored encrypted."""
+    """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted."""
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
 
@@ -27,13 +27,13 @@ class Endpoint(Record):
 
     @property
     def owner(self) -> str:
-        """Whose webhook it is: a client id's, or the account's as a whole."""
+        """The client id, or the account id if the webhook is the account's."""
         return self.client_id or self.account_id
 
 
 @dataclass(frozen=True)
 class EndpointUrl(Record):
-    """Holds one URL to one webhook of its client id or account."""
+    """Makes a URL unique among the webhooks of a client id or account."""
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "URL#{url_hash}")
 
@@ -45,7 +45,7 @@ class EndpointUrl(Record):
 
     @property
     def owner(self) -> str:
-        """Whose webhook it is: a client id's, or the account's as a whole."""
+        """The client id, or the account id if the webhook is the account's."""
         return self.client_id or self.account_id
 
     @property
@@ -62,9 +62,9 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True)
 class Delivery(Record):
-    """One event on its way to one webhook. `attempt` counts from 0 and is the one that is due or under way.
+    """The delivery of one event to one webhook. `attempt` counts from 0 and is the attempt that is due or in progress.
 
-    `due_at` is when it should be looked at next: the attempt's time, or the end of the lease.
+    `due_at` is the time of the attempt, or the end of its lease.
     """
 
     KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id}", "DELIVERY")
@@ -84,12 +84,12 @@ class Delivery(Record):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is neither delivered nor given up."""
+        """Whether it is neither delivered nor failed."""
         return self.state in (DeliveryState.PENDING, DeliveryState.SENDING)
 
     @property
     def next_due(self) -> datetime | None:
-        """While it is open, when its attempt is due or the lease on it ends."""
+        """While it is open, when its attempt is due or its lease ends."""
         return self.due_at if self.is_open else None
 
     @property
@@ -102,7 +102,7 @@ class Delivery(Record):
 class Event(Record):
     """One event of a merchant; `body` is the JSON text that each of its deliveries signs and sends.
 
-    `announced` turns true in the transaction that writes the deliveries; until then the event is in the outbox.
+    `announced` becomes true in the transaction that writes the deliveries; until then the event is in the outbox.
     """
 
     KEY = KeyPattern(WEBHOOKS, "EVENT#{event_id}", "EVENT")
@@ -123,5 +123,5 @@ class Event(Record):
 
     @property
     def vanishes_at(self) -> datetime:
-        """30 days after it was created; the payment that it is about stays."""
+        """30 days after it was created; the payment is kept."""
         return self.created_at + EVENT_RETENTION

@@ -12,18 +12,18 @@ from chalicelib.base.ids import Entropy, ulid_from
 from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, Event
 
 RETRY_DELAYS = (1, 5, 15)
-"""Seconds before the 2nd, 3rd and 4th attempt: at 0, 1, 6 and 21 s when each attempt fails at once."""
+"""Seconds before the 2nd, 3rd and 4th attempt; attempts that fail immediately are made at 0, 1, 6 and 21 s."""
 LEASE = timedelta(seconds=20)
-"""How long a claimed attempt belongs to one worker; longer than a request may take (5 s) plus its bookkeeping."""
+"""How long a worker holds a claimed attempt; longer than a request can take (5 s) plus the writes around it."""
 GIVE_UP = timedelta(hours=24)
-"""A delivery that could not even be attempted for a day is given up. Failing receivers end after 21 seconds."""
+"""The age at which a delivery that could not be attempted fails. The attempts at a failing receiver take 21 s."""
 MAX_ENDPOINTS = 20
-"""Webhooks of one client id or account: what bounds the transaction that fans an event out."""
+"""The most webhooks of one client id or account; bounds the transaction that writes the deliveries of an event."""
 
 
 @dataclass(frozen=True)
 class NextAttempt:
-    """A message to send: this attempt, after that many seconds."""
+    """An attempt to queue, with its delay."""
 
     delivery: Delivery
     delay_seconds: int
@@ -32,7 +32,7 @@ class NextAttempt:
 def deliveries_of(
     event: Event, endpoints: Iterable[Endpoint], now: datetime, is_test: bool = False
 ) -> tuple[Delivery, ...]:
-    """One delivery for each active endpoint; its id follows from event and endpoint, so doing it twice is harmless."""
+    """One delivery for each active endpoint. Ids are derived from event and endpoint, so it is safe to repeat."""
     return tuple(
         Delivery(
             delivery_id=_delivery_id(event, endpoint),
@@ -53,21 +53,21 @@ def deliveries_of(
 
 
 def claim(delivery: Delivery, attempt: int, now: datetime) -> Delivery | None:
-    """The delivery as taken by this worker; None when the attempt is another's or past.
+    """The delivery as claimed by this worker; None if another worker has the attempt, or it was made already.
 
-    A claim is a lease: when its worker dies, the attempt is free again after it ends, and no attempt is lost.
+    A claim is a lease: if its worker dies, the attempt can be claimed again after LEASE.
     """
     if attempt != delivery.attempt:
         return None
-    free = delivery.state is DeliveryState.PENDING
-    abandoned = delivery.state is DeliveryState.SENDING and now >= delivery.due_at
-    if not (free or abandoned):
+    is_free = delivery.state is DeliveryState.PENDING
+    is_abandoned = delivery.state is DeliveryState.SENDING and now >= delivery.due_at
+    if not (is_free or is_abandoned):
         return None
     return replace(delivery, state=DeliveryState.SENDING, due_at=now + LEASE)
 
 
 def settle(delivery: Delivery, delivered: bool, now: datetime) -> tuple[Delivery, NextAttempt | None]:
-    """The claimed delivery after its attempt, and the next attempt when one is left."""
+    """The claimed delivery after its attempt, and the next attempt if one is left."""
     if delivered:
         return replace(delivery, state=DeliveryState.DELIVERED), None
     if delivery.attempt >= len(RETRY_DELAYS):
@@ -83,17 +83,17 @@ def settle(delivery: Delivery, delivered: bool, now: datetime) -> tuple[Delivery
 
 
 def abandon(delivery: Delivery) -> Delivery:
-    """The delivery as given up: its webhook was deleted or switched off, or it is hopeless."""
+    """The delivery as failed without another attempt: its webhook was deleted or switched off, or it is too old."""
     return replace(delivery, state=DeliveryState.FAILED)
 
 
-def is_hopeless(delivery: Delivery, now: datetime) -> bool:
-    """Whether no attempt could be finished for so long that something on our side must be broken for good."""
+def is_too_old(delivery: Delivery, now: datetime) -> bool:
+    """Whether an open delivery is GIVE_UP old; only a lasting fault of this service delays deliveries that long."""
     return now - delivery.created_at >= GIVE_UP
 
 
 def release(delivery: Delivery, now: datetime) -> Delivery:
-    """An overdue delivery with its attempt free again, due now."""
+    """An overdue delivery with its attempt unclaimed and due now."""
     return replace(delivery, state=DeliveryState.PENDING, due_at=now)
 
 
@@ -119,12 +119,13 @@ def _delivery_id(event: Event, endpoint: Endpoint) -> str:
     seed = hashlib.sha256(f"{event.event_id}/{endpoint.webhook_id}".encode()).digest()
     return ulid_from(event.created_at, seed[:10])
 
+
 Payload = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class EventContext:
-    """When an event happens, and the two names in its body that are the deployment's own."""
+    """The time and entropy of an event, and the two names in its body that a deployment sets."""
 
     now: datetime
     entropy: Entropy
@@ -133,9 +134,9 @@ class EventContext:
 
 
 def compact_json(value: Any) -> str:
-    """Exactly what JavaScript's `JSON.stringify(JSON.parse(text))` gives back.
+    """JSON exactly as JavaScript's `JSON.stringify(JSON.parse(text))` returns it.
 
-    Receivers in the field verify the signature over the re-serialised body (supplement, 10.1): no spaces, no
-    escapes beyond the necessary, and every amount a string, so that no number can be spelt in two ways.
+    Some receivers verify the signature over the re-serialised body (supplement, 10.1). So there are no spaces and no
+    unnecessary escapes, and amounts are strings, because a number can be written in several ways.
     """
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

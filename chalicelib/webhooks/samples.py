@@ -1,4 +1,4 @@
-"""Sample events, as test deliveries carry them: every kind a receiver may have to understand."""
+"""Sample events for test deliveries, one for every kind of event."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ _USER = "user_test123456789"
 
 
 def sample_event(kind: str, account_id: str, client_id: str | None, context: EventContext) -> Event:
-    """An event of that kind about nothing real. Raises ValidationFailed, listing the kinds, for an unknown one."""
+    """An event of that kind with invented data. Raises ValidationFailed, which lists the kinds, for an unknown kind."""
     kinds = CORE_KINDS + VARIANT_KINDS
     if kind not in kinds:
         expected = " | ".join(f"'{k}'" for k in kinds)

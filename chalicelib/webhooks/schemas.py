@@ -1,4 +1,4 @@
-"""Models of the webhooks resource."""
+"""Models of webhooks."""
 
 from typing import Annotated, Self
 
@@ -10,7 +10,7 @@ from chalicelib.webhooks.records import Endpoint
 
 
 class ClientIdChoice(Input):
-    """Whose webhooks a session means; credentials say so by themselves, and are not asked."""
+    """The client id whose webhooks a session means. Ignored with other credentials, which name it themselves."""
 
     clientId: str | None = Field(
         None, description="With a session: one of the account's client ids; without it, the account as a whole"
@@ -28,7 +28,7 @@ class TestWebhook(ClientIdChoice):
 
 
 class WebhookCreated(Output):
-    """The only time the signing secret is shown."""
+    """The only response that has the signing secret."""
 
     id: str
     secret: str
@@ -56,7 +56,7 @@ class WebhookDeleted(Output):
 
 
 class TestAnswer(Output):
-    """To how many active webhooks the sample is on its way."""
+    """The number of active webhooks that the sample is sent to."""
 
     sent: int
     failed: int

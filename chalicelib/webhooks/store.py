@@ -1,4 +1,4 @@
-"""Webhooks, events and deliveries."""
+"""Reads of webhooks, events and deliveries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from chalicelib.webhooks.records import Delivery, Endpoint, EndpointUrl, Event
 
 @dataclass(frozen=True)
 class Overdue:
-    """An event that was not announced, or a delivery that was not made, by its id."""
+    """The id of an overdue event or delivery."""
 
     kind: type[Event] | type[Delivery]
     record_id: str
@@ -27,13 +27,14 @@ def endpoint(store: Store, account_id: str, client_id: str | None, webhook_id: s
 
 
 def endpoint_of(store: Store, delivery: Delivery) -> Endpoint | None:
-    """The webhook that a delivery goes to, if it was not deleted. One read."""
+    """The webhook of a delivery; None if it was deleted. One read."""
     return endpoint(store, delivery.account_id, delivery.client_id, delivery.webhook_id)
 
 
-def url_of(store: Store, found: Endpoint) -> EndpointUrl | None:
-    """What holds the URL of a webhook to it. One read."""
-    return store.get(EndpointUrl, EndpointUrl(found.account_id, found.client_id, found.url, found.webhook_id).key)
+def url_of(store: Store, endpoint: Endpoint) -> EndpointUrl | None:
+    """The record that makes the URL of a webhook unique. One read."""
+    url_record = EndpointUrl(endpoint.account_id, endpoint.client_id, endpoint.url, endpoint.webhook_id)
+    return store.get(EndpointUrl, url_record.key)
 
 
 def event(store: Store, event_id: str) -> Event | None:
@@ -47,7 +48,7 @@ def delivery(store: Store, delivery_id: str) -> Delivery | None:
 
 
 def overdue(store: Store, before: datetime, limit: int) -> Iterator[Overdue]:
-    """Events and deliveries that were due before then; at most `limit` a shard. A query a shard."""
+    """Events and deliveries that were due before `before`, at most `limit` per shard. One query per shard."""
     for key in store.due(Event, before, limit):  # deliveries share table and shards with events
         _, _, record_id = key.pk.partition("#")
         yield Overdue(Event if key.sk == Event.KEY.kind else Delivery, record_id)

@@ -21,7 +21,7 @@ from chalicelib.webhooks.rules import (
     claim,
     deliveries_of,
     delivery_headers,
-    is_hopeless,
+    is_too_old,
     release,
     settle,
     sign,
@@ -116,8 +116,8 @@ def test_a_released_delivery_is_pending_and_due_now() -> None:
 
 def test_a_delivery_is_hopeless_24_hours_after_it_was_made() -> None:
     delivery = replace(fresh(), due_at=START + timedelta(hours=23))
-    assert not is_hopeless(delivery, START + timedelta(hours=24, microseconds=-1))
-    assert is_hopeless(delivery, START + timedelta(hours=24))
+    assert not is_too_old(delivery, START + timedelta(hours=24, microseconds=-1))
+    assert is_too_old(delivery, START + timedelta(hours=24))
 
 
 def test_an_abandoned_delivery_is_closed() -> None:
