@@ -1,1 +1,1 @@
-"""What a payer is given to sign: quotes, multisig intents, broadcasts."""
+"""Checkout: the transactions that a payer signs, multisig intents, and broadcasts on Tron."""

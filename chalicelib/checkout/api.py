@@ -1,14 +1,14 @@
-"""What a payer does with a link: read it, take the calldata."""
+"""Views for payers: read a link, and get the transactions that pay it."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.checkout import flows as checkout
-from chalicelib.checkout.flows import Payer
-from chalicelib.checkout.rules import Source
+from chalicelib.checkout.flows import PayOptions
+from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAnswer, WalletQuery, secure_payment_answer
 from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery
 from chalicelib.checkout.schemas.pay_responses import pay_answer
 from chalicelib.http.view import Call
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 from chalicelib.links.multicalls.responses import multicall_answer
 from chalicelib.links.multicalls.schemas import MulticallAnswer
 
@@ -16,7 +16,7 @@ READERS = (Mode.API_KEY, Mode.CLIENT_ID)
 
 
 def read_secure_payment(call: Call[None, WalletQuery]) -> SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer:
-    description = checkout.describe(call.services, call.path["token"], Reader.of(call.caller), call.query.wallet)
+    description = checkout.describe(call.services, call.path["token"], Viewer.of(call.caller), call.query.wallet)
     confirmations = call.services.settings.confirmations
     if description.multicall is not None:
         return multicall_answer(description.multicall, description.branding, confirmations)
@@ -25,12 +25,12 @@ def read_secure_payment(call: Call[None, WalletQuery]) -> SecurePaymentAnswer | 
 
 def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
     query = call.query
-    payer = Payer(
+    options = PayOptions(
         wallet=query.wallet,
-        source=Source(query.chain, query.token) if query.chain is not None and query.token is not None else None,
+        source=SourceToken(query.chain, query.token) if query.chain is not None and query.token is not None else None,
         is_safe=query.isSafe == "true",
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",
     )
-    quote = checkout.quote(call.services, call.path["token"], Reader.of(call.caller), payer)
+    quote = checkout.quote(call.services, call.path["token"], Viewer.of(call.caller), options)
     return pay_answer(quote, call.services.settings.transaction_value_form)

@@ -1,4 +1,4 @@
-"""The operations of a payer: read a link, take the calldata."""
+"""The operations of payers: read a link, and get the transactions that pay it."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation

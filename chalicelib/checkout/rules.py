@@ -1,4 +1,4 @@
-"""Where a payer pays from: the `chain` and `token` of a pay query, against what a link can be paid with."""
+"""Checks on the token that a payer pays with, and the amounts due on a request."""
 
 from dataclasses import dataclass
 
@@ -13,24 +13,25 @@ from chalicelib.requests.rules import remaining
 
 
 @dataclass(frozen=True)
-class Source:
-    """A chain label and a token symbol, such as BASE and USDC."""
+class SourceToken:
+    """The token that a payer wants to pay with: a chain label and a symbol, such as BASE and USDC."""
 
     chain: str
     token: str
 
 
-def check_source(request: Request, currency: Token, source: Source) -> None:
-    """Raises BadRequest unless the source is the link's own network and token, which needs no bridge."""
-    own = network(request.network)
-    if own is None or (own.label, currency.symbol) != (source.chain, source.token):
+def check_source(request: Request, currency: Token, source: SourceToken) -> None:
+    """Raises BadRequest unless the source is the request's own network and token; bridging is not supported."""
+    chain = network(request.network)
+    if chain is None or (chain.label, currency.symbol) != (source.chain, source.token):
         raise BadRequest(
             f"Paying from {source.token} on {source.chain} is not supported for this link: omit chain and token to pay "
             f"in {currency.id}"
         )
 
+
 def due_of(request: Request, link: Link, token: Token) -> Due:
-    """What remains of a request, with the fee on that part."""
+    """The remaining amount of a request, with the fee on it."""
     amount = remaining(request)
     return Due(
         token=token,

@@ -1,1 +1,1 @@
-"""Hosted links over requests: single, batch, payouts, multicalls."""
+"""Hosted payment links: single, batch, payouts and multicalls, with the requests that they pay."""

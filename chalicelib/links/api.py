@@ -1,8 +1,8 @@
-"""Secure payment links: created by merchants, looked up by request."""
+"""Views that create a secure payment link and look one up by a request id."""
 
 from datetime import datetime
 
-from chalicelib.accounts.branding import flows as branding
+from chalicelib.accounts.branding import flows as brandings
 from chalicelib.accounts.branding.records import ClientBranding
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import iso_or_none
@@ -21,7 +21,7 @@ from chalicelib.links.schemas import (
     SecurePaymentCreated,
     SecurePaymentFound,
     destination_answer,
-    page_of,
+    page_url,
 )
 
 
@@ -32,24 +32,24 @@ def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymen
 
 def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound:
     services, now = call.services, call.services.clock()
-    payment = links.with_request(services, call.query.requestId, call.caller.account_id)
+    payment = links.load_by_request(services, call.query.requestId, call.caller.account_id)
     check_unlocked(payment)
     token = payment.link.token
-    is_taken = token in multicalls.taken(services, {token: payment}, now)
-    reason = block_reason(payment, payment.link, is_taken, now)
-    own = branding.of_client(services, payment.link.client_id)
-    return _found(payment, reason, now, services.settings.pay_url, own)
+    is_held = token in multicalls.held_tokens(services, {token: payment}, now)
+    reason = block_reason(payment, payment.link, is_held, now)
+    client_branding = brandings.of_client(services, payment.link.client_id)
+    return _found(payment, reason, now, services.settings.pay_url, client_branding)
 
 
 def _found(
-    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, own: ClientBranding | None
+    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, branding: ClientBranding | None
 ) -> SecurePaymentFound:
     link, first = payment.link, payment.requests[0]
     currencies = {request.currency for request in payment.requests}
-    is_one = len({(request.currency, request.payee) for request in payment.requests}) == 1
+    has_one_destination = len({(request.currency, request.payee) for request in payment.requests}) == 1
     return SecurePaymentFound(
         token=link.token,
-        securePaymentUrl=page_of(link, pay_url),
+        securePaymentUrl=page_url(link, pay_url),
         status=status_at(link, now),
         paymentType="batch" if link.payment_type is PaymentType.BATCH else "single",
         createdAt=iso(link.created_at),
@@ -60,7 +60,7 @@ def _found(
         payerAddress=None,
         payerKytResults=[],
         payeeKytResults=[],
-        destination=destination_answer(first) if is_one else None,
+        destination=destination_answer(first) if has_one_destination else None,
         claimedDestination=None,
         orchestratorId=None,
         feePlan=fee_plan_or_null(plan_of(payment)),
@@ -69,7 +69,7 @@ def _found(
         executionKind=None,
         identityMode="client_id" if link.client_id else "manual_dashboard",
         clientId=link.client_id,
-        branding=Branding(whitelabelEnabled=own is not None, source="client_id" if own else "service"),
+        branding=Branding(whitelabelEnabled=branding is not None, source="client_id" if branding else "service"),
         childExecutable=reason is None,
         blockReason=reason,
     )

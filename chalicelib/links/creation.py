@@ -1,4 +1,4 @@
-"""New secure payment links: what a merchant may ask for, and what is written when it holds."""
+"""Creation of secure payment links: what a merchant sends, the checks on it, and the records of the new link."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from chalicelib.requests.references import payment_reference
 T = TypeVar("T")
 DEFAULT_REDIRECT_LABEL = "Go Back and Close"
 LARGEST_TOTAL = 2**255
-"""What several amounts and their fees may add up to, in base units: it leaves room for the batch contract's fee."""
-_SHOWN = 80  # characters of a text that was sent, in the message that refuses it
+"""The largest sum of several amounts and their fees, in base units; leaves room for the batch contract's fee."""
+_MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of `requests[]` as it was sent: either `destination_id`, or payee and the two currency ids."""
+    """One entry of `requests[]` as sent: either `destination_id`, or payee and the two currency ids."""
 
     amount: str
     destination_id: str | None
@@ -40,7 +40,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a merchant asks for; texts as sent, checked for form but not for meaning. A payout has no `items`."""
+    """The link that a merchant wants, as sent: only the form of the texts is checked. A payout has no `items`."""
 
     items: tuple[Item, ...]
     fee_percentage: str | None
@@ -54,7 +54,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Target:
-    """One amount to be paid, checked."""
+    """One amount to be paid to one payee, checked."""
 
     payee: str
     token: Token
@@ -63,14 +63,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Terms:
-    """The service's own rules for new links."""
+    """The deployment's settings for new links."""
 
     lifetime: timedelta
     strict_checksum: bool
 
 
 def check_platform(owner: Owner) -> None:
-    """Raises Forbidden unless the pair calls for a client id that an orchestrator is linked to (supplement, part 8)."""
+    """Raises Forbidden if the client id is linked to an orchestrator and another caller calls (supplement, part 8)."""
     if owner.settings.orchestrator_id != owner.orchestrator_id:
         raise Forbidden(
             "This client ID is linked to an orchestrator: send x-orchestrator-key and x-client-id to create for it"
@@ -78,8 +78,10 @@ def check_platform(owner: Owner) -> None:
 
 
 def check_creator(owner: Owner, bound: Destination | None) -> None:
-    """Who may be paid through a client id that an orchestrator is linked to: only the pair, and only at the active
-    destination that the client id is bound to (supplement, part 8). Raises Forbidden, BadRequest."""
+    """Checks a link of a client id that is linked to an orchestrator (supplement, part 8).
+
+    Raises Forbidden unless the pair calls, BadRequest if the client id is not bound to an active destination.
+    """
     check_platform(owner)
     if owner.orchestrator_id is not None and bound is None:
         raise BadRequest("No active payee destination for this client ID: it has to be bound to one first")
@@ -93,11 +95,10 @@ def create_link(
     entropy: Entropy,
     bound: Destination | None = None,
 ) -> SecurePayment:
-    """Decides a new link: single with one item, a batch with several; `bound` is the active destination of the owner's
-    client id.
+    """The new link: single for one item, a batch for several. `bound` is the active destination of the client id.
 
-    Raises BadRequest with what to change, naming every item that is wrong, Forbidden for another destination than the
-    bound one (interface.md, secure payments).
+    Raises ValidationFailed or BadRequest with what to change in each wrong item, Forbidden for another destination than
+    the bound one (interface.md, secure payments).
     """
     targets = _resolve_all(draft.items, terms, bound)
     _check_networks(targets)
@@ -113,7 +114,7 @@ def build_link(
     entropy: Entropy,
     creator_wallet: str | None = None,
 ) -> SecurePayment:
-    """The link and the requests of targets on one network; with `creator_wallet` it is a payout. Raises BadRequest."""
+    """The link and its requests, for targets on one network; a payout with `creator_wallet`. Raises BadRequest."""
     fee = fees.resolve(Fee(draft.fee_percentage, draft.fee_address), owner.settings.fee, family_of(targets[0].token))
     token = ids.ulid(now, entropy)
     link = Link(
@@ -130,23 +131,23 @@ def build_link(
         reference=draft.reference,
         payer_identifier=draft.payer_identifier,
         redirect_url=draft.redirect_url,
-        redirect_label=label_of(draft.redirect_url, draft.redirect_label),
+        redirect_label=redirect_label_of(draft.redirect_url, draft.redirect_label),
         flow=Flow.PAY if creator_wallet else Flow.GET_PAID,
         creator_wallet=creator_wallet,
         recipient_identifier=draft.recipient_identifier,
     )
     requests = tuple(_new_request(token, position, target, entropy) for position, target in enumerate(targets))
-    check_sums(link, requests)
+    check_totals(link, requests)
     return SecurePayment(link, requests)
 
 
-def label_of(redirect_url: str | None, redirect_label: str | None) -> str | None:
-    """What the button that leads to `redirect_url` says; None without one."""
+def redirect_label_of(redirect_url: str | None, redirect_label: str | None) -> str | None:
+    """The label of the button that leads to `redirect_url`; None without a URL."""
     return (redirect_label or DEFAULT_REDIRECT_LABEL) if redirect_url else None
 
 
-def check_sums(link: Link, requests: Sequence[Request]) -> None:
-    """Raises BadRequest when an amount with its fee, or all of them together, are more than a contract can count."""
+def check_totals(link: Link, requests: Sequence[Request]) -> None:
+    """Raises BadRequest if an amount with its fee, or the sum of all of them, is larger than a contract can handle."""
     debits = [amount_with_fee(request.amount, link) for request in requests]
     for position, debit in enumerate(debits):
         if debit > money.MAX_UINT256:
@@ -156,8 +157,8 @@ def check_sums(link: Link, requests: Sequence[Request]) -> None:
         raise BadRequest("The amounts with their fees add up to more than one batch can pay: make several links")
 
 
-def field(name: str, parse: Callable[[str], T], text: str) -> T:
-    """`parse(text)`; a refusal then says which field it is about."""
+def parse_field(name: str, parse: Callable[[str], T], text: str) -> T:
+    """`parse(text)`. Raises BadRequest with the field's name in front of the message."""
     try:
         return parse(text)
     except BadRequest as error:
@@ -184,12 +185,13 @@ def _resolve(item: Item, position: int, terms: Terms, bound: Destination | None)
     else:
         payee, token = _from_fields(item, position)
     family = family_of(token)
-    address = field(f"requests.{position}.payee", lambda text: address_of_family(text, family), payee)
+    address = parse_field(f"requests.{position}.payee", lambda text: address_of_family(text, family), payee)
     if not any(address_bytes(address)):
         raise BadRequest(f"requests.{position}: the payee is the zero address, funds sent there are lost")
     if bound is not None and Destination(address, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
-    amount = field(f"requests.{position}.amount", lambda text: money.parse_amount(text, token.decimals), item.amount)
+    name = f"requests.{position}.amount"
+    amount = parse_field(name, lambda text: money.parse_amount(text, token.decimals), item.amount)
     return Target(address, token, amount)
 
 
@@ -218,7 +220,7 @@ def _from_fields(item: Item, position: int) -> tuple[str, Token]:
     invoice, token = token_with_id(item.invoice_currency), token_with_id(item.payment_currency)
     if invoice is None or token is None:
         unknown = item.invoice_currency if invoice is None else item.payment_currency
-        raise BadRequest(f"Currency {unknown[:_SHOWN]} is not supported; GET /v2/currencies lists the ids")
+        raise BadRequest(f"Currency {unknown[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
     if token.network == "fiat":
         raise BadRequest(f"{token.id} cannot be paid on a chain; choose a token as paymentCurrency")
     if invoice != token:
@@ -229,7 +231,7 @@ def _from_fields(item: Item, position: int) -> tuple[str, Token]:
 
 
 def _check_networks(targets: Sequence[Target]) -> None:
-    """One transaction pays a batch, so it is on one network; on Tron there are only single payments."""
+    """Raises BadRequest unless one transaction can pay the batch: one network, and not Tron."""
     if len(targets) > 1 and any(target.token.network == "tron" for target in targets):
         raise BadRequest(
             "Batch payments are not supported for TRON networks. Please submit individual payment requests."

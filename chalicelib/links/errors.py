@@ -1,4 +1,4 @@
-"""Why a link cannot be paid or read now. Each holds the link, and its branding where the payment page shows it."""
+"""Errors for links that cannot be paid or read now. They hold the link and the branding that the payment page shows."""
 
 from chalicelib.accounts.branding.records import ClientBranding
 from chalicelib.base.errors import Conflict, Forbidden, Locked
@@ -16,7 +16,7 @@ class LinkCompleted(Conflict):
 
 
 class LinkLocked(Locked):
-    """The link waits for a multisig transaction, its `intent`."""
+    """The link is waiting for the multisig transaction of `intent`."""
 
     shown_by = "chalicelib.links.schemas"
 
@@ -26,7 +26,7 @@ class LinkLocked(Locked):
 
 
 class LinkClosed(Forbidden):
-    """The link can no longer be paid; `link_status` says why. `payment` is None where the page shows nothing of it."""
+    """The link can no longer be paid; `link_status` says why. `payment` is None if the body omits the link."""
 
     shown_by = "chalicelib.links.schemas"
 
@@ -38,7 +38,7 @@ class LinkClosed(Forbidden):
 
 
 class WrongWallet(Forbidden):
-    """Only the wallet that created a payout may pay it."""
+    """The payer's wallet is not the wallet that created the payout."""
 
     shown_by = "chalicelib.links.schemas"
 

@@ -1,4 +1,4 @@
-"""Links before they are paid: create, read, expire."""
+"""Creates, reads and expires links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,8 +27,8 @@ _EXPIRY_BATCH = 100
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Who reads a link, which decides what they may see. The payment page may read any link whose token it has."""
+class Viewer:
+    """Who reads a link, which decides what is visible. The payment page can read any link whose token it has."""
 
     account_id: str
     client_id: str | None
@@ -40,40 +40,37 @@ class Reader:
 
 
 def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
-    """Makes a link that its merchant is paid by.
-
-    One read before that when the owner's client id is bound to a payee destination.
-    """
+    """Creates a link that pays the merchant. One read if the owner's client id is bound to a payee destination."""
     record_id = owner.settings.payee_destination_id
-    kept = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
-    bound = kept.route if kept else None
+    record = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
+    bound = record.route if record else None
     check_creator(owner, bound)
     payment = create_link(draft, owner, terms_of(services), services.clock(), services.entropy, bound)
     for item in draft.items:
         if item.destination_id and not parse_destination_id(item.destination_id, strict=False).checksum_ok:
             services.log.warning("wrong checksum in a destination id", extra={"destination_id": item.destination_id})
-    keep(services, payment)
+    save(services, payment)
     return payment
 
 
 def terms_of(services: Services) -> Terms:
-    """The rules for new links that this deployment is set to."""
+    """The deployment's settings for new links."""
     return Terms(
         lifetime=timedelta(seconds=services.settings.link_lifetime_seconds),
         strict_checksum=services.settings.interop_checksum == "strict",
     )
 
 
-def keep(services: Services, payment: SecurePayment) -> None:
-    """Writes a new link with its requests and what leads to them. Raises BadRequest if its network is not served.
+def save(services: Services, payment: SecurePayment) -> None:
+    """Writes a new link with its requests and their index entries. Raises BadRequest if its network is not served.
 
-    One transaction for up to 33 requests. For more, 100 records a transaction, the LINK in the last one: without it no
-    reader finds the link, and a payment reference that a crash leaves behind was never given to anybody.
+    One transaction for up to 33 requests. For more, 100 records per transaction, with the Link record in the last one:
+    reads do not find the link before that, and no caller has received a payment reference that a crash leaves behind.
     """
     name = payment.requests[0].network
     if name not in services.chains.networks:
         raise BadRequest(f"This deployment does not serve {name}: payments there would not be seen")
-    refuse_contract_fees(services, (payment,))
+    check_fee_addresses(services, (payment,))
     references = (
         Reference(reference_topic(bytes.fromhex(r.payment_reference[2:])), r.link_token, r.position)
         for r in payment.requests
@@ -84,14 +81,14 @@ def keep(services: Services, payment: SecurePayment) -> None:
         services.store.write(*records[start : start + LARGEST_TRANSACTION])
 
 
-def load_owned(services: Services, token: str, reader: Reader) -> SecurePayment:
-    """The link with its requests. One read, two when a multicall has claimed it.
+def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
+    """The link with its requests. One read, two if a multicall has claimed the link.
 
-    Raises NotFound for an unknown link and for one that the reader may not see: that is another account's, or, for a
-    caller with a client id, one that was made with another client id.
+    Raises NotFound if the link does not exist or is not visible to the viewer: it belongs to another account, or was
+    created with another client id than the viewer's.
     """
     payment = load(services, token)
-    if payment is None or not _may_see(reader, payment.link):
+    if payment is None or not _is_visible(viewer, payment.link):
         raise NotFound("Secure payment not found")
     return _with_parents_intents(services, [payment])[0]
 
@@ -99,7 +96,7 @@ def load_owned(services: Services, token: str, reader: Reader) -> SecurePayment:
 def require_payable(services: Services, payment: SecurePayment) -> None:
     """Raises LinkCompleted, LinkLocked or LinkClosed unless the link can be paid now.
 
-    The error holds the link's branding, which the payment page shows: one read, when the link is refused.
+    The error holds the link's branding, for the payment page. One read, only if an error is raised.
     """
     now = services.clock()
     if not is_payable(payment, now):
@@ -107,25 +104,25 @@ def require_payable(services: Services, payment: SecurePayment) -> None:
 
 
 def require_unlocked(services: Services, payment: SecurePayment) -> None:
-    """Raises LinkLocked while the link waits for a multisig transaction; else as `require_payable`."""
+    """Raises LinkLocked, with the link's branding, while the link is waiting for a multisig transaction."""
     if payment.is_locked:
         check_unlocked(payment, branding.of_client(services, payment.link.client_id))
 
 
 def load(services: Services, token: str) -> SecurePayment | None:
-    """Any link with its requests, whoever asks. One read. None while it is not complete."""
+    """A link with its requests, without an access check; None while it is not complete. One read."""
     return store.link_with_requests(services.store, token)
 
 
-def _may_see(reader: Reader, link: Link) -> bool:
-    if reader.reads_any_link:
+def _is_visible(viewer: Viewer, link: Link) -> bool:
+    if viewer.reads_any_link:
         return True
-    is_of_client = reader.client_id is None or link.client_id in (reader.client_id, None)
-    return link.account_id == reader.account_id and is_of_client
+    is_of_client = viewer.client_id is None or link.client_id in (viewer.client_id, None)
+    return link.account_id == viewer.account_id and is_of_client
 
 
-def with_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
-    """The link of this account that a request is paid through. Two reads, three when it was merged. Raises NotFound."""
+def load_by_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
+    """The account's link that a request belongs to. Two reads, three if it was merged. Raises NotFound."""
     pointer = request_store.pointer(services.store, request_id)
     payment = store.current_link(services.store, pointer.link_token) if pointer else None
     if payment is None or payment.link.account_id != account_id:
@@ -136,9 +133,9 @@ def with_request(services: Services, request_id: str, account_id: str) -> Secure
 def load_many(
     services: Services, tokens: Sequence[str], parent: SecurePayment | None = None
 ) -> dict[str, SecurePayment]:
-    """Those of the links that exist, each with its first request and its intent; a batch's other requests are not read.
+    """The links that exist, by token, each with its first request and its intent; other requests are not read.
 
-    Three keys a link, and one for each multicall that claimed some of them except `parent`, in batches of 100.
+    Reads three keys per link, and one per multicall that claimed some of them, except `parent`; in batches of 100.
     """
     found = store.links_with_first_request(services.store, tokens)
     return dict(zip(found, _with_parents_intents(services, list(found.values()), parent), strict=True))
@@ -147,9 +144,9 @@ def load_many(
 def _with_parents_intents(
     services: Services, payments: Sequence[SecurePayment], known: SecurePayment | None = None
 ) -> list[SecurePayment]:
-    """The links, each with its multicall's pending intent if that has one: what pays a multicall pays its children.
+    """The links, each with the pending intent of its multicall, if any: that transaction pays the children, too.
 
-    The intents are read, except that of the parent that is `known`.
+    Reads the intents, except the intent of the `known` parent.
     """
     parents = {payment.link.parent_token for payment in payments if not payment.is_locked}
     parents -= {None, known.link.token if known else None}
@@ -161,8 +158,10 @@ def _with_parents_intents(
 
 
 def expire_due(services: Services) -> int:
-    """Writes `expired` on links whose time has passed, and removes multicalls that were left half made, which frees
-    their children; returns how many. Readers decide by the clock regardless."""
+    """Marks pending links as expired after their expiry, and deletes abandoned multicalls, which frees their children.
+
+    Returns how many. Reads compare the time themselves and do not depend on this sweep.
+    """
     now = services.clock()
 
     def expire(token: str) -> bool:
@@ -177,16 +176,17 @@ def expire_due(services: Services) -> int:
         try:
             services.store.write(change)
         except WriteConflict:
-            return False  # a payment came first; the next sweep looks again
+            return False  # a payment was written first; the next sweep checks again
         return True
 
     return sweeping.each(services.log, store.due_tokens(services.store, now, _EXPIRY_BATCH), expire)
 
 
-def refuse_contract_fees(services: Services, payments: Iterable[SecurePayment]) -> None:
-    """The native proxy pays the fee with 2,300 gas, so a contract as fee address makes every payment revert.
+def check_fee_addresses(services: Services, payments: Iterable[SecurePayment]) -> None:
+    """Raises BadRequest if a fee in a native coin goes to a contract, ChainUnavailable if the node does not answer.
 
-    Each fee address is looked at once a network, where a native coin is charged. Raises BadRequest, ChainUnavailable.
+    The native proxy sends the fee with 2,300 gas, so with a contract as fee address every payment would revert. One
+    call to the node per network and fee address.
     """
     charged = {
         (request.network, payment.link.fee_address): request.currency

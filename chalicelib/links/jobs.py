@@ -1,4 +1,4 @@
-"""The schedule that writes down which links have expired."""
+"""The schedule that marks links as expired."""
 
 from chalicelib.links import flows
 from chalicelib.services import Services

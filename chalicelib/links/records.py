@@ -1,6 +1,6 @@
-"""Links and multisig intents, as they are stored."""
+"""Stored records: links and multisig intents."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -8,20 +8,20 @@ from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.requests.records import Request, RequestStatus
 
 ASSEMBLY_TIME = timedelta(minutes=5)
-"""How long a multicall may take to claim its children; one that takes longer was left by a crash."""
+"""How long a multicall may take to claim its children; after that it counts as abandoned by a crash."""
 
 
 class PaymentType(StrEnum):
     SINGLE = "single"
     BATCH = "batch"
     MULTICALL = "multicall"
-    """A parent that pays links which stay links of their own; it has no requests itself."""
+    """A parent of payout links that are paid together; it has no requests, its children keep theirs."""
 
 
 class Flow(StrEnum):
     GET_PAID = "get_paid"
     PAY = "pay"
-    """A payout: made by the one who pays."""
+    """A payout: created by its payer."""
 
 
 class LinkStatus(StrEnum):
@@ -32,17 +32,18 @@ class LinkStatus(StrEnum):
     """Merged into a batch link, which has its requests now."""
     COMPLIANCE_FAILED = "compliance_failed"
     PARTIALLY_SETTLED = "partially_settled"
-    """Of a multicall, of which some children are paid; computed from them and never stored."""
+    """A multicall of which some children are paid; computed from the children, never stored."""
     ASSEMBLING = "assembling"
-    """A multicall whose children are being claimed: not a link yet for any reader."""
+    """A multicall whose children are being claimed; reads do not return it yet."""
 
 
 @dataclass(frozen=True)
 class Link(Record):
-    """A secure payment link; `token` is its ULID, and whoever knows it can open the link.
+    """A secure payment link; `token` is a ULID, and anybody who has it can open the link.
 
-    `creator_wallet` is who pays a payout. `parent_token` is the multicall that claimed it last, `child_tokens` are a
-    multicall's children in their order. `successor_token` is the batch link that an invalidated one was merged into.
+    `creator_wallet` is the payer of a payout. `parent_token` is the last multicall that claimed the link,
+    `child_tokens` are a multicall's children in order. `successor_token` is the batch link that an invalidated link was
+    merged into.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{token}", "LINK")
@@ -73,7 +74,7 @@ class Link(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """While pending, when it expires (but for a multicall); while assembling, when it counts as abandoned."""
+        """While pending, its expiry (None for a multicall); while assembling, when it counts as abandoned."""
         if self.status is LinkStatus.ASSEMBLING:
             return self.created_at + ASSEMBLY_TIME
         if self.status is LinkStatus.PENDING and self.payment_type is not PaymentType.MULTICALL:
@@ -84,24 +85,24 @@ class Link(Record):
 class IntentStatus(StrEnum):
     PENDING = "pending"
     SETTLED = "settled"
-    """Executed, and what it paid was seen."""
+    """Executed, and its payment completed the link."""
     FAILED = "failed"
-    """Executed without paying: its inner call failed, or it was no payment of this link."""
+    """Executed without completing the link: its inner call failed, or it did not pay this link."""
     REPLACED = "replaced"
-    """Another transaction took its nonce."""
+    """The Safe executed another transaction with the same nonce."""
     LAPSED = "lapsed"
-    """Its deadline passed, the Safe's service did not get to know it, or the link's owner withdrew it."""
+    """Its deadline passed, the Safe Transaction Service did not know it in time, or the link's owner withdrew it."""
 
 
 @dataclass(frozen=True)
 class SafeIntent(Record):
-    """A multisig transaction that is to pay a link; while it is pending, nobody else may pay the link.
+    """An announced multisig transaction that pays a link; while it is pending, the link cannot be paid otherwise.
 
-    `safe` and `nonce` are None until they are known. `deadline` is the payer's; at `ends_at` the service
-    gives the intent up. `scanned_to` is the last block that was searched for its execution, `executed_block` the one it
-    was executed in; `check_at` is when it is looked at again. `span` is how many blocks the node is asked for at once,
-    if it refused more; None for the usual number. `by_page` says that the payment page announced it, which anybody who
-    has the link can do; `in_vain` counts the intents that the page announced for the link before and that did not pay.
+    `safe` and `nonce` are None until they are known. `deadline` is the payer's; after `ends_at` the intent lapses.
+    `scanned_to` is the last block that was searched for its execution, `executed_block` the block of the execution;
+    `check_at` is when it is checked next. `span` is the most blocks per request to the node after a refusal, None for
+    the usual number. `by_page` means that the payment page announced it, which anybody who has the link can do;
+    `unpaid_announcements` counts the page's earlier intents for the link that did not pay it.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "INTENT")
@@ -124,18 +125,18 @@ class SafeIntent(Record):
     transaction_hash: str | None = None
     span: int | None = None
     by_page: bool = False
-    in_vain: int = 0
+    unpaid_announcements: int = field(default=0, metadata={"attribute": "in_vain"})
     version: int = 0
 
     @property
     def next_due(self) -> datetime | None:
-        """While pending, when it is looked at again."""
+        """While pending, when it is checked next."""
         return self.check_at if self.status is IntentStatus.PENDING else None
 
 
 @dataclass(frozen=True)
 class SecurePayment:
-    """A link with its requests, in their order, and the last multisig intent for it."""
+    """A link with its requests in order, and its last multisig intent."""
 
     link: Link
     requests: tuple[Request, ...]
@@ -143,11 +144,11 @@ class SecurePayment:
 
     @property
     def is_paid(self) -> bool:
-        """Of a multicall, which has no requests of its own: with those of its children."""
+        """Whether all requests are paid. A multicall has to be given the requests of its children."""
         all_paid = bool(self.requests) and all(request.status is RequestStatus.PAID for request in self.requests)
         return all_paid or self.link.status is LinkStatus.COMPLETED
 
     @property
     def is_locked(self) -> bool:
-        """Whether a multisig transaction is on its way for what is not paid yet."""
+        """Whether the link is unpaid and a multisig transaction is pending for it."""
         return self.intent is not None and self.intent.status is IntentStatus.PENDING and not self.is_paid

@@ -1,4 +1,4 @@
-"""The operations that create a link and find it by its request."""
+"""The operations that create a link, and look it up by a request id."""
 
 from chalicelib.access.modes import CREDENTIALS, Mode
 from chalicelib.http.operation import Operation

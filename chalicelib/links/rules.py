@@ -1,4 +1,4 @@
-"""When a link may be read or paid, and the fee on its amounts."""
+"""Whether a link can be read or paid now, and the fee on its amounts."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from chalicelib.links.records import Link, LinkStatus, SecurePayment
 
 
 def status_at(link: Link, now: datetime) -> LinkStatus:
-    """A pending link is expired from its expiry on, whether or not the sweep has written that down yet."""
+    """The link's status; a pending link is expired from `expires_at` on, even before the sweep has marked it."""
     if link.status is LinkStatus.PENDING and now >= link.expires_at:
         return LinkStatus.EXPIRED
     return link.status
@@ -24,7 +24,7 @@ def is_payable(payment: SecurePayment, now: datetime) -> bool:
 def check_payable(payment: SecurePayment, now: datetime, branding: ClientBranding | None = None) -> None:
     """Raises LinkCompleted, LinkLocked or LinkClosed unless the link can be paid now (supplement, error bodies 7.2).
 
-    `branding` is what the error shows to the payment page.
+    `branding` is passed to the error, for the payment page.
     """
     if payment.is_paid:
         raise LinkCompleted(payment, branding)
@@ -34,7 +34,7 @@ def check_payable(payment: SecurePayment, now: datetime, branding: ClientBrandin
 
 
 def check_unlocked(payment: SecurePayment, branding: ClientBranding | None = None) -> None:
-    """Raises LinkLocked while the link waits for a multisig transaction; a paid link waits for none."""
+    """Raises LinkLocked while the link is unpaid and waiting for a multisig transaction."""
     if payment.intent is not None and payment.is_locked:
         raise LinkLocked(payment, payment.intent, branding)
 
@@ -47,5 +47,5 @@ def fee_on(amount: BaseUnits, link: Link) -> BaseUnits:
 
 
 def amount_with_fee(amount: BaseUnits, link: Link) -> BaseUnits:
-    """What a payer is debited for `amount`."""
+    """`amount` and the platform fee on it, in base units."""
     return BaseUnits(amount + fee_on(amount, link))

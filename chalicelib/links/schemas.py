@@ -1,4 +1,4 @@
-"""Models of new secure payment links."""
+"""Models of secure payment links, and the bodies of the errors about them."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class CoinAnswer(Output):
 
 
 class ChainAnswer(Output):
-    """The network as wallets have to be told of it; `explorerUrl` shows the transaction whose hash is appended."""
+    """The network as wallets need it; append a transaction hash to `explorerUrl` for the transaction's page."""
 
     chainId: int
     name: str
@@ -97,7 +97,7 @@ class Redirect(Input):
 
 
 class AccessPolicy(Input):
-    """Not offered, and so refused where it would restrict somebody."""
+    """Not supported: refused if it would restrict who can pay or what is visible."""
 
     mode: str | None = Field(None, description="inherit or off")
     hideUntilApproved: bool | None = None
@@ -113,7 +113,7 @@ class AccessPolicy(Input):
 
 
 class NewLink(Redirect):
-    """What every link may say beside what is paid."""
+    """The optional fields that all kinds of links share."""
 
     feePercentage: str | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
     feeAddress: str | None = Field(None, description="Required when feePercentage is set")
@@ -122,7 +122,7 @@ class NewLink(Redirect):
 
 
 class CreateSecurePayment(NewLink):
-    """A link to be paid by: single with one of `requests`, with several a batch, which is paid on one EVM network."""
+    """A link that pays the merchant: single with one entry in `requests`, else a batch on one EVM network."""
 
     requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)]
     payerIdentifier: ShortText | None = None
@@ -153,7 +153,7 @@ class Branding(Output):
 
 
 class SecurePaymentFound(Output):
-    """The link that a request is paid through, as its owner sees it; what this service does not offer is empty."""
+    """The link of a request, as its owner sees it; fields that this service does not support are empty."""
 
     token: str
     securePaymentUrl: str
@@ -191,14 +191,14 @@ class SecurePaymentCreated(Output):
     def of(cls, payment: SecurePayment, pay_url: str) -> Self:
         return cls(
             requestIds=[request.request_id for request in payment.requests],
-            securePaymentUrl=page_of(payment.link, pay_url),
+            securePaymentUrl=page_url(payment.link, pay_url),
             token=payment.link.token,
             feePlan=fee_plan_or_null(plan_of(payment)),
         )
 
 
 def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
-    """The network of that name, as it is catalogued and this deployment has it."""
+    """The network of that name; `confirmations` are the deployment's own, by network."""
     chain = network(name)
     assert chain is not None, "a stored request always has a catalogued network"
     return ChainAnswer(
@@ -213,7 +213,7 @@ def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
 
 
 def destination_answer(request: Request) -> DestinationAnswer:
-    """Where a request is paid to."""
+    """The payee destination of a request."""
     token = currency_of(request)
     return DestinationAnswer(
         destinationId=destination_id(Destination(request.payee, token.chain_id, token.address)),
@@ -224,8 +224,8 @@ def destination_answer(request: Request) -> DestinationAnswer:
     )
 
 
-def page_of(link: Link, pay_url: str) -> str:
-    """The hosted page of a link."""
+def page_url(link: Link, pay_url: str) -> str:
+    """The address of a link's payment page."""
     return f"{pay_url}/?token={link.token}"
 
 
@@ -234,19 +234,20 @@ def _(error: LinkCompleted) -> dict[str, Any]:
     paid = [
         {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
     ]
-    return {"status": LinkStatus.COMPLETED.value, **_for_page(error.payment, error.branding), "requestStatuses": paid}
+    return {"status": LinkStatus.COMPLETED.value, **_page_facts(error.payment, error.branding), "requestStatuses": paid}
 
 
 @details_of.register
 def _(error: LinkLocked) -> dict[str, Any]:
-    waiting = [_waiting(request, error.intent) for request in error.payment.requests]
-    return {"status": LinkStatus.PENDING.value, **_for_page(error.payment, error.branding), "requestStatuses": waiting}
+    statuses = [_locked_status(request, error.intent) for request in error.payment.requests]
+    facts = _page_facts(error.payment, error.branding)
+    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses}
 
 
 @details_of.register
 def _(error: LinkClosed) -> dict[str, Any]:
-    about = _for_page(error.payment, error.branding) if error.payment is not None else {}
-    return {"status": error.link_status.value, **about}
+    facts = _page_facts(error.payment, error.branding) if error.payment is not None else {}
+    return {"status": error.link_status.value, **facts}
 
 
 @details_of.register
@@ -254,20 +255,20 @@ def _(error: WrongWallet) -> dict[str, Any]:
     return {"creatorWalletAddress": error.creator_wallet}
 
 
-def _for_page(payment: SecurePayment, branding: ClientBranding | None) -> dict[str, Any]:
-    """What the payment page shows of a link that cannot be paid: its branding, and the way back."""
+def _page_facts(payment: SecurePayment, branding: ClientBranding | None) -> dict[str, Any]:
+    """What the payment page shows of a link that cannot be paid: its branding and its redirect."""
     link = payment.link
     return {"branding": shown(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
-def _waiting(request: Request, intent: SafeIntent) -> dict[str, Any]:
-    known = network(intent.network)
-    assert known is not None, "an intent is recorded on a catalogued network"
+def _locked_status(request: Request, intent: SafeIntent) -> dict[str, Any]:
+    chain = network(intent.network)
+    assert chain is not None, "an intent is recorded on a catalogued network"
     facts = {
         "requestId": request.request_id,
         "hasBeenPaid": request.status is RequestStatus.PAID,
         "safeTxHash": intent.safe_tx_hash,
-        "chainId": known.chain_id,
+        "chainId": chain.chain_id,
     }
     deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}
     return {**facts, **deadline}

@@ -10,9 +10,9 @@ from chalicelib.base.errors import NotFound
 from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
-from chalicelib.checkout.flows import Payer, quote
+from chalicelib.checkout.flows import PayOptions, quote
 from chalicelib.checkout.rules import due_of
-from chalicelib.links.flows import Reader, load_owned
+from chalicelib.links.flows import Viewer, load_visible
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable, status_at
@@ -70,7 +70,7 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | None)
     if step is None:
         check_payable(payment, services.clock())
         return f"{services.settings.pay_url}/?token={payment.link.token}"
-    offered = quote(services, token, Reader.of(visitor), Payer(wallet=None))
+    offered = quote(services, token, Viewer.of(visitor), PayOptions(wallet=None))
     checkout, name = offered.checkout, offered.parts[0].requests[0].network
     if step >= len(checkout.transactions):
         raise NotFound("There is no such step")
@@ -85,7 +85,7 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | None)
 
 def _load(services: Services, visitor: Caller, token: str) -> SecurePayment:
     try:
-        return load_owned(services, token, Reader.of(visitor))
+        return load_visible(services, token, Viewer.of(visitor))
     except NotFound:
         spend_unknown_token(services, visitor)
         raise

@@ -1,1 +1,1 @@
-"""Every transfer with a link's references, what it was, and how it is given back."""
+"""Transfers: all transfers with the references of a link, their classification, and their refunds."""

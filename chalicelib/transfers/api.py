@@ -1,4 +1,4 @@
-"""The transfers of a link: what came with its references, what of it was wrong, and what to sign to give it back."""
+"""The view that lists the transfers of a link, with their classification and refunds."""
 
 from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
@@ -16,7 +16,7 @@ from chalicelib.http.view import Call
 from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.requests.rules import currency_of
 from chalicelib.transfers import flows as transfers
-from chalicelib.transfers.flows import Listed, Refund
+from chalicelib.transfers.flows import ListedTransfer, Refund
 from chalicelib.transfers.rules import ClassifiedTransfer
 from chalicelib.transfers.schemas import RefundAnswer, TransferAnswer, TransfersAnswer
 
@@ -28,7 +28,7 @@ def list_transfers(call: Call[None, None]) -> TransfersAnswer:
     return TransfersAnswer(token=token, transfers=answers, truncated=listing.truncated)
 
 
-def _transfer(listed: Listed, value_form: ValueForm) -> TransferAnswer:
+def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
     each = listed.classified
     request, transfer, token = each.request, each.transfer, each.token
     expected = currency_of(request)
@@ -62,20 +62,20 @@ def _transfer(listed: Listed, value_form: ValueForm) -> TransferAnswer:
 
 
 def _payee(each: ClassifiedTransfer) -> str:
-    """A payment went to the request's payee; who received a stray one is in its log."""
+    """The receiver: the request's payee for a payment, for an unmatched transfer the address in its log."""
     if isinstance(each.transfer, UnmatchedTransfer):
-        return _written(each.transfer, each.transfer.payee)
+        return _display_address(each.transfer, each.transfer.payee)
     return each.request.payee
 
 
 def _token_address(each: ClassifiedTransfer) -> str | None:
     if isinstance(each.transfer, UnmatchedTransfer):
         address = each.transfer.token_address
-        return _written(each.transfer, address) if address else None
+        return _display_address(each.transfer, address) if address else None
     return each.token.address if each.token and not each.token.is_native else None
 
 
-def _written(transfer: UnmatchedTransfer, address: str) -> str:
+def _display_address(transfer: UnmatchedTransfer, address: str) -> str:
     chain = network(transfer.network)
     assert chain is not None, "only catalogued networks are scanned"
     return address_of_log(address, chain.family)

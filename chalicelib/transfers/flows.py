@@ -1,4 +1,4 @@
-"""The transfers of a link, what each of them was, and the refunds of what was not owed."""
+"""Lists the transfers of a link, and builds the refunds of amounts that were not owed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.detection import unmatched
 from chalicelib.links import store as link_store
-from chalicelib.links.flows import Reader, load_owned
+from chalicelib.links.flows import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.requests import store as request_store
@@ -26,18 +26,18 @@ from chalicelib.transfers import rules as transfers
 from chalicelib.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 
 MAX_LISTED = 1000
-"""Transfers in one answer: anybody can add to them."""
+"""The most transfers in one response: anybody can add to them."""
 MAX_REFUNDS = 50
-"""Refunds in one answer: the payer of each is read from a receipt, on tron by a request of its own."""
+"""The most refunds in one response: each payer is read from a receipt, on Tron with one call per receipt."""
 
 _BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the payer where to send it"
 
 
 @dataclass(frozen=True)
 class Refund:
-    """What the payee signs to return base units of a token, through the fee proxy, to the one who sent them.
+    """The transactions that the payee signs to return an amount, in base units, to its payer through the fee proxy.
 
-    A token is approved for the exact amount first, whatever was approved before.
+    For a token the first one approves the exact amount, whatever was approved before.
     """
 
     token: Token
@@ -48,10 +48,10 @@ class Refund:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A transfer as it is shown. Where something is to be refunded and `refund` is None, `unavailable` says why.
+class ListedTransfer:
+    """A transfer with its refund. If an amount is refundable and `refund` is None, `unavailable` says why.
 
-    `payer` is whom the chain names as the payer of what is to be refunded.
+    `payer` is the payer of a refundable transfer, as read from the chain.
     """
 
     classified: ClassifiedTransfer
@@ -62,66 +62,69 @@ class Listed:
 
 @dataclass(frozen=True)
 class Listing:
-    """The transfers of a link; `truncated` when there are more than one answer has, or may have been more of those that
-    do not count than are kept."""
+    """The transfers of a link. `truncated` if there are more than MAX_LISTED, or may be more unmatched transfers than
+    are stored."""
 
-    transfers: tuple[Listed, ...]
+    transfers: tuple[ListedTransfer, ...]
     truncated: bool
 
 
 def list_transfers(services: Services, token: str, account_id: str, client_id: str | None) -> Listing:
-    """Every transfer of a link's requests, one request after the other.
+    """Every transfer of a link's requests, request by request.
 
-    Reads the link, and payments and unmatched transfers of each request: one query, and two a request; one more for a
-    link that was merged into a batch, whose expiry decides what is late. The node is asked only when something is to be
-    refunded; if it does not answer, the list has no refunds.
+    One query for the link and two per request, for its payments and its unmatched transfers; one more for a link that
+    was merged into a batch, whose expiry decides what is late. The node is called only if an amount is refundable; if
+    it does not answer, the list has no refunds.
 
-    Raises NotFound, BadRequest for a multicall, whose children have transfers of their own, and Locked while a multisig
-    transaction is on its way for the link.
+    Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a multisig transaction is pending for the
+    link.
     """
-    payment = load_owned(services, token, Reader(account_id, client_id))
+    payment = load_visible(services, token, Viewer(account_id, client_id))
     if payment.link.payment_type is PaymentType.MULTICALL:
         raise TransfersOfChildren(payment.link.child_tokens)
     check_unlocked(payment)
     current = link_store.successor(services.store, payment) or payment
-    found, is_cut_off = list[ClassifiedTransfer](), False
+    classified, is_truncated = list[ClassifiedTransfer](), False
     for request in payment.requests:
         paid = request_store.payments(services.store, request.request_id)
-        kept = request_store.unmatched_transfers(services.store, request.request_id)
-        found += transfers.classify(current, request, paid, kept)
-        is_cut_off = is_cut_off or unmatched.may_be_truncated(request, kept)
-    listed = _with_refunds(services, found[:MAX_LISTED], _wallets(payment, current))
-    return Listing(listed, is_cut_off or len(found) > MAX_LISTED)
+        stored = request_store.unmatched_transfers(services.store, request.request_id)
+        classified += transfers.classify(current, request, paid, stored)
+        is_truncated = is_truncated or unmatched.may_be_truncated(request, stored)
+    listed = _with_refunds(services, classified[:MAX_LISTED], _known_wallets(payment, current))
+    return Listing(listed, is_truncated or len(classified) > MAX_LISTED)
 
 
-def _wallets(*payments: SecurePayment) -> frozenset[str]:
-    """The contracts that are known to be the wallets of payers: of who made a payout, and the Safe of an intent."""
+def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
+    """The addresses of known payers, which may be contracts: the creators of payouts, and the Safes of intents."""
     known = [each.link.creator_wallet for each in payments]
     known += [each.intent.safe for each in payments if each.intent is not None]
     return frozenset(hex_address(wallet) for wallet in known if wallet is not None)
 
 
 def _with_refunds(
-    services: Services, found: Sequence[ClassifiedTransfer], wallets: frozenset[str]
-) -> tuple[Listed, ...]:
-    """All requests of a link are on one network, and what is refunded was sent there."""
-    wanted = [each for each in found if each.refundable][:MAX_REFUNDS]
+    services: Services, classified: Sequence[ClassifiedTransfer], wallets: frozenset[str]
+) -> tuple[ListedTransfer, ...]:
+    """The transfers with their refunds, if the node answers. Refundable transfers of a link are all on one network."""
+    refundable = [each for each in classified if each.refundable][:MAX_REFUNDS]
     try:
-        payers = _payers(services, wanted)
+        payers = _payers(services, refundable)
     except ChainUnavailable as error:
-        return tuple(Listed(each, unavailable=error.message if each.refundable else None) for each in found)
-    return tuple(_listed(each, payers, wallets) for each in found)
+        reason = error.message
+        return tuple(ListedTransfer(each, unavailable=reason if each.refundable else None) for each in classified)
+    return tuple(_listed_transfer(each, payers, wallets) for each in classified)
 
 
-def _payers(services: Services, wanted: Sequence[ClassifiedTransfer]) -> dict[ClassifiedTransfer, PaymentSender | None]:
-    if not wanted:
+def _payers(
+    services: Services, refundable: Sequence[ClassifiedTransfer]
+) -> dict[ClassifiedTransfer, PaymentSender | None]:
+    if not refundable:
         return {}
-    chain = services.chains.of(wanted[0].request.network)
-    return dict(zip(wanted, chain.payers_of([_paid(each) for each in wanted]), strict=True))
+    chain = services.chains.of(refundable[0].request.network)
+    return dict(zip(refundable, chain.payers_of([_paid_transfer(each) for each in refundable]), strict=True))
 
 
-def _paid(each: ClassifiedTransfer) -> PaidTransfer:
-    """As the node knows it: on tron, too, it takes a transaction's hash with 0x."""
+def _paid_transfer(each: ClassifiedTransfer) -> PaidTransfer:
+    """The transfer as the node needs it: transaction hashes with 0x, on Tron, too."""
     assert each.token is not None, "only a catalogued token is refunded"
     return PaidTransfer(
         tx_hash="0x" + each.transfer.tx_hash.removeprefix("0x"),
@@ -131,20 +134,20 @@ def _paid(each: ClassifiedTransfer) -> PaidTransfer:
     )
 
 
-def _listed(
+def _listed_transfer(
     each: ClassifiedTransfer, payers: Mapping[ClassifiedTransfer, PaymentSender | None], wallets: frozenset[str]
-) -> Listed:
+) -> ListedTransfer:
     if not each.refundable:
-        return Listed(each)
+        return ListedTransfer(each)
     if each not in payers:
-        return Listed(each, unavailable=f"One answer has {MAX_REFUNDS} refunds at most")
+        return ListedTransfer(each, unavailable=f"One answer has {MAX_REFUNDS} refunds at most")
     payer = payers[each]
     if payer is None:
-        return Listed(transfers.without_payer(each), unavailable="The chain does not tell who paid")
+        return ListedTransfer(transfers.without_payer(each), unavailable="The chain does not tell who paid")
     if not payer.is_wallet and hex_address(payer.address) not in wallets:
-        return Listed(transfers.without_payer(each), payer.address, unavailable=_BY_CONTRACT)
+        return ListedTransfer(transfers.without_payer(each), payer.address, unavailable=_BY_CONTRACT)
     assert each.token is not None, "only a catalogued token is refunded"
-    return Listed(each, payer.address, _refund(each.request, each.token, each.refundable, payer.address))
+    return ListedTransfer(each, payer.address, _refund(each.request, each.token, each.refundable, payer.address))
 
 
 def _refund(request: Request, token: Token, amount: BaseUnits, payer: str) -> Refund:

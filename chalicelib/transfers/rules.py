@@ -1,22 +1,22 @@
-"""Transfers: every one with a request's reference, what it was of what is owed, and what can be done where it is wrong.
+"""Transfers: the classification of every transfer with a request's reference, and the recovery action for it.
 
-Payments are judged in the order of the chain, each against what the ones before it have left to pay:
+Payments are classified in the order of the chain, each by the amount that is still owed before it:
 
     class           counts  when                                                  recovery action
-    exact           yes     pays just what is owed                                none
-    late            yes     the same, but after the link has expired              none
-    partial         yes     pays less                                             pay_remaining, none once all is paid
+    exact           yes     pays exactly what is owed                               none
+    late            yes     as exact, after the link has expired                  none
+    partial         yes     pays less                                             pay_remaining; none once all is paid
     over            yes     pays more                                             refund_excess
     duplicate       yes     nothing is owed any more                              refund
-    wrong_token     no      another token, or the coin, to the payee              refund; contact_payee for a token that
+    wrong_token     no      another token, or the native coin, to the payee       refund; contact_payee for a token that
                                                                                   is not in the catalogue
-    wrong_payee     no      to somebody else                                      contact_receiver
+    wrong_payee     no      to another address                                    contact_receiver
     wrong_network   no      on another network                                    contact_payee
-    reversed        no      a fork took it off the chain                          as partial; none if it never counted
+    reversed        no      a fork removed it from the chain                      as partial; none if it never counted
 
-What counts is part of the request's paid amount: the sum of what counts is what is paid, and the sum of all excess what
-was paid beyond the amount. An action that refunds becomes `find_payer` where the chain does not tell who paid, or tells
-of a contract that may have passed on the money of somebody else.
+The sum of the transfers that count is the request's paid amount; the sum of their excesses is what was paid beyond its
+amount. A refund action becomes `find_payer` if the payer cannot be read from the chain, or is a contract that may have
+passed on somebody else's money.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from chalicelib.requests.records import Payment, PaymentStatus, Request, Unmatch
 
 
 class TransfersOfChildren(BadRequest):
-    """A multicall has no transfers of its own, only its children have."""
+    """Transfers were requested for a multicall; only its children have transfers."""
 
     shown_by = "chalicelib.transfers.schemas"
 
@@ -57,17 +57,17 @@ class Classification(StrEnum):
 class RecoveryAction(StrEnum):
     NONE = "none"
     PAY_REMAINING = "pay_remaining"
-    """Pay what is left: by this link while it can be paid, by another one after that."""
+    """Pay the remaining amount: through this link while it can be paid, later through a new one."""
     REFUND_EXCESS = "refund_excess"
-    """The payee returns what exceeds."""
+    """The payee returns the excess."""
     REFUND = "refund"
-    """The payee returns all of it."""
+    """The payee returns the whole amount."""
     FIND_PAYER = "find_payer"
-    """As the two above, once the payee has found out to whom: the chain does not tell for sure."""
+    """As `refund` or `refund_excess`, after the payee has found out who paid: the chain does not say for certain."""
     CONTACT_PAYEE = "contact_payee"
-    """The payee may hold it, if the address there is theirs and the token worth anything."""
+    """The payee may have received it, if the address is theirs on that network and the token has a value."""
     CONTACT_RECEIVER = "contact_receiver"
-    """Somebody else received it."""
+    """Another address received it."""
 
 
 REFUNDS = (RecoveryAction.REFUND, RecoveryAction.REFUND_EXCESS)
@@ -75,10 +75,10 @@ REFUNDS = (RecoveryAction.REFUND, RecoveryAction.REFUND_EXCESS)
 
 @dataclass(frozen=True)
 class ClassifiedTransfer:
-    """One transfer and what it was. `excess` is in base units, None where nothing of it was owed in the first place.
+    """One transfer with its classification. `excess` is in base units, None if the transfer is unmatched.
 
-    `token` is what was sent, None when the catalogue does not have it. `late` also tells of transfers of other classes
-    that they came after the link had expired.
+    `token` is what was sent, None if it is not in the catalogue. `late` is true for transfers of any class in a block
+    after the link's expiry.
     """
 
     transfer: Payment | UnmatchedTransfer
@@ -92,7 +92,7 @@ class ClassifiedTransfer:
 
     @property
     def refundable(self) -> BaseUnits:
-        """What the payee has of it and was not owed, in base units of `token`."""
+        """The amount that the payee received and was not owed, in base units of `token`; 0 if no refund is possible."""
         if self.action not in REFUNDS:
             return BaseUnits(0)
         return self.transfer.amount if self.excess is None else self.excess
@@ -101,46 +101,46 @@ class ClassifiedTransfer:
 def classify(
     payment: SecurePayment, request: Request, payments: Sequence[Payment], unmatched: Sequence[UnmatchedTransfer]
 ) -> tuple[ClassifiedTransfer, ...]:
-    """Every transfer of a request of a link, in the order of their blocks' times; the order given does not matter."""
-    judged = _judged(payment.link, request, sorted(payments, key=lambda p: (p.block_number, p.log_index)))
-    found = (*judged, *(_unmatched(payment.link, request, each) for each in unmatched))
-    return tuple(sorted(found, key=lambda each: _moment(each.transfer)))
+    """Every transfer of a request of a link, ordered by block time, whatever the order of the arguments."""
+    counted = _classified_payments(payment.link, request, sorted(payments, key=lambda p: (p.block_number, p.log_index)))
+    classified = (*counted, *(_classified_unmatched(payment.link, request, each) for each in unmatched))
+    return tuple(sorted(classified, key=lambda each: _time_order(each.transfer)))
 
 
 def without_payer(each: ClassifiedTransfer) -> ClassifiedTransfer:
-    """A transfer that is to be refunded to somebody whom the chain does not name, or not for sure."""
+    """The transfer with the action `find_payer`, because the chain does not say for certain who paid."""
     return replace(each, action=RecoveryAction.FIND_PAYER)
 
 
-def _judged(link: Link, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
+def _classified_payments(link: Link, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
     paid = sum(p.amount for p in payments if p.status is PaymentStatus.CONFIRMED)
-    missing = RecoveryAction.PAY_REMAINING if paid < request.amount else RecoveryAction.NONE
-    owed, judged = int(request.amount), []
+    if_partial = RecoveryAction.PAY_REMAINING if paid < request.amount else RecoveryAction.NONE
+    owed, classified = int(request.amount), []
     for each in payments:
         late, token = _is_late(link, each), token_with_id(request.currency)
         if each.status is PaymentStatus.REVERSED:
-            kind, counts, excess, action = Classification.REVERSED, False, 0, missing
+            kind, counts, excess, action = Classification.REVERSED, False, 0, if_partial
         else:
-            kind, action = _of_owed(each.amount, owed, late, missing)
+            kind, action = _classification(each.amount, owed, late, if_partial)
             counts, excess = True, max(each.amount - owed, 0)
             owed = max(owed - each.amount, 0)
-        judged.append(ClassifiedTransfer(each, request, token, kind, late, counts, BaseUnits(excess), action))
-    return judged
+        classified.append(ClassifiedTransfer(each, request, token, kind, late, counts, BaseUnits(excess), action))
+    return classified
 
 
-def _of_owed(
-    amount: int, owed: int, late: bool, missing: RecoveryAction
+def _classification(
+    amount: int, owed: int, late: bool, if_partial: RecoveryAction
 ) -> tuple[Classification, RecoveryAction]:
     if owed == 0:
         return Classification.DUPLICATE, RecoveryAction.REFUND
     if amount > owed:
         return Classification.OVER, RecoveryAction.REFUND_EXCESS
     if amount < owed:
-        return Classification.PARTIAL, missing
+        return Classification.PARTIAL, if_partial
     return Classification.LATE if late else Classification.EXACT, RecoveryAction.NONE
 
 
-def _unmatched(link: Link, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
+def _classified_unmatched(link: Link, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
     kind, token = Classification(transfer.reason), token_of(transfer)
     if kind is Classification.WRONG_TOKEN and transfer.payee != hex_address(request.payee):
         kind = Classification.WRONG_PAYEE
@@ -158,6 +158,6 @@ def _is_late(link: Link, transfer: Payment | UnmatchedTransfer) -> bool:
     return (transfer.paid_at or transfer.detected_at) >= link.expires_at
 
 
-def _moment(transfer: Payment | UnmatchedTransfer) -> tuple[object, ...]:
+def _time_order(transfer: Payment | UnmatchedTransfer) -> tuple[object, ...]:
     at = transfer.paid_at or transfer.detected_at
     return at, transfer.network, transfer.block_number, transfer.log_index

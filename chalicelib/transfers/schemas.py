@@ -11,7 +11,7 @@ from chalicelib.transfers.rules import Classification, RecoveryAction, Transfers
 
 
 class RefundAnswer(Output):
-    """What the payee signs to return what was not owed. Nobody keeps count of refunds: send each once."""
+    """What the payee signs to return an amount that was not owed. Refunds are not tracked: send each only once."""
 
     payer: str
     amount: str
@@ -51,9 +51,10 @@ class TransferAnswer(Output):
 
 
 class TransfersAnswer(Output):
-    """The transfers of a link, one request after the other, each by time; at most 1,000, `truncated` beyond.
+    """The transfers of a link, request by request, each by time.
 
-    So it is when a request has as many transfers that do not count as are kept: then there may have been more.
+    `truncated` if there are more than 1,000, or if a request has reached the limit of unmatched transfers that are
+    stored, so that there may have been more.
     """
 
     token: str

@@ -16,7 +16,7 @@ from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection import flows as detection
 from chalicelib.links.creation import Item
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
@@ -96,7 +96,7 @@ def test_of_20_multisig_transactions_announced_at_once_one_holds_the_link(cloud:
     def announce(services: Services) -> str:
         draft = IntentDraft(None, f"0x{next(number):064x}", None, "SEPOLIA", "USDC", None)
         try:
-            intents.record(services, payment.link.token, Reader(world.account_id, None), draft)
+            intents.record(services, payment.link.token, Viewer(world.account_id, None), draft)
         except Locked:
             return "locked"
         return "recorded"
@@ -118,7 +118,7 @@ def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cl
             return
         draft = IntentDraft(None, f"0x{mine:064x}", None, "SEPOLIA", "USDC", None)
         with suppress(Locked, Conflict):
-            intents.record(services, payment.link.token, Reader(world.account_id, None), draft)
+            intents.record(services, payment.link.token, Viewer(world.account_id, None), draft)
 
     in_parallel(act, cloud, world)
     assert world.load(payment).link.status is LinkStatus.COMPLETED

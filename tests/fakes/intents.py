@@ -8,7 +8,7 @@ from chalicelib.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 from chalicelib.links.records import SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
@@ -27,7 +27,7 @@ def hash_of(told: Proposal) -> str:
 
 
 TOLD = proposed()
-PAGE = Reader("", None, reads_any_link=True)
+PAGE = Viewer("", None, reads_any_link=True)
 HASH, OTHER_HASH = hash_of(TOLD), "0x" + "cd" * 32
 
 
@@ -50,9 +50,9 @@ def record(
     payment: SecurePayment,
     draft: IntentDraft | None = None,
     services: Services | None = None,
-    reader: Reader | None = None,
+    reader: Viewer | None = None,
 ) -> SafeIntent:
-    token, reader = payment.link.token, reader or Reader(world.account_id, None)
+    token, reader = payment.link.token, reader or Viewer(world.account_id, None)
     return intents.record(services or world.services, token, reader, draft or announced())[1]
 
 

@@ -12,12 +12,12 @@ from chalicelib.access.callers import Owner
 from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import SCOPES
 from chalicelib.access.modes import Mode, Rate
-from chalicelib.checkout.flows import signable
+from chalicelib.checkout.flows import signable_transactions
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection.records import Cursor
 from chalicelib.http.operation import OPERATIONS, Operation
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.payees.records import Action
 from infra import admin
@@ -124,13 +124,13 @@ def waiting_token(owner: Tenant, way: Way) -> str:
     token = owner.link_token()
     scanned(owner, way)
     draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
-    intents.record(running(), token, Reader(owner.account_id, None), draft)
+    intents.record(running(), token, Viewer(owner.account_id, None), draft)
     return token
 
 
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
-    wallet, reader = tron_wallet(owner.name), Reader(owner.account_id, None)
-    payment = signable(running(), owner.tron_token(), reader, wallet.address)[-1]
+    wallet, reader = tron_wallet(owner.name), Viewer(owner.account_id, None)
+    payment = signable_transactions(running(), owner.tron_token(), reader, wallet.address)[-1]
     return {"signedTransaction": signed_call(wallet, payment.to, payment.data)}
 
 

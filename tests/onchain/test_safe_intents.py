@@ -15,7 +15,7 @@ from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection import flows as detection
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
 from infra.local.chain import Chain
@@ -51,7 +51,7 @@ class Merchant:
         self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, told, terms)
         fields = {"deadline": None, "payer_address": self.safe.address, **changes}
         draft = IntentDraft(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
-        intents.record(self.world.services, payment.link.token, Reader(self.world.account_id, None), draft)
+        intents.record(self.world.services, payment.link.token, Viewer(self.world.account_id, None), draft)
         assert not self.is_free(payment)
 
     def scan(self) -> None:

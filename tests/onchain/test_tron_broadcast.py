@@ -10,7 +10,7 @@ from tronpy.keys import PrivateKey
 from chalicelib.chain.tron import BroadcastResult
 from chalicelib.checkout.broadcasts import flows as broadcasts
 from chalicelib.checkout.broadcasts.flows import SignedTransaction
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 from infra.local.tron import TronNode
 from infra.local.tron_transactions import Transaction
 from tests.fakes.world import World
@@ -29,7 +29,7 @@ def test_a_wallet_that_only_signs_pays_a_link(
 
     def send(made: Transaction, id: str) -> BroadcastResult:
         signed = SignedTransaction(made.raw, made.signatures, id)
-        return broadcasts.broadcast(world.services, payment.link.token, Reader(world.account_id, None), signed)
+        return broadcasts.broadcast(world.services, payment.link.token, Viewer(world.account_id, None), signed)
 
     ledger = Ledger(tron.chain, [USDT], [payer.address, PAYEE, FEE_ADDRESS])
     grant, pay = pay_body(world, payment, payer.address)["transactions"]

@@ -241,7 +241,7 @@ RECORDS: dict[str, Record] = {
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
     "intent, pending": INTENT,
     "intent, of a known Safe": replace(
-        INTENT, safe=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, by_page=True, in_vain=2
+        INTENT, safe=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, by_page=True, unpaid_announcements=2
     ),
     "intent, settled": replace(
         INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7

@@ -12,7 +12,7 @@ from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.references import payment_reference
 from chalicelib.transfers import flows as transfers
-from chalicelib.transfers.flows import Listed
+from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from infra.bench.calls import counted
 from tests.fakes import intents
@@ -25,7 +25,7 @@ FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 TRON_PAYEE = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 
 
-def listed(world: World, payment: SecurePayment) -> tuple[Listed, ...]:
+def listed(world: World, payment: SecurePayment) -> tuple[ListedTransfer, ...]:
     listing = transfers.list_transfers(world.services, payment.link.token, world.account_id, world.client_id)
     assert not listing.truncated
     return listing.transfers

@@ -1,1 +1,1 @@
-"""Signed Tron transactions that are handed to the network."""
+"""Broadcasts: signed Tron transactions that are sent to the network."""

@@ -1,4 +1,4 @@
-"""Signed transactions on Tron, handed on to the network: only those that pay a link, so that nobody relays others."""
+"""Sends signed Tron transactions to the network, only those that pay a link."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -8,25 +8,25 @@ from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
 from chalicelib.chain.tron import BroadcastResult
-from chalicelib.checkout.flows import signable
-from chalicelib.links.flows import Reader
+from chalicelib.checkout.flows import signable_transactions
+from chalicelib.links.flows import Viewer
 from chalicelib.services import Services
 
 
 @dataclass(frozen=True)
 class SignedTransaction:
-    """What a wallet made: the bytes that it signed, its signatures of 65 bytes, and the id (lower-case hex) it gave."""
+    """A signed transaction: the signed bytes, its signatures of 65 bytes, and its id in lower-case hex if sent."""
 
     raw: bytes
     signatures: tuple[bytes, ...]
     tx_id: str | None = None
 
 
-def broadcast(services: Services, token: str, reader: Reader, signed: SignedTransaction) -> BroadcastResult:
-    """Sends one of the link's own transactions and tells what the node said; a refusal of the node is a result, too.
+def broadcast(services: Services, token: str, viewer: Viewer, signed: SignedTransaction) -> BroadcastResult:
+    """Sends a transaction that pays the link; returns the node's result, also if the node refuses.
 
-    Raises BadRequest for any other transaction, what `signable` raises of the link, BadGateway when nobody can say
-    whether it was sent: the same bytes may be sent again, the network takes them once.
+    Raises BadRequest for any other transaction, what `signable_transactions` raises, and BadGateway if it is unknown
+    whether the node received it: sending the same bytes again is safe, because the network accepts them only once.
     """
     if signed.tx_id not in (None, tx_id(signed.raw)):
         raise BadRequest("txID is not the SHA-256 of raw_data_hex")
@@ -34,7 +34,7 @@ def broadcast(services: Services, token: str, reader: Reader, signed: SignedTran
         call = decode_raw(signed.raw)
     except ValueError:
         raise BadRequest("raw_data_hex is not a transaction with one TriggerSmartContract and nothing else") from None
-    expected = signable(services, token, reader, call.owner)
+    expected = signable_transactions(services, token, viewer, call.owner)
     if Transaction(call.contract, call.data, call.call_value) not in expected:
         raise BadRequest("The transaction is none of those that pay this link now: take them from /pay and sign anew")
     _check_terms(call, services.clock())
@@ -51,8 +51,10 @@ def _check_terms(call: TronTransaction, now: datetime) -> None:
 
 
 def _check_signatures(call: TronTransaction, signed: SignedTransaction) -> None:
-    """One signature is the owner's own. Who else may sign for an account, alone or together, its permissions say, and
-    the node knows those."""
+    """Raises BadRequest for an invalid signature, or a single one that is not by the owner.
+
+    Other permissions and several signatures are not checked here: the node checks the account's permissions.
+    """
     signers = [recover_signer(signed.raw, signature) for signature in signed.signatures]
     if None in signers:
         raise BadRequest("A signature is of no key")

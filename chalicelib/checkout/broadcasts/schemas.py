@@ -1,4 +1,4 @@
-"""Models of transactions on Tron that are signed and handed in to be sent."""
+"""Models of signed Tron transactions that are to be sent."""
 
 from typing import Annotated, Any
 
@@ -8,16 +8,16 @@ from chalicelib.checkout.broadcasts.flows import SignedTransaction
 from chalicelib.http.schemas import Input, Output
 
 _LONGEST_RAW = 128 * 1024
-"""Hexadecimal digits: a batch of 250 payments has 97,000."""
+"""In hexadecimal digits; a batch of 250 payments has 97,000."""
 _MOST_SIGNATURES = 5
-"""So many keys a permission of a Tron account has at most."""
+"""A permission of a Tron account has at most this many keys."""
 Hex = Annotated[str, StringConstraints(pattern=r"^([a-fA-F0-9]{2})+$", max_length=_LONGEST_RAW)]
 TxId = Annotated[str, StringConstraints(pattern=r"^[a-fA-F0-9]{64}$")]
 Signature = Annotated[str, StringConstraints(pattern=r"^(0x)?[a-fA-F0-9]{130}$")]
 
 
 class SignedTronTransaction(Input):
-    """A transaction as tronweb has it; all but the bytes and the signatures is read by nobody."""
+    """A transaction as tronweb makes it; only `raw_data_hex`, `signature` and `txID` are used."""
 
     raw_data_hex: Hex = Field(description="The bytes that were signed")
     signature: list[Signature] = Field(min_length=1, max_length=_MOST_SIGNATURES)
@@ -39,7 +39,7 @@ class BroadcastTransaction(Input):
 
 
 class BroadcastAnswer(Output):
-    """What the node said: `code` is SUCCESS or java-tron's name of the refusal, `message` its text."""
+    """The node's result: `code` is SUCCESS or java-tron's name of the refusal, `message` its text."""
 
     result: bool
     txid: str

@@ -1,1 +1,1 @@
-"""Multisig transactions that are on their way for a link."""
+"""Intents: announced multisig transactions that pay a link."""

@@ -1,26 +1,26 @@
-"""Intents: a payer announces a multisig transaction, and the link waits for it until its owner withdraws it."""
+"""Views that announce a multisig transaction for a link, and withdraw it."""
 
 from typing import Any
 
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.schemas import IntentRecorded, IntentWithdrawn, RecordIntent
 from chalicelib.http.view import Call
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 
 
 def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded:
-    payment, intent = intents.record(call.services, call.path["token"], Reader.of(call.caller), call.body.draft())
-    sent: dict[str, Any] = {}
+    payment, intent = intents.record(call.services, call.path["token"], Viewer.of(call.caller), call.body.draft())
+    optional: dict[str, Any] = {}
     if intent.deadline is not None:
-        sent["safePaymentDeadline"] = int(intent.deadline.timestamp())
+        optional["safePaymentDeadline"] = int(intent.deadline.timestamp())
     if intent.payer_address is not None:
-        sent["payerAddress"] = intent.payer_address
+        optional["payerAddress"] = intent.payer_address
     return IntentRecorded(
         intentId=intent.intent_id,
         paymentReference=payment.requests[0].payment_reference,
         safeTxHash=intent.safe_tx_hash,
         isListening=True,
-        **sent,
+        **optional,
     )
 
 

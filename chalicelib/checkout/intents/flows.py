@@ -1,4 +1,4 @@
-"""Multisig intents: record that a Safe's transaction is to pay a link, and follow it until it is settled."""
+"""Records multisig intents for links, withdraws them, and checks them until they end."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -13,11 +13,11 @@ from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
-from chalicelib.checkout.intents.rules import Execution, IntentDraft, Look, Origin
+from chalicelib.checkout.intents.rules import Execution, IntentDraft, IntentStart, Observation
 from chalicelib.detection import store as detection_store
 from chalicelib.detection.records import Cursor
 from chalicelib.links import store as link_store
-from chalicelib.links.flows import Reader, load, load_owned
+from chalicelib.links.flows import Viewer, load, load_visible
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, PaymentType, SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
@@ -26,35 +26,35 @@ from chalicelib.storage import sweeping
 from chalicelib.storage.store import WriteConflict
 
 _ATTEMPTS = 5
-"""How often an intent is decided again after a payment or another intent of the link was written first."""
+"""How often recording or withdrawing is tried again after another write for the same link came first."""
 _BATCH = 25
-"""Intents a shard and sweep, which take less than a minute."""
-_RANGES_PER_LOOK = 5
+"""The most intents per shard and sweep; a sweep takes less than a minute."""
+_RANGES_PER_CHECK = 5
 
 
-def record(services: Services, token: str, reader: Reader, draft: IntentDraft) -> tuple[SecurePayment, SafeIntent]:
-    """The intent for a link, new or the pending one of the same transaction.
+def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -> tuple[SecurePayment, SafeIntent]:
+    """Records an intent for a link; returns the pending one if it is for the same transaction.
 
-    Written together with the link, whose version has to be the one that was seen: of two intents, or of an intent and
-    the payment that completes the link, one comes first and the other is decided anew. A multicall waits as a whole;
-    its children stay payable one by one, and its intent ends when the last of them is paid. Raises what `check_payable`
-    does, BadRequest, ChainUnavailable, and WriteConflict when others were faster every time.
+    The intent is written with the link, on condition that the link's version is unchanged: so two intents, or an intent
+    and the payment that completes the link, conflict, and the later one is decided again. An intent of a multicall
+    locks the multicall, not its children, and ends when the last child is paid. Raises what `check_payable` raises,
+    BadRequest, ChainUnavailable, and WriteConflict after five conflicts.
     """
     for _ in range(_ATTEMPTS):
-        stored = load_owned(services, token, reader)
-        payment, parts = _whole(services, stored)
-        known = intents.reusable(payment, draft)
+        stored = load_visible(services, token, viewer)
+        payment, parts = _with_children(services, stored)
+        known = intents.same_pending_intent(payment, draft)
         if known is not None:
             return payment, known
         now = services.clock()
         check_payable(payment, now)
-        own = intents.check_draft(payment, draft, now)
-        if reader.reads_any_link:
-            intents.check_announced_by_page(payment)
-        origin = _origin(services, own, draft, reader)
+        chain = intents.check_draft(payment, draft, now)
+        if viewer.reads_any_link:
+            intents.check_page_may_announce(payment)
+        start = _intent_start(services, chain, draft, viewer)
         for part in parts:
-            intents.check_payer(part, origin.safe)
-        intent = intents.create_intent(payment, draft, origin, now, services.entropy)
+            intents.check_payer(part, start.safe)
+        intent = intents.create_intent(payment, draft, start, now, services.entropy)
         try:
             services.store.write(stored.link, intent)
         except WriteConflict:
@@ -64,14 +64,14 @@ def record(services: Services, token: str, reader: Reader, draft: IntentDraft) -
 
 
 def withdraw(services: Services, token: str, account_id: str, client_id: str | None) -> SafeIntent:
-    """Ends the intent that a link waits for, its own or its multicall's, for the link's owner; returns it as decided.
+    """Ends the pending intent of a link, or of its multicall, for the link's owner; returns the ended intent.
 
-    Written only over the version that was seen: a look that comes first decides, and one that comes later changes
-    nothing any more. Raises NotFound, and WriteConflict when others were faster every time.
+    The write is conditional on the version that was read, so a concurrent check cannot overwrite it or be overwritten.
+    Raises NotFound, and WriteConflict after five conflicts.
     """
     for _ in range(_ATTEMPTS):
-        payment, _ = _whole(services, load_owned(services, token, Reader(account_id, client_id)))
-        intent = intents.withdrawn(payment)
+        payment, _ = _with_children(services, load_visible(services, token, Viewer(account_id, client_id)))
+        intent = intents.withdraw(payment)
         try:
             services.store.write(intent)
         except WriteConflict:
@@ -82,63 +82,64 @@ def withdraw(services: Services, token: str, account_id: str, client_id: str | N
 
 
 def track_due(services: Services) -> int:
-    """Looks at every intent whose time has come; returns how many are no longer pending.
+    """Checks every intent that is due; returns how many have ended.
 
-    A node or a Safe Transaction Service that does not answer is asked once a sweep; its intents are looked at by a
-    later sweep. A failure that concerns one Safe, which may be any contract, delays the intents of that Safe only.
+    A node or Safe Transaction Service that does not answer is called once per sweep; the other intents that need it are
+    checked by a later sweep. A failure that concerns one Safe, which can be any contract, delays only its own intents.
     """
     now = services.clock()
-    silent: set[str] = set()
+    unavailable: set[str] = set()
 
     def track(token: str) -> bool:
         intent = link_store.intent(services.store, token)
         if intent is None or intent.status is not IntentStatus.PENDING or intent.check_at > now:
             return False
-        after = _followed(services, intent, silent)
+        tracked = _tracked(services, intent, unavailable)
         try:
-            services.store.write(after)
+            services.store.write(tracked)
         except WriteConflict:
             return False  # another sweep was faster
-        if after.status is IntentStatus.PENDING:
+        if tracked.status is IntentStatus.PENDING:
             return False
-        services.log.info("intent ended", extra={"intent_id": intent.intent_id, "status": after.status.value})
+        services.log.info("intent ended", extra={"intent_id": intent.intent_id, "status": tracked.status.value})
         return True
 
     return sweeping.each(services.log, link_store.tokens_of_due_intents(services.store, now, _BATCH), track)
 
 
-def _whole(services: Services, stored: SecurePayment) -> tuple[SecurePayment, tuple[Link, ...]]:
-    """A link as it stands, and the links that are paid by it: a multicall is what its children make it."""
+def _with_children(services: Services, stored: SecurePayment) -> tuple[SecurePayment, tuple[Link, ...]]:
+    """The link, and the links that it pays. A multicall gets its status and its requests from its children."""
     if stored.link.payment_type is not PaymentType.MULTICALL:
         return stored, (stored.link,)
-    found = multicalls.details(services, stored)
-    status = found.status if found.status is LinkStatus.COMPLETED else stored.link.status
-    parts = tuple(child.payment.link for child in found.children if child.payment is not None)
-    return SecurePayment(replace(stored.link, status=status), found.requests, stored.intent), parts
+    details = multicalls.details(services, stored)
+    status = details.status if details.status is LinkStatus.COMPLETED else stored.link.status
+    parts = tuple(child.payment.link for child in details.children if child.payment is not None)
+    return SecurePayment(replace(stored.link, status=status), details.requests, stored.intent), parts
 
 
-def _origin(services: Services, own: Network, draft: IntentDraft, reader: Reader) -> Origin:
-    """Reading begins one range before what detection has finished: the owners may have executed it before they told."""
+def _intent_start(services: Services, chain: Network, draft: IntentDraft, viewer: Viewer) -> IntentStart:
+    """The start of a new intent. Events are read from one range before detection's cursor, because the owners may have
+    executed the transaction before they announced it."""
     assert draft.safe_tx_hash is not None, "checked before"
-    told = None
+    proposal = None
     if draft.payer_address is None:
-        told, _ = _ask(services, own.name, draft.safe_tx_hash, set())
+        proposal, _ = _read_proposal(services, chain.name, draft.safe_tx_hash, set())
     else:
-        _check_safe(services.chains.evm(own.name), own.label, draft.payer_address)
-    cursor = detection_store.cursor(services.store, own.name)
+        _check_safe(services.chains.evm(chain.name), chain.label, draft.payer_address)
+    cursor = detection_store.cursor(services.store, chain.name)
     if cursor is None:
-        raise ChainUnavailable(f"Detection has not begun on {own.name} yet: try again in a minute")
-    return Origin(
-        safe=told.safe if told else draft.payer_address,
-        nonce=told.terms.nonce if told else None,
-        scanned_to=max(cursor.scanned_to - own.log_range, 0),
+        raise ChainUnavailable(f"Detection has not begun on {chain.name} yet: try again in a minute")
+    return IntentStart(
+        safe=proposal.safe if proposal else draft.payer_address,
+        nonce=proposal.terms.nonce if proposal else None,
+        scanned_to=max(cursor.scanned_to - chain.log_range, 0),
         lifetime=timedelta(seconds=services.settings.safe_intent_lifetime_seconds),
-        by_page=reader.reads_any_link,
+        by_page=viewer.reads_any_link,
     )
 
 
 def _check_safe(chain: EvmChain, label: str, address: str) -> None:
-    """Raises BadRequest for an address that does not answer as a Safe, ChainUnavailable when the node does not."""
+    """Raises BadRequest if there is no Safe at the address, ChainUnavailable if the node does not answer."""
     if not chain.has_code(address):
         raise BadRequest(f"payerAddress is no contract on {label}: give the address of the Safe")
     try:
@@ -149,65 +150,70 @@ def _check_safe(chain: EvmChain, label: str, address: str) -> None:
         raise BadRequest(f"payerAddress is no Safe on {label}: give the address of the Safe") from None
 
 
-def _followed(services: Services, intent: SafeIntent, silent: set[str]) -> SafeIntent:
-    """The intent after a look. The link is read last, and the cursor before it: what was paid up to the cursor is then
-    in the link. An intent settles with its link whether or not the node answers."""
+def _tracked(services: Services, intent: SafeIntent, unavailable: set[str]) -> SafeIntent:
+    """The intent after a check.
+
+    The link is read after the cursor, so that it has all payments up to the cursor. An intent of a completed link is
+    settled even if the node does not answer.
+    """
     now = services.clock()
-    seen, look = intent, None
-    if intent.network not in silent:
+    updated, observation = intent, None
+    if intent.network not in unavailable:
         try:
-            seen, look = _seen(services, intent, silent)
+            updated, observation = _observed(services, intent, unavailable)
         except ChainUnavailable as error:
-            services.log.error("intent not seen", extra={"network": intent.network, "reason": error.message})
-            silent.add(intent.network)
+            services.log.error("intent not checked", extra={"network": intent.network, "reason": error.message})
+            unavailable.add(intent.network)
     stored = load(services, intent.link_token)
     assert stored is not None, "an intent is written together with its link"
-    completed = _whole(services, stored)[0].link.status is LinkStatus.COMPLETED
-    if look is None:
-        return intents.unseen(intent, completed, now)
-    return intents.decide(seen, replace(look, completed=completed), now)
+    is_completed = _with_children(services, stored)[0].link.status is LinkStatus.COMPLETED
+    if observation is None:
+        return intents.decide_unobserved(intent, is_completed, now)
+    return intents.decide(updated, replace(observation, is_completed=is_completed), now)
 
 
-def _seen(services: Services, intent: SafeIntent, silent: set[str]) -> tuple[SafeIntent, Look]:
-    """The intent with what its look taught of how to look, and the look itself, without the link.
+def _observed(services: Services, intent: SafeIntent, unavailable: set[str]) -> tuple[SafeIntent, Observation]:
+    """The intent with its Safe, nonce and span updated, and the observation, without the state of the link.
 
-    The node is asked first for what no payer has a hand in: a failure there is its own, and ChainUnavailable.
+    The first call to the node does not depend on the payer's data: if it fails, the node is unavailable. Raises
+    ChainUnavailable.
     """
     cursor = detection_store.cursor(services.store, intent.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
     chain = services.chains.evm(intent.network)
     detected_to = chain.block_times([cursor.scanned_to])[cursor.scanned_to]
-    intent, unknown = _learned(services, intent, silent)
+    intent, is_unknown = _with_safe_and_nonce(services, intent, unavailable)
     intent, block, execution = _execution(services, chain, intent, cursor)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
         block_time = chain.block_times([block])[block]
     elif intent.safe is not None and intent.nonce is not None and execution is None:
         nonce = _nonce(chain, intent.safe, block)
-    return intent, Look(block, block_time, detected_to, execution, nonce, completed=False, unknown=unknown)
+    observation = Observation(block, block_time, detected_to, execution, nonce, False, is_unknown)
+    return intent, observation
 
 
 def _execution(
     services: Services, chain: EvmChain, intent: SafeIntent, cursor: Cursor
 ) -> tuple[SafeIntent, int, Execution | None]:
-    """The intent with the span it is read by, how far the Safe's events are read now, and that of its transaction.
+    """The intent with its span updated, the last block read for the Safe's events, and the execution if found.
 
-    The ranges are at most half as long as those that detection tries next, which the node may refuse. What it refuses
-    of this Safe is tried in smaller ones by later looks. Where detection went back after a deep fork, so does this.
-    Without a Safe nothing can be read.
+    Ranges are at most half as long as those that detection reads next, which the node may refuse. After a refusal for
+    this Safe, later checks read smaller ranges. If a deep fork rolled detection back, reading is rolled back, too.
+    Reads nothing while the Safe is unknown.
     """
     if intent.safe is None or cursor.scanned_to <= intent.scanned_to:
         return intent, cursor.scanned_to, None
-    block, most = intent.scanned_to, max(cursor.range_limit // 2, 1)
-    for _ in range(_RANGES_PER_LOOK):
-        last = min(block + intents.span_of(intent, most), cursor.scanned_to)
+    block, max_span = intent.scanned_to, max(cursor.range_limit // 2, 1)
+    for _ in range(_RANGES_PER_CHECK):
+        last = min(block + intents.span_of(intent, max_span), cursor.scanned_to)
         try:
             event = chain.safe_event(intent.safe, intent.safe_tx_hash, BlockRange(block + 1, last))
         except (RangeTooLarge, ChainUnavailable) as error:
             facts = {"intent_id": intent.intent_id, "blocks": last - block, "reason": str(error)}
             services.log.warning("events of a Safe not read", extra=facts)
             return intents.narrowed(intent, last - block), block, None
-        block, intent = last, intents.widened(intent, most)
+        block, intent = last, intents.widened(intent, max_span)
         if event is not None:
             return intent, block, Execution(event.success, event.block_number, event.transaction_hash)
         if block == cursor.scanned_to:
@@ -216,49 +222,51 @@ def _execution(
 
 
 def _nonce(chain: EvmChain, safe: str, block: int) -> int | None:
-    """The Safe's nonce after a block; None when the node has forgotten that state, or it is no Safe."""
+    """The Safe's nonce after a block; None if the node no longer has that state or it is no Safe."""
     try:
         return chain.safe_nonce(safe, block)
     except ChainUnavailable:
         return None
 
 
-def _learned(services: Services, intent: SafeIntent, silent: set[str]) -> tuple[SafeIntent, bool]:
-    """The intent with the Safe and the nonce that the Safe's service names, as long as they are not known; and whether
-    the service answered that it does not know the transaction.
+def _with_safe_and_nonce(services: Services, intent: SafeIntent, unavailable: set[str]) -> tuple[SafeIntent, bool]:
+    """The intent with Safe and nonce from the Safe Transaction Service, if they were not known, and whether the service
+    answered that it does not know the transaction.
 
-    A transaction of another Safe than the payer has named is none that this one could execute.
+    A proposal of another Safe counts as unknown, because the payer's Safe cannot execute it.
     """
     if intent.safe is not None and intent.nonce is not None:
         return intent, False
-    told, answered = _ask(services, intent.network, intent.safe_tx_hash, silent)
-    if told is None or (intent.safe is not None and not same_address(intent.safe, told.safe)):
-        return intent, answered
-    return replace(intent, safe=told.safe, nonce=told.terms.nonce), False
+    proposal, is_unknown = _read_proposal(services, intent.network, intent.safe_tx_hash, unavailable)
+    if proposal is None or (intent.safe is not None and not same_address(intent.safe, proposal.safe)):
+        return intent, is_unknown
+    return replace(intent, safe=proposal.safe, nonce=proposal.terms.nonce), False
 
 
-def _ask(services: Services, name: str, announced: str, silent: set[str]) -> tuple[Proposal | None, bool]:
-    """What the Safe's service of a network knows of the transaction with that hash, and whether it answered at all.
+def _read_proposal(
+    services: Services, name: str, announced: str, unavailable: set[str]
+) -> tuple[Proposal | None, bool]:
+    """The proposal with that hash from the network's Safe Transaction Service, and whether the service answered.
 
-    Safe and nonce are taken from no answer whose fields do not have that hash. It only says where to look: what
-    happened, the chain says.
+    A proposal whose fields do not hash to `announced` is ignored. Only its Safe and nonce are used; whether it was
+    executed is read from the chain.
     """
     service = f"safes of {name}"
-    if service in silent or not services.safes.serves(name):
+    if service in unavailable or not services.safes.serves(name):
         return None, False
     try:
-        told = services.safes.transaction(name, announced)
+        proposal = services.safes.transaction(name, announced)
     except SafeServiceUnavailable as error:
-        services.log.warning("no answer about a multisig transaction", extra={"reason": error.message})
-        silent.add(service)
+        services.log.warning("Safe Transaction Service unavailable", extra={"reason": error.message})
+        unavailable.add(service)
         return None, False
-    if told is not None and _hash_of(told, name) != announced:
-        services.log.warning("another multisig transaction than was asked for", extra={"safe_tx_hash": announced})
+    if proposal is not None and _hash_of(proposal, name) != announced:
+        services.log.warning("proposal does not have the requested hash", extra={"safe_tx_hash": announced})
         return None, True
-    return told, True
+    return proposal, True
 
 
-def _hash_of(told: Proposal, name: str) -> str:
-    own = network(name)
-    assert own is not None, "an intent is recorded on a catalogued network"
-    return safe_tx_hash(own.chain_id, told.safe, told.transaction, told.terms)
+def _hash_of(proposal: Proposal, name: str) -> str:
+    chain = network(name)
+    assert chain is not None, "an intent is recorded on a catalogued network"
+    return safe_tx_hash(chain.chain_id, proposal.safe, proposal.transaction, proposal.terms)

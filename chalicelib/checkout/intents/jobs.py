@@ -1,4 +1,4 @@
-"""The schedule that follows the multisig transactions that links wait for."""
+"""The schedule that checks the pending multisig intents."""
 
 from chalicelib.checkout.intents import flows
 from chalicelib.services import Services

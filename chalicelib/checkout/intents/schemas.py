@@ -1,4 +1,4 @@
-"""Models of the intents that payers announce."""
+"""Models of intents."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
@@ -17,7 +17,7 @@ UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME)]
 
 
 class RecordIntent(Input):
-    """Exactly one of `txHash` and `safeTxHash`; on the link's own network only a multisig is announced."""
+    """Exactly one of `txHash` and `safeTxHash`; on the link's own network only multisig transactions are announced."""
 
     txHash: Hash | None = None
     safeTxHash: Hash | None = None
@@ -58,7 +58,7 @@ class RecordIntent(Input):
 
 
 class IntentRecorded(Output):
-    """`safePaymentDeadline` and `payerAddress` are there when they were sent."""
+    """`safePaymentDeadline` and `payerAddress` are present if they were sent."""
 
     intentId: str
     paymentReference: str

@@ -1,1 +1,1 @@
-"""What a payer is shown and given to sign, as responses."""
+"""Models of payers' queries, and the responses built from descriptions and quotes."""

@@ -1,4 +1,4 @@
-"""Links as answers: base units become human-readable amounts here."""
+"""Models of links as payers see them; base units become human-readable amounts here."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -47,7 +47,7 @@ class PaymentOption(Output):
 
 
 class LinkAnswer(Output):
-    """What every link shows; never calldata. The fee is a percentage of each amount, paid on top to one address."""
+    """The fields of every link; never calldata. The fee is a percentage of each amount, paid on top to one address."""
 
     status: str
     network: str
@@ -100,7 +100,7 @@ def secure_payment_answer(
 ) -> SecurePaymentAnswer | BatchPaymentAnswer:
     """The metadata of a link; with a wallet's balances, `paymentOptions` for its own network.
 
-    `confirmations` are those that the deployment sets otherwise than the network's.
+    `confirmations` are the deployment's own, by network.
     """
     payment = description.payment
     facts = {**_link_facts(payment), **_payment_options(description)}
@@ -125,7 +125,7 @@ def secure_payment_answer(
 
 
 def held_of(token: Token, holdings: WalletReading) -> BaseUnits:
-    """What a wallet holds of a token."""
+    """The wallet's balance of a token, in base units."""
     return holdings.native_balance if token.is_native else holdings.tokens[token.address].balance
 
 

@@ -1,4 +1,4 @@
-"""Models of what a payer is shown of a link and given to sign. Amounts are human-readable."""
+"""Models of the `/pay` query and its responses. Amounts are human-readable."""
 
 from typing import Any, Literal, Self
 
@@ -62,7 +62,7 @@ class InsufficientToken(Output):
 
 
 class CallMetadata(Output):
-    """What every answer says of its transactions. What depends on the wallet is absent when none was given."""
+    """Facts about the transactions of any response. Fields that depend on the wallet are absent without a wallet."""
 
     hasEnoughBalance: bool | None = None
     hasEnoughGas: bool | None = None
@@ -79,7 +79,7 @@ class CallMetadata(Output):
 
 
 class StepsMetadata(CallMetadata):
-    """How to use `transactions`: which of them approve, which pay."""
+    """Which of `transactions` are approvals, and which are payments."""
 
     stepsRequired: int
     needsApproval: bool
@@ -126,7 +126,7 @@ class BatchPayAnswer(Output):
 
 
 class MulticallChildAnswer(Output):
-    """`amount` is what is paid now: of a child that was paid in part, the rest."""
+    """`amount` is the remaining amount, which is paid now."""
 
     position: int
     securePaymentToken: str

@@ -1,4 +1,4 @@
-"""What a payer signs, as answers: the transactions, how to use them, and what the wallet has against what they take."""
+"""Responses of `/pay`: the transactions, how to use them, and whether the wallet has enough for them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +39,7 @@ _EVM_DECIMALS, _TRON_DECIMALS = 18, 6
 
 
 def pay_answer(quote: Quote, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
-    """Transactions in the order they are signed, and how to use them; the shape is that of the link's kind."""
+    """The response to `/pay`, transactions in the order they are signed; its model depends on the link's kind."""
     answers = _transactions(quote, quote.checkout.transactions, value_form)
     optional = _optional(quote, value_form)
     kind = quote.payment.link.payment_type
@@ -168,13 +168,13 @@ def _steps_facts(quote: Quote) -> dict[str, Any]:
 
 
 def _wallet_facts(quote: Quote, wallet: WalletReading) -> dict[str, Any]:
-    """What the wallet has against what the transactions take; gas is an estimate at the current price.
+    """Whether the wallet has enough for the transactions; gas is an estimate at the current price.
 
-    For a Safe it is the owner who executes that pays the gas: whether they can is not known here.
+    The gas of a Safe's transaction is paid by the owner who executes it, so it is not counted for a Safe.
     """
     checkout, funds = quote.checkout, quote.eoa.holdings if quote.eoa else wallet
     network_fee = checkout.gas * wallet.gas_price
-    own_fee = 0 if quote.payer.is_safe else network_fee
+    own_fee = 0 if quote.options.is_safe else network_fee
     native_debit = sum(debit for token, debit in checkout.debits.items() if token.is_native)
     coin = _TRON_DECIMALS if _on_tron(quote) else _EVM_DECIMALS
     facts: dict[str, Any] = {
@@ -190,15 +190,15 @@ def _wallet_facts(quote: Quote, wallet: WalletReading) -> dict[str, Any]:
 
 
 def _optional(quote: Quote, value_form: ValueForm) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if quote.eoa is not None:
-        found["eoaApprovalTransactions"] = [transaction_answer(each, value_form) for each in quote.eoa.approvals]
+        fields["eoaApprovalTransactions"] = [transaction_answer(each, value_form) for each in quote.eoa.approvals]
     if quote.safe_transaction is not None:
         safe = quote.safe_transaction
-        found["safeTransaction"] = SafeTransactionAnswer(
+        fields["safeTransaction"] = SafeTransactionAnswer(
             to=safe.to, value=str(safe.value), data=safe.data, operation=safe.operation
         )
-    return found
+    return fields
 
 
 def _transactions(

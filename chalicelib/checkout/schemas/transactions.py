@@ -1,4 +1,4 @@
-"""Transactions, what they do and what they would do, as responses."""
+"""Models of transactions, their explanations and their simulations."""
 
 from typing import Literal
 
@@ -10,9 +10,9 @@ ValueForm = Literal["plain", "bignumber"]
 
 
 class TransactionAnswer(Output):
-    """What to sign. `value` is 0 or a hex string in base units of the native coin; by setting, an ethers BigNumber.
+    """A transaction to sign. `value`, in base units of the coin, is 0, a hex string or by setting an ethers BigNumber.
 
-    `feeLimit`, on tron, is the most TRX the transaction may burn, in sun.
+    `feeLimit`, on Tron only, is the most TRX that the transaction may burn, in sun.
     """
 
     data: str
@@ -22,7 +22,7 @@ class TransactionAnswer(Output):
 
 
 class SafeTransactionAnswer(Output):
-    """All transactions as the one that a Safe executes: `operation` 1 runs MultiSendCallOnly as the Safe."""
+    """All transactions as one for a Safe to execute: `operation` 1 is a delegate call to MultiSendCallOnly."""
 
     to: str
     value: str
@@ -38,7 +38,7 @@ class ArgumentAnswer(Output):
 
 
 class ExpectedEventAnswer(Output):
-    """What the contract emits when the call succeeds; amounts in base units, `token` null for the native coin."""
+    """The event emitted if the call succeeds; amounts in base units, `token` null for the native coin."""
 
     name: str
     contract: str
@@ -52,9 +52,9 @@ class ExpectedEventAnswer(Output):
 
 
 class ExplanationAnswer(Output):
-    """One call, decoded from the bytes that are to be signed. `function` null: the bytes are unknown.
+    """One call, decoded from the bytes to be signed. `function` is null if the bytes are unknown.
 
-    `value` is in base units of the native coin; `calls` are those that it makes in turn.
+    `value` is in base units of the native coin; `calls` are the calls that this call makes.
     """
 
     to: str | None
@@ -69,7 +69,7 @@ class ExplanationAnswer(Output):
 
 
 class SimulatedStepAnswer(Output):
-    """`success` null: it cannot be said before the transactions ahead of it are made."""
+    """`success` is null if it depends on earlier transactions that were not simulated."""
 
     index: int
     success: bool | None
@@ -117,7 +117,7 @@ def _event(event: ExpectedEvent) -> ExpectedEventAnswer:
 
 
 def transaction_answer(transaction: Transaction, value_form: ValueForm) -> TransactionAnswer:
-    """A transaction to sign; its value in the form that the deployment chose."""
+    """A transaction to sign, with its value in the form that the deployment is set to."""
     if value_form == "bignumber":
         digits = f"{transaction.value:x}"
         padded = digits.rjust(len(digits) + len(digits) % 2, "0")

@@ -1,1 +1,1 @@
-"""Platform fees: which one a link carries, and its preview."""
+"""Platform fees: the fee of a link, and fee previews."""

@@ -1,4 +1,4 @@
-"""Fee previews: what a payment would cost its payer."""
+"""The view that previews the fee of a payment."""
 
 from chalicelib.http.view import Call
 from chalicelib.links.fees import rules as fees

@@ -1,4 +1,4 @@
-"""Platform fees: which one a link carries, and the plan of who pays what, in US dollars."""
+"""Platform fees: the fee of a link, and fee plans, which say who pays what in US dollars."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,17 +14,17 @@ from chalicelib.links.rules import fee_on
 Bearer = Literal["payer", "payee"]
 
 DOLLAR_SYMBOLS = frozenset({"USDC", "USDT", "DAI", "FAU", "fUSDC", "fUSDT"})
-"""The tokens that count as one dollar: those that an invoice in USD is paid in, and the test tokens that stand for them
-on Sepolia. Other tokens with a dollar in their name are not at par by any rule of the catalogue."""
-_SHOWN = 80  # characters of a text that was sent, in the message that refuses it
+"""The tokens that count as one US dollar: those that pay an invoice in USD, and their test tokens on Sepolia. The
+catalogue sets no dollar value for other tokens."""
+_MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
 @dataclass(frozen=True)
 class FeePlan:
-    """What a payment costs whom, in base units of a token that is worth one dollar.
+    """Who pays what for a payment, in base units of a token that counts as one dollar.
 
-    The payer always bears the fee, on top of `gross`, which reaches the payees whole: that is what the fee proxies do.
-    `default_bearer` repeats what was asked for. The batch contract's own fee is not in it: it is read from the chain.
+    The payer always pays the fee on top of `gross`, and the payees receive `gross`: that is how the fee proxies work.
+    `default_bearer` repeats the request's value. The batch contract's own fee is read from the chain and not included.
     """
 
     flow: Flow
@@ -39,42 +39,45 @@ class FeePlan:
         return BaseUnits(self.gross + self.charged)
 
 
-def resolve(asked: Fee, of_client: Fee, family: str) -> Fee:
-    """The fee of a link on a network of that family: the client id's, unless that is zero or none; then the request's
-    (supplement, 4.6). Addresses in their one spelling. Raises BadRequest."""
-    checked = _checked(asked, family)
-    if not of_client.is_charged:
+def resolve(requested: Fee, client_fee: Fee, family: str) -> Fee:
+    """The fee of a link on a network of that family: the client id's, or the requested one if that is zero or missing.
+
+    Supplement, 4.6. Normalises addresses. Raises BadRequest.
+    """
+    checked = _check_requested(requested, family)
+    if not client_fee.is_charged:
         return checked
-    assert of_client.address is not None
+    assert client_fee.address is not None
     try:
-        address_of_family(of_client.address, family)
+        address_of_family(client_fee.address, family)
     except BadRequest:
         raise BadRequest(
-            f"The fee of this client ID goes to {of_client.address}, which is no {family} address: "
+            f"The fee of this client ID goes to {client_fee.address}, which is no {family} address: "
             "change its feeAddress, or set its feePercentage to 0"
         ) from None
-    return of_client
+    return client_fee
 
 
-def _checked(asked: Fee, family: str) -> Fee:
-    """A fee with the zero address would be shown but never moved (onchain facts, 3.1)."""
-    if asked.percentage is not None:
-        money.parse_percentage(asked.percentage)
-        if asked.address is None:
+def _check_requested(requested: Fee, family: str) -> Fee:
+    """The requested fee, with its address normalised. Raises BadRequest, also for the zero address: the proxies would
+    not transfer such a fee (onchain facts, 3.1)."""
+    if requested.percentage is not None:
+        money.parse_percentage(requested.percentage)
+        if requested.address is None:
             raise BadRequest("feeAddress is required when feePercentage is set")
-    if asked.address is None:
-        return asked
+    if requested.address is None:
+        return requested
     try:
-        address = address_of_family(asked.address, family)
+        address = address_of_family(requested.address, family)
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
     if not any(address_bytes(address)):
         raise BadRequest("feeAddress is the zero address: give the address that receives the fee")
-    return Fee(asked.percentage, address)
+    return Fee(requested.percentage, address)
 
 
 def plan_of(payment: SecurePayment) -> FeePlan | None:
-    """The plan of a link's whole amounts, whatever is paid of them; None where they are not all in one dollar token."""
+    """The plan of a link's full amounts, including what is paid already; None unless all are in one dollar token."""
     link, requests = payment.link, payment.requests
     currencies = {request.currency for request in requests}
     token = token_with_id(currencies.pop()) if len(currencies) == 1 else None
@@ -85,18 +88,18 @@ def plan_of(payment: SecurePayment) -> FeePlan | None:
     return FeePlan(link.flow, "payer", token.decimals, gross, charged, Fee(link.fee_percentage, link.fee_address))
 
 
-def preview(amount: str, currency: str, of_client: Fee, flow: Flow, default_bearer: Bearer) -> FeePlan:
-    """The plan of a payment that a client id would make. `currency` is an id, or a symbol alone. Raises BadRequest."""
+def preview(amount: str, currency: str, client_fee: Fee, flow: Flow, default_bearer: Bearer) -> FeePlan:
+    """The plan of a future payment with a client id's fee. `currency` is an id or a symbol. Raises BadRequest."""
     token = token_with_id(currency) or next((t for t in find_tokens() if t.symbol == currency), None)
     if token is None:
-        raise BadRequest(f"Currency {currency[:_SHOWN]} is not supported; GET /v2/currencies lists the ids")
+        raise BadRequest(f"Currency {currency[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
     if not _is_dollar(token):
         raise BadRequest(f"Fees are previewed in US dollars: {token.id} is not a dollar token such as USDC or USDT")
     try:
         gross = money.parse_amount(amount, token.decimals)
     except BadRequest as error:
         raise BadRequest(f"amount: {error.message}") from None
-    fee = resolve(Fee(), of_client, family_of(token))
+    fee = resolve(Fee(), client_fee, family_of(token))
     percentage = fee.percentage if fee.is_charged else None
     charged = money.fee_of(gross, money.parse_percentage(percentage or "0"))
     return FeePlan(flow, default_bearer, token.decimals, gross, charged, fee)

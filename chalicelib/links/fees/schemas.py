@@ -1,4 +1,4 @@
-"""Models of fee plans: what a payment costs whom, as text in US dollars."""
+"""Models of fee plans: who pays what for a payment, as text in US dollars."""
 
 from typing import Annotated, Literal
 
@@ -19,7 +19,7 @@ class FeePreview(Input):
 
 
 class FeeDestination(Output):
-    """One of the two, by the network's family."""
+    """Has exactly one of the two, by the network's family."""
 
     evmAddress: str | None = None
     tronAddress: str | None = None
@@ -40,7 +40,7 @@ class PlannedFee(Output):
 
 
 class FeePlanAnswer(Output):
-    """What the payer is debited in all and what reaches the payees, if one dollar token is worth one dollar."""
+    """The payer's total debit and what the payees receive, counting one dollar token as one dollar."""
 
     version: Literal[1]
     flow: Flow
@@ -55,7 +55,7 @@ class FeePlanAnswer(Output):
 
 
 def fee_plan_or_null(plan: FeePlan | None) -> FeePlanAnswer | None:
-    """A plan in a response; null where there is none."""
+    """A plan in a response; None without a plan."""
     return fee_plan_answer(plan) if plan is not None else None
 
 

@@ -1,4 +1,4 @@
-"""Multicalls: combine payouts under one parent, and read their state."""
+"""Creates multicalls of payouts, and reads them with their children."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,17 +13,17 @@ from chalicelib.links.creation import check_platform
 from chalicelib.links.multicalls.rules import (
     ExecutionKind,
     MulticallDetails,
+    check_combination,
     check_count,
-    check_together,
-    described,
-    examine,
+    check_none_blocked,
+    claimed_by_others,
+    evaluate_children,
     execution_kind,
     holds_children,
     is_abandoned,
-    lost,
-    may_hold,
+    is_live,
+    multicall_details,
     new_parent,
-    refuse_blocked,
 )
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked
@@ -31,18 +31,19 @@ from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
 
 _ATTEMPTS = 3
-_EXAMINED_PARENTS = 10
+_MAX_EVALUATED_PARENTS = 10
 
 
 def create(
     services: Services, owner: Owner, child_tokens: Sequence[str], kind: ExecutionKind | None
 ) -> MulticallDetails:
-    """A new multicall that has claimed its children. Raises MulticallRefused with every child that cannot be in it,
-    BadRequest when they cannot be paid together, Forbidden when an orchestrator has to create for the client id,
-    WriteConflict when they change faster than they can be claimed.
+    """Creates a multicall and claims its children.
 
-    Read: three keys a child in batches of 100 (150 children: 5 calls, 1,000: 30), and the multicalls that claimed
-    them before. Written: one transaction for up to 99 children, of more 100 records a transaction (150: 2, 1,000: 11).
+    Raises MulticallRefused with every child that cannot be in it, BadRequest if the children cannot be paid together,
+    Forbidden if an orchestrator has to create for the client id, WriteConflict after three conflicts with other writes.
+
+    Reads three keys per child in batches of 100 (150 children: 5 calls, 1,000: 30), and the multicalls that claimed
+    them before. Writes one transaction for up to 99 children, else 100 records per transaction (150: 2, 1,000: 11).
     """
     check_platform(owner)
     check_count(len(child_tokens), services.settings.multicall_max_children, services.clock())
@@ -51,18 +52,20 @@ def create(
         now = services.clock()
         found = links.load_many(services, unique)
         parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
-        with suppress(WriteConflict):  # a child was paid or claimed meanwhile: look again
-            children = examine(parent, found, taken(services, found, now), now)
-            refuse_blocked(children, now)
-            check_together(kind, children)
-            made = _claim(services, parent, [found[token] for token in child_tokens])
-            return described(SecurePayment(made, ()), children, now)
+        with suppress(WriteConflict):  # a child was paid or claimed meanwhile: read again
+            children = evaluate_children(parent, found, held_tokens(services, found, now), now)
+            check_none_blocked(children, now)
+            check_combination(kind, children)
+            link = _claim(services, parent, [found[token] for token in child_tokens])
+            return multicall_details(SecurePayment(link, ()), children, now)
     raise WriteConflict
 
 
 def read(services: Services, token: str, account_id: str) -> MulticallDetails:
-    """A multicall of this account as it is now; one read beside those of `details`. Raises NotFound, Forbidden for
-    another account's, Locked while a multisig transaction is on its way for the whole."""
+    """A multicall of the account as it is now. One read, and those of `details`.
+
+    Raises NotFound, Forbidden if it belongs to another account, Locked while a multisig transaction is pending for it.
+    """
     payment = links.load(services, token)
     if payment is None or payment.link.payment_type is not PaymentType.MULTICALL:
         raise NotFound("Multicall payout not found")
@@ -74,70 +77,71 @@ def read(services: Services, token: str, account_id: str) -> MulticallDetails:
 
 
 def details(services: Services, payment: SecurePayment) -> MulticallDetails:
-    """A multicall with its children, each as it is now; three keys a child in batches of 100."""
+    """A multicall with its children as they are now. Three keys per child, in batches of 100."""
     now, link = services.clock(), payment.link
     found = links.load_many(services, link.child_tokens, payment)
-    return described(payment, examine(link, found, lost(link, found), now), now)
+    return multicall_details(payment, evaluate_children(link, found, claimed_by_others(link, found), now), now)
 
 
 def payable_children(
     services: Services, payment: SecurePayment, check: Callable[[SecurePayment], None]
 ) -> tuple[SecurePayment, ...]:
-    """The children that are to be paid, in their order; the reads of `details`.
+    """The children to pay, in order. The reads of `details`. `check` is called with the multicall and its requests.
 
-    Raises Conflict when all are paid, Locked while a multisig transaction is on its way for the whole, Forbidden when
-    it is expired, MulticallRefused with every child that cannot be paid, BadRequest when they cannot be paid together.
+    Raises what `check` raises, MulticallRefused with every child that cannot be paid, BadRequest if the children cannot
+    be paid together.
     """
     found = details(services, payment)
     status = LinkStatus.COMPLETED if found.status is LinkStatus.COMPLETED else LinkStatus.PENDING
     check(SecurePayment(replace(payment.link, status=status), found.requests, payment.intent))
-    refuse_blocked(found.children, found.now)
+    check_none_blocked(found.children, found.now)
     execution_kind(payment.link.execution_kind, found.requests)
     return tuple(child.payment for child in found.children if child.payment is not None)
 
 
-def taken(services: Services, found: Mapping[str, SecurePayment], now: datetime) -> set[str]:
-    """The tokens that another multicall holds: one that can still be paid, which is decided with all its children read.
+def held_tokens(services: Services, found: Mapping[str, SecurePayment], now: datetime) -> set[str]:
+    """The tokens that another multicall holds, that is one that can still be paid; reads all its children to decide.
 
-    A multicall that was abandoned is removed, so that nobody goes on assembling it. At most _EXAMINED_PARENTS are
-    examined; the others count as holding what they claimed.
+    Deletes abandoned multicalls, so that their assembly fails if it continues. Evaluates at most _MAX_EVALUATED_PARENTS
+    multicalls; the others count as holding what they claimed.
     """
     claims = {token: child.link.parent_token for token, child in found.items() if child.link.parent_token}
     parents = link_store.links(services.store, dict.fromkeys(claims.values()))
     for parent in parents.values():
         if is_abandoned(parent, now):
-            with suppress(WriteConflict):  # another request removed it
+            with suppress(WriteConflict):  # another process deleted it
                 services.store.write(Delete(parent))
-    living = {token: parent for token, parent in parents.items() if may_hold(parent, now)}
-    examined = dict(list(living.items())[:_EXAMINED_PARENTS])
-    siblings = dict.fromkeys(token for parent in examined.values() for token in parent.child_tokens)
-    family = links.load_many(services, list(siblings))
-    holding = living.keys() - examined.keys()
-    for parent in examined.values():
-        children = {token: family[token] for token in parent.child_tokens if token in family}
+    live = {token: parent for token, parent in parents.items() if is_live(parent, now)}
+    evaluated = dict(list(live.items())[:_MAX_EVALUATED_PARENTS])
+    siblings = dict.fromkeys(token for parent in evaluated.values() for token in parent.child_tokens)
+    loaded = links.load_many(services, list(siblings))
+    holders = live.keys() - evaluated.keys()
+    for parent in evaluated.values():
+        children = {token: loaded[token] for token in parent.child_tokens if token in loaded}
         if holds_children(parent, children, now):
-            holding.add(parent.token)
-    return {token for token, parent_token in claims.items() if parent_token in holding}
+            holders.add(parent.token)
+    return {token for token, parent_token in claims.items() if parent_token in holders}
 
 
 def _claim(services: Services, parent: Link, children: Sequence[SecurePayment]) -> Link:
-    """Writes the parent and its claims, or nothing; returns it as it is stored. Raises WriteConflict.
+    """Writes the parent and the claims on its children; returns the stored parent. Raises WriteConflict.
 
-    If one transaction does not hold them all, the parent is `assembling` from the first transaction to the last, and
-    readers do not find it. If this process dies in between, the sweep removes the parent, and its claims do not count.
+    If they do not fit into one transaction, the parent has the status `assembling` from the first transaction to the
+    last, and reads do not return it. If the process dies in between, the sweep deletes the parent, which ends its
+    claims.
     """
     claims = [replace(child.link, parent_token=parent.token) for child in children]
     if len(claims) < LARGEST_TRANSACTION:
         services.store.write(parent, *claims)
         return replace(parent, version=1)
-    assembling, whole = replace(parent, status=LinkStatus.ASSEMBLING), replace(parent, version=1)
-    records = [assembling, *claims, whole]
+    assembling, complete = replace(parent, status=LinkStatus.ASSEMBLING), replace(parent, version=1)
+    records = [assembling, *claims, complete]
     services.store.write(*records[:LARGEST_TRANSACTION])
     try:
         for start in range(LARGEST_TRANSACTION, len(records), LARGEST_TRANSACTION):
             services.store.write(*records[start : start + LARGEST_TRANSACTION])
     except WriteConflict:
-        with suppress(WriteConflict):  # it was taken for abandoned and removed
-            services.store.write(Delete(whole))
+        with suppress(WriteConflict):  # the sweep deleted it as abandoned
+            services.store.write(Delete(complete))
         raise
-    return replace(whole, version=2)
+    return replace(complete, version=2)

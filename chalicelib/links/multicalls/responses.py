@@ -1,4 +1,4 @@
-"""Multicalls as answers: base units become human-readable amounts here."""
+"""Responses about multicalls, and the body of MulticallRefused; base units become human-readable amounts."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,13 +14,13 @@ from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import fee_plan_or_null
 from chalicelib.links.multicalls.rules import (
     Child,
+    CurrencySum,
     MulticallDetails,
     MulticallRefused,
     Reason,
-    Sum,
     message_key,
     recovery_action,
-    sums,
+    totals_by_currency,
 )
 from chalicelib.links.multicalls.schemas import (
     AmountSummary,
@@ -38,9 +38,9 @@ from chalicelib.links.schemas import chain_answer
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, remaining
 
-_WHOLE_SET = "*"
-"""What stands for the token where a failure is about the whole set."""
-_OWED = (
+_WHOLE_MULTICALL = "*"
+"""The token of a failure that concerns the whole multicall."""
+_REQUEST_FIELDS = (
     "amount",
     "remainingAmount",
     "payee",
@@ -51,11 +51,11 @@ _OWED = (
     "decimals",
     "paymentReference",
 )
-"""What is null of a child that has no request, or that nobody knows."""
+"""The fields that are null for a child without a request, or that does not exist."""
 
 
 def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
-    """What its creator is told; every child was looked at just now."""
+    """The response to the creation of a multicall, whose children have just been checked."""
     link = details.payment.link
     items = [
         MulticallItem(
@@ -119,11 +119,11 @@ def _child(child: Child, details: MulticallDetails) -> ChildAnswer:
         reference=child.payment.link.reference if child.payment else None,
         feePercentage=child.payment.link.fee_percentage if child.payment else None,
         feeAddress=child.payment.link.fee_address if child.payment else None,
-        **(_owed(request) if request else dict.fromkeys(_OWED)),
+        **(_request_facts(request) if request else dict.fromkeys(_REQUEST_FIELDS)),
     )
 
 
-def _owed(request: Request) -> dict[str, Any]:
+def _request_facts(request: Request) -> dict[str, Any]:
     token = currency_of(request)
     return {
         "amount": format_amount(request.amount, token.decimals),
@@ -139,19 +139,19 @@ def _owed(request: Request) -> dict[str, Any]:
 
 
 def _totals(details: MulticallDetails) -> MulticallTotals:
-    found = sums(details.children)
+    totals = totals_by_currency(details.children)
     return MulticallTotals(
         childCount=len(details.children),
         blockedChildCount=sum(child.reason is not None for child in details.children),
         byDestinationCurrency=[
             CurrencyTotal(network=each.network, currency=each.currency, totalAmount=_text(each.amount, each))
-            for each in found
+            for each in totals
         ],
-        amountSummary=_summary(found[0]) if len(found) == 1 else None,
+        amountSummary=_summary(totals[0]) if len(totals) == 1 else None,
     )
 
 
-def _summary(total: Sum) -> AmountSummary:
+def _summary(total: CurrencySum) -> AmountSummary:
     amount, fees = _text(total.amount, total), _text(total.fees, total)
     return AmountSummary(
         grossAmount=amount,
@@ -163,7 +163,7 @@ def _summary(total: Sum) -> AmountSummary:
     )
 
 
-def _text(units: int, total: Sum) -> str:
+def _text(units: int, total: CurrencySum) -> str:
     token = token_with_id(total.currency)
     assert token is not None, "a stored request always has a catalogued currency"
     return format_amount(units, token.decimals)
@@ -171,7 +171,7 @@ def _text(units: int, total: Sum) -> str:
 
 @details_of.register
 def _(error: MulticallRefused) -> dict[str, Any]:
-    """Every child that keeps a multicall from being made or paid (interface.md, multicall validation envelope)."""
+    """The blocked children, or the exceeded limit (interface.md, multicall validation envelope)."""
     details: dict[str, Any] = {"code": "multicall_validation_failed"}
     if error.cap is None:
         blocked = [(child.token, child.reason, child_context(child, error.now)) for child in error.blocked]
@@ -179,7 +179,7 @@ def _(error: MulticallRefused) -> dict[str, Any]:
         maximum, actual = error.cap.maximum, error.cap.actual
         exceeded = {"maximum": maximum, "actual": actual, "reduceBy": actual - maximum}
         details["cap"] = {"type": "child_count", **exceeded}
-        blocked = [(_WHOLE_SET, Reason.TOO_MANY_CHILDREN, exceeded)]
+        blocked = [(_WHOLE_MULTICALL, Reason.TOO_MANY_CHILDREN, exceeded)]
     details["failures"] = [
         {
             "securePaymentToken": token,
@@ -195,7 +195,7 @@ def _(error: MulticallRefused) -> dict[str, Any]:
 
 
 def child_context(child: Child, now: datetime) -> dict[str, Any]:
-    """The facts behind a child's state (supplement 7.1); of one that is not the caller's, only what the caller sent."""
+    """The facts behind a child's state (supplement 7.1). For a link of another account, only what the caller sent."""
     request, is_hidden = child.request, child.reason is Reason.NOT_OWNED
     facts: dict[str, Any] = {
         "requestId": request.request_id if request and not is_hidden else "",

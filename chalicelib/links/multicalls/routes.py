@@ -1,4 +1,4 @@
-"""The operations that make and read a payout multicall."""
+"""The operations that create and read a payout multicall."""
 
 from chalicelib.access.modes import CREDENTIALS, Mode
 from chalicelib.http.operation import Operation

@@ -1,8 +1,9 @@
-"""Multicalls: which payouts one payer can pay together, why others cannot, and what the whole comes to.
+"""Multicalls: which payouts can be paid together, why others cannot, and their totals.
 
-A child is a payout link that stays a link of its own. Its `parent_token` is a claim: it counts while that parent lives,
-so a child is in one living parent at most, and a parent that is removed or over lets go of all its children at once;
-so does one that can never be paid again because one of its children cannot, to be made anew without that one.
+A child is a payout link, which can still be paid separately. Its `parent_token` is a claim by a multicall. The claim
+counts while that multicall exists, is not expired or completed, and can be paid; so a child is held by at most one
+multicall. If one child can never be paid again, the multicall holds none of its children, and they can be combined
+again without that child.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -28,7 +29,7 @@ class ExecutionKind(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a child, or the whole set, cannot be paid (supplement 7.1); those of a child in the order of the check."""
+    """Why a child, or the whole multicall, cannot be paid (supplement 7.1). Children are checked in this order."""
 
     DUPLICATE_CHILD = "duplicate_child"
     NOT_FOUND = "not_found"
@@ -36,7 +37,7 @@ class Reason(StrEnum):
     NOT_OUTGOING = "not_outgoing"
     NOT_SINGLE_PAYMENT = "not_single_payment"
     INVALID_CHILD_LINKAGE = "invalid_child_linkage"
-    """Another multicall has claimed it."""
+    """Another multicall holds it."""
     ALREADY_PAID = "already_paid"
     REQUEST_PROCESSING = "request_processing"
     SECURE_PAYMENT_EXPIRED = "secure_payment_expired"
@@ -56,12 +57,12 @@ _RECOVERY = {
     Reason.REQUEST_PROCESSING: "recreate_after_cooldown",
     Reason.TOO_MANY_CHILDREN: "recreate_reduced",
 }
-"""What the caller can do (supplement 15.2); `support_required` for the rest."""
+"""What the caller can do (supplement 15.2); `support_required` for the other reasons."""
 
 
 @dataclass(frozen=True)
 class Child:
-    """One child as it is now; `reason` is None when it can be paid."""
+    """One child as it is now; `reason` is None if it can be paid."""
 
     position: int
     token: str
@@ -70,7 +71,7 @@ class Child:
 
     @property
     def request(self) -> Request | None:
-        """What is owed; None when the link is unknown, or a batch link has its request now."""
+        """The child's request; None if the link does not exist, or its request was merged into a batch."""
         return self.payment.requests[0] if self.payment and self.payment.requests else None
 
     @property
@@ -80,15 +81,15 @@ class Child:
 
 @dataclass(frozen=True)
 class Cap:
-    """How many children are allowed at most, and how many there are."""
+    """The largest number of children that is allowed, and the actual number."""
 
     maximum: int
     actual: int
 
 
 @dataclass(frozen=True)
-class Sum:
-    """What the children of one currency come to, in base units; `fees` are paid on top of `amount`."""
+class CurrencySum:
+    """The total of the children in one currency, in base units; `fees` are paid on top of `amount`."""
 
     network: str
     currency: str
@@ -98,7 +99,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class MulticallDetails:
-    """A multicall and its children as they are `now`. `status` is computed from them."""
+    """A multicall and its children at the time `now`; `status` is computed from the children."""
 
     payment: SecurePayment
     children: tuple[Child, ...]
@@ -108,7 +109,7 @@ class MulticallDetails:
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """The requests of the children, in their order."""
+        """The requests of the children, in order."""
         return tuple(child.request for child in self.children if child.request is not None)
 
 
@@ -121,7 +122,7 @@ def recovery_action(reason: Reason) -> str:
 
 
 class MulticallRefused(BadRequest):
-    """Payouts that cannot be paid together: the children that are blocked, or the limit that the set exceeds."""
+    """A multicall that cannot be created or paid: its blocked children, or the limit that it exceeds."""
 
     shown_by = "chalicelib.links.multicalls.responses"
 
@@ -131,7 +132,7 @@ class MulticallRefused(BadRequest):
 
 
 def check_count(count: int, maximum: int, now: datetime) -> None:
-    """Raises MulticallRefused with a `cap` when a multicall would have more children than the deployment allows."""
+    """Raises MulticallRefused with a `cap` if there are more children than the deployment allows."""
     if count > maximum:
         raise MulticallRefused((), now, Cap(maximum, count))
 
@@ -144,12 +145,12 @@ def new_parent(
     now: datetime,
     entropy: Entropy,
 ) -> Link:
-    """A new multicall of these children; it expires with the first of them, and is their client id's."""
-    of_children = {payment.link.client_id for payment in found.values()} - {None}
+    """A new multicall of these children, with their earliest expiry, and the owner's client id or else theirs."""
+    client_ids = {payment.link.client_id for payment in found.values()} - {None}
     return Link(
         token=ids.ulid(now, entropy),
         account_id=owner.account_id,
-        client_id=owner.client_id or (of_children.pop() if len(of_children) == 1 else None),
+        client_id=owner.client_id or (client_ids.pop() if len(client_ids) == 1 else None),
         origin=owner.origin,
         payment_type=PaymentType.MULTICALL,
         status=LinkStatus.PENDING,
@@ -167,57 +168,57 @@ def new_parent(
     )
 
 
-def may_hold(parent: Link | None, now: datetime) -> bool:
-    """Whether the claims of a multicall can count: it is pending or being assembled, and neither over nor abandoned."""
+def is_live(parent: Link | None, now: datetime) -> bool:
+    """Whether a multicall is pending or assembling, neither expired nor abandoned. Else its claims do not count."""
     if parent is None or is_abandoned(parent, now):
         return False
     return parent.status is LinkStatus.ASSEMBLING or status_at(parent, now) is LinkStatus.PENDING
 
 
 def holds_children(parent: Link, found: Mapping[str, SecurePayment], now: datetime) -> bool:
-    """Whether the claims of a multicall that may hold them do count: it can be paid, now or after a multisig."""
+    """Whether the claims of a live multicall count: it can be paid now, or after a pending multisig transaction."""
     if parent.status is LinkStatus.ASSEMBLING:
         return True
-    children = examine(parent, found, lost(parent, found), now)
-    passing = (None, Reason.REQUEST_PROCESSING)
+    children = evaluate_children(parent, found, claimed_by_others(parent, found), now)
+    payable_or_pending = (None, Reason.REQUEST_PROCESSING)
     requests = [child.request for child in children if child.request is not None]
-    return all(child.reason in passing for child in children) and _has_kind(parent, requests)
+    return all(child.reason in payable_or_pending for child in children) and _has_execution_kind(parent, requests)
 
 
-def lost(parent: Link, found: Mapping[str, SecurePayment]) -> set[str]:
-    """The children that another multicall has claimed since."""
+def claimed_by_others(parent: Link, found: Mapping[str, SecurePayment]) -> set[str]:
+    """The tokens of the children that another multicall has claimed later."""
     return {token for token, child in found.items() if child.link.parent_token != parent.token}
 
 
 def is_abandoned(parent: Link, now: datetime) -> bool:
-    """Whether claiming its children took so long that the process must have crashed."""
+    """Whether a multicall has been assembling for so long that its process must have crashed."""
     return parent.status is LinkStatus.ASSEMBLING and now >= parent.created_at + ASSEMBLY_TIME
 
 
-def examine(
-    parent: Link, found: Mapping[str, SecurePayment], taken: Container[str], now: datetime
+def evaluate_children(
+    parent: Link, found: Mapping[str, SecurePayment], held: Container[str], now: datetime
 ) -> tuple[Child, ...]:
-    """The children of `parent` in their order; `taken` are the tokens that another multicall holds."""
+    """The children of `parent` in order, with block reasons; `held` are the tokens that other multicalls hold."""
     children: list[Child] = []
     seen: set[str] = set()
     for position, token in enumerate(parent.child_tokens):
         payment = found.get(token)
-        reason = Reason.DUPLICATE_CHILD if token in seen else block_reason(payment, parent, token in taken, now)
+        reason = Reason.DUPLICATE_CHILD if token in seen else block_reason(payment, parent, token in held, now)
         children.append(Child(position, token, payment, reason))
         seen.add(token)
     return tuple(children)
 
 
-def block_reason(payment: SecurePayment | None, parent: Link, is_taken: bool, now: datetime) -> Reason | None:
-    """The first reason why a child of `parent` cannot be paid; None when it can, as what is paid in part."""
+def block_reason(payment: SecurePayment | None, parent: Link, is_held: bool, now: datetime) -> Reason | None:
+    """The first reason why a child of `parent` cannot be paid; None if it can. Partly paid children can be paid."""
     if payment is None:
         return Reason.NOT_FOUND
     link, intent, status = payment.link, payment.intent, status_at(payment.link, now)
     in_order = (
-        (Reason.NOT_OWNED, not _sees(parent, link)),
+        (Reason.NOT_OWNED, not _is_visible_to(parent, link)),
         (Reason.NOT_OUTGOING, link.flow is not Flow.PAY),
         (Reason.NOT_SINGLE_PAYMENT, link.payment_type is not PaymentType.SINGLE),
-        (Reason.INVALID_CHILD_LINKAGE, is_taken),
+        (Reason.INVALID_CHILD_LINKAGE, is_held),
         (Reason.ALREADY_PAID, payment.is_paid),
         (Reason.REQUEST_PROCESSING, intent is not None and intent.status is IntentStatus.PENDING),
         (Reason.SECURE_PAYMENT_EXPIRED, status is LinkStatus.EXPIRED),
@@ -225,22 +226,22 @@ def block_reason(payment: SecurePayment | None, parent: Link, is_taken: bool, no
         (Reason.COMPLIANCE_FAILED, status is LinkStatus.COMPLIANCE_FAILED),
         (Reason.NOT_PAYABLE_CHILD, status is not LinkStatus.PENDING or not payment.requests),
     )
-    return next((reason for reason, holds in in_order if holds), None)
+    return next((reason for reason, applies in in_order if applies), None)
 
 
-def refuse_blocked(children: Sequence[Child], now: datetime) -> None:
+def check_none_blocked(children: Sequence[Child], now: datetime) -> None:
     """Raises MulticallRefused with every child that cannot be paid."""
     blocked = [child for child in children if child.reason is not None]
     if blocked:
         raise MulticallRefused(blocked, now)
 
 
-def check_together(requested: str | None, children: Sequence[Child]) -> None:
-    """Raises BadRequest when the children of a new multicall can never be paid together, by one wallet, or not in the
-    requested kind.
+def check_combination(requested: str | None, children: Sequence[Child]) -> None:
+    """Raises BadRequest if the children of a new multicall can never be paid together by one wallet and client id, or
+    not in the requested kind.
 
-    Without a requested kind, EVM children of several networks or currencies pass: `/pay` says what they lack, and until
-    it can bridge them such a parent holds none of its children.
+    Without a requested kind, EVM children of several networks or currencies are accepted. `/pay` refuses them until it
+    can bridge, and such a multicall holds none of its children.
     """
     requests = [child.request for child in children if child.request is not None]
     if requested is not None or any(request.network == "tron" for request in requests):
@@ -249,12 +250,12 @@ def check_together(requested: str | None, children: Sequence[Child]) -> None:
         raise BadRequest("The children name different wallets as creatorWalletAddress: combine each one's")
     if len({child.payment.link.client_id for child in children if child.payment is not None} - {None}) > 1:
         raise BadRequest("The children belong to client IDs that may not see each other's: combine each one's")
-    if any(each.amount + each.fees > LARGEST_TOTAL for each in sums(children)):
+    if any(each.amount + each.fees > LARGEST_TOTAL for each in totals_by_currency(children)):
         raise BadRequest("The children of one currency come to more than a token amount can be: combine fewer of them")
 
 
 def execution_kind(requested: str | None, requests: Sequence[Request]) -> ExecutionKind:
-    """How these children are paid together (interface.md, execution kinds). Raises BadRequest with what to change."""
+    """How these requests are paid together (interface.md, execution kinds). Raises BadRequest with what to change."""
     networks, currencies = {request.network for request in requests}, {request.currency for request in requests}
     if requested == ExecutionKind.EVM_CROSS_CHAIN:
         raise BadRequest("requestedExecutionKind evm_cross_chain is not supported yet: leave it out")
@@ -274,29 +275,30 @@ def execution_kind(requested: str | None, requests: Sequence[Request]) -> Execut
     return derived
 
 
-def described(payment: SecurePayment, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
-    """A multicall as its children make it."""
+def multicall_details(payment: SecurePayment, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
+    """A multicall with its children, its computed status, and whether it can be paid now."""
     status = _status(payment.link, children, now)
-    is_busy = payment.intent is not None and payment.intent.status is IntentStatus.PENDING
-    blocked = is_busy or now >= payment.link.expires_at or any(child.reason for child in children)
+    is_locked = payment.intent is not None and payment.intent.status is IntentStatus.PENDING
+    blocked = is_locked or now >= payment.link.expires_at or any(child.reason for child in children)
     details = MulticallDetails(payment, children, now, status, can_execute=not blocked)
-    if blocked or _has_kind(payment.link, details.requests):
+    if blocked or _has_execution_kind(payment.link, details.requests):
         return details
     return replace(details, can_execute=False)
 
 
-def sums(children: Sequence[Child]) -> tuple[Sum, ...]:
-    """What the children were made for, by currency in the order they appear; what is paid already is not taken off."""
-    found: dict[str, Sum] = {}
+def totals_by_currency(children: Sequence[Child]) -> tuple[CurrencySum, ...]:
+    """The full amounts and fees of the children, paid or not, by currency in the order they appear."""
+    totals: dict[str, CurrencySum] = {}
     for child in children:
         request = child.request
         if request is None or child.payment is None:
             continue
-        before = found.get(request.currency, Sum(request.network, request.currency, BaseUnits(0), BaseUnits(0)))
+        zero = CurrencySum(request.network, request.currency, BaseUnits(0), BaseUnits(0))
+        before = totals.get(request.currency, zero)
         amount = BaseUnits(before.amount + request.amount)
         fees = BaseUnits(before.fees + fee_on(request.amount, child.payment.link))
-        found[request.currency] = Sum(request.network, request.currency, amount, fees)
-    return tuple(found.values())
+        totals[request.currency] = CurrencySum(request.network, request.currency, amount, fees)
+    return tuple(totals.values())
 
 
 def _status(parent: Link, children: Sequence[Child], now: datetime) -> LinkStatus:
@@ -306,7 +308,7 @@ def _status(parent: Link, children: Sequence[Child], now: datetime) -> LinkStatu
     return LinkStatus.PARTIALLY_SETTLED if paid else status_at(parent, now)
 
 
-def _has_kind(parent: Link, requests: Sequence[Request]) -> bool:
+def _has_execution_kind(parent: Link, requests: Sequence[Request]) -> bool:
     try:
         execution_kind(parent.execution_kind, requests)
     except BadRequest:
@@ -314,8 +316,8 @@ def _has_kind(parent: Link, requests: Sequence[Request]) -> bool:
     return True
 
 
-def _sees(parent: Link, link: Link) -> bool:
-    """As every reader: the account's links, but of client ids only the parent's own."""
+def _is_visible_to(parent: Link, link: Link) -> bool:
+    """Whether the link is of the parent's account and, if both have a client id, of the same client id."""
     return parent.account_id == link.account_id and (
         parent.client_id is None or link.client_id in (parent.client_id, None)
     )

@@ -15,7 +15,7 @@ ChildToken = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class CreateMulticall(Input):
-    """The one body of which unknown keys are refused (supplement, part 18)."""
+    """Unlike in other bodies, unknown keys are refused (supplement, part 18)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -87,7 +87,7 @@ class CurrencyTotal(Output):
 
 
 class AmountSummary(Output):
-    """Human-readable sums of all children; fees are paid on top by the payer."""
+    """Human-readable totals_by_currency of all children; fees are paid on top by the payer."""
 
     grossAmount: str
     netRecipientAmount: str
@@ -110,7 +110,7 @@ class MulticallAnalytics(Output):
 
 
 class MulticallAnswer(Output):
-    """A multicall as its children make it; never calldata."""
+    """A multicall with its children and totals; never calldata."""
 
     paymentType: Literal["multicall"]
     status: str

@@ -1,1 +1,1 @@
-"""Payouts: links that their maker pays, alone or merged into a batch."""
+"""Payouts: links that their creator pays, one by one or merged into a batch."""

@@ -1,4 +1,4 @@
-"""Payouts: links that their maker pays, alone or several as one batch."""
+"""Views that create a payout and merge payouts into a batch."""
 
 from chalicelib.http.view import Call
 from chalicelib.links.payouts import flows as payouts

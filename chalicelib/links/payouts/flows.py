@@ -1,4 +1,4 @@
-"""Payouts: make one, and merge several into a batch that one transaction pays."""
+"""Creates payouts, and merges several into a batch that one transaction pays."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -17,30 +17,29 @@ _ATTEMPTS = 3
 
 
 def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> SecurePayment:
-    """A new payout; no read, one transaction. `session` is the caller's, if it is one. Raises BadRequest, Forbidden."""
+    """Creates a payout. No read, one transaction. `session` is the caller's, if any. Raises BadRequest, Forbidden."""
     check_platform(owner)
     wallet = Wallet(session.subject, session.chain_id) if session and session.kind is SessionKind.WALLET else None
     payment = create_payout(draft, owner, links.terms_of(services), services.clock(), services.entropy, wallet)
-    links.keep(services, payment)
+    links.save(services, payment)
     return payment
 
 
 def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePayment:
-    """A new batch of the owner's payouts, which are invalidated in the same transaction.
+    """Creates a batch of the owner's payouts, which are invalidated in the same transaction.
 
-    The records that lead to a request (by its reference, by its id, from an unfinalized transfer) stay as they are and
-    lead to the payout, and from there to its successor. Read: three keys a payout in one call, and the multicalls that
-    claimed them. Raises MulticallRefused, BadRequest, Forbidden; WriteConflict when the payouts change faster than they
-    can be merged.
+    The index entries of a request (by reference, by id, from an unfinalized transfer) are not changed: they lead to the
+    payout, and its `successor_token` leads to the batch. Reads three keys per payout in one call, and the multicalls
+    that claimed them. Raises MulticallRefused, BadRequest, Forbidden, and WriteConflict after three conflicts.
     """
     check_platform(owner)
     for _ in range(_ATTEMPTS):
         now = services.clock()
         found = links.load_many(services, list(dict.fromkeys(draft.tokens)))
-        taken = multicalls.taken(services, found, now)
-        merged = merge(draft, owner, found, taken, links.terms_of(services), now, services.entropy)
+        held = multicalls.held_tokens(services, found, now)
+        merged = merge(draft, owner, found, held, links.terms_of(services), now, services.entropy)
         children = [record for child in merged.children for record in (child.link, *child.requests)]
-        with suppress(WriteConflict):  # one was paid, claimed or merged meanwhile: look again
+        with suppress(WriteConflict):  # one was paid, claimed or merged meanwhile: read again
             services.store.write(merged.batch.link, *merged.batch.requests, *children)
             return replace(merged.batch, link=replace(merged.batch.link, version=1))
     raise WriteConflict

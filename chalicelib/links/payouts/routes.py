@@ -1,4 +1,4 @@
-"""The operations that make a payout and merge payouts into a batch."""
+"""The operations that create a payout and merge payouts into a batch."""
 
 from chalicelib.access.modes import CREDENTIALS
 from chalicelib.http.operation import Operation

@@ -1,4 +1,4 @@
-"""Payouts: links that their maker pays, one recipient each, and how several become one batch."""
+"""Payouts: links that their creator pays to one recipient, and the merge of several into a batch."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,30 +13,30 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.links.creation import Draft, Target, Terms, build_link, check_sums, field, label_of
+from chalicelib.links.creation import Draft, Target, Terms, build_link, check_totals, parse_field, redirect_label_of
 from chalicelib.links.multicalls import rules as multicall
-from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
 
 LARGEST_MERGE = 30
-"""How many payouts become one batch: they are merged in one transaction, of three records each."""
-_SHOWN = 80  # characters of a text that was sent, in the message that refuses it
+"""The most payouts in a batch: they are merged in one transaction, with three records each."""
+_MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
 @dataclass(frozen=True)
 class PayoutDraft:
-    """What somebody wants to pay; texts as sent. `about` is what the link says beside it."""
+    """The payout that a creator wants, as sent; `link` has the fields that payouts share with other links."""
 
     recipient: str
     creator_wallet: str
     network: str
     currency: str
     amount: str
-    about: Draft
+    link: Draft
 
 
 @dataclass(frozen=True)
 class MergeDraft:
-    """Which payouts are to become one batch, and where its page leads to."""
+    """The payouts to merge into a batch, and the redirect of the batch's page."""
 
     tokens: tuple[str, ...]
     redirect_url: str | None
@@ -45,7 +45,7 @@ class MergeDraft:
 
 @dataclass(frozen=True)
 class Merge:
-    """What is written at once: the batch, and the payouts it takes the place of with their requests."""
+    """What is written in one transaction: the batch, and the invalidated payouts with their requests."""
 
     batch: SecurePayment
     children: tuple[SecurePayment, ...]
@@ -54,55 +54,41 @@ class Merge:
 def create_payout(
     draft: PayoutDraft, owner: Owner, terms: Terms, now: datetime, entropy: Entropy, wallet: Wallet | None
 ) -> SecurePayment:
-    """Decides a payout; `wallet` is the one that signed in, which then has to be the creator's.
+    """The new payout. `wallet` is the wallet that signed in, if any; it has to be the creator's.
 
-    The destination that a client id is bound to is where it is paid, so it says nothing about whom it pays. Raises
-    BadRequest with what to change, Forbidden (interface.md, payouts).
+    The payee destination of a client id does not apply, as it is for payments to the client. Raises BadRequest with
+    what to change, Forbidden for another wallet (interface.md, payouts).
     """
-    chain, token = _place(draft)
+    chain, token = _network_and_token(draft)
     recipient = _address("recipient", draft.recipient, chain)
     creator = _address("creatorWalletAddress", draft.creator_wallet, chain)
     if wallet is not None:
         _check_signed_in(creator, wallet, chain)
-    amount = field("amount", lambda text: money.parse_amount(text, token.decimals), draft.amount)
-    return build_link(draft.about, [Target(recipient, token, amount)], owner, terms, now, entropy, creator)
+    amount = parse_field("amount", lambda text: money.parse_amount(text, token.decimals), draft.amount)
+    return build_link(draft.link, [Target(recipient, token, amount)], owner, terms, now, entropy, creator)
 
 
 def merge(
     draft: MergeDraft,
     owner: Owner,
     found: Mapping[str, SecurePayment],
-    taken: Container[str],
+    held: Container[str],
     terms: Terms,
     now: datetime,
     entropy: Entropy,
 ) -> Merge:
-    """Decides the batch of the payouts in `found`; `taken` are those that a living multicall holds.
+    """The batch of the payouts in `found`; `held` are the tokens that a live multicall holds.
 
-    The batch has their requests with ids, references and what is paid of them, so that calldata which somebody has
-    already finds its request. The payouts are invalidated and name their successor; their own requests are written
-    again as they are, so that a payment that is being recorded for one meanwhile finds another version and looks
-    again. Raises MulticallRefused with every payout that cannot be merged, BadRequest for rules of the whole set.
+    The batch takes over their requests with ids, references and paid amounts, so that calldata built before still pays
+    its request. The payouts are invalidated and name their successor. Their own requests are written again unchanged,
+    so that a payment recorded concurrently conflicts and is recorded for the batch. Raises MulticallRefused with every
+    payout that cannot be merged, BadRequest if they do not fit together.
     """
     parent = multicall.new_parent(owner, draft.tokens, None, found, now, entropy)
-    multicall.refuse_blocked(multicall.examine(parent, found, taken, now), now)
+    multicall.check_none_blocked(multicall.evaluate_children(parent, found, held, now), now)
     payments = [found[token] for token in draft.tokens]
-    _check_alike(payments)
-    first = payments[0].link
-    origins = {payment.link.origin for payment in payments}
-    link = replace(
-        parent,
-        payment_type=PaymentType.BATCH,
-        child_tokens=(),
-        client_id=first.client_id,
-        origin=origins.pop() if len(origins) == 1 else None,
-        expires_at=now + terms.lifetime,
-        fee_percentage=first.fee_percentage,
-        fee_address=first.fee_address,
-        redirect_url=draft.redirect_url,
-        redirect_label=label_of(draft.redirect_url, draft.redirect_label),
-        creator_wallet=first.creator_wallet,
-    )
+    _check_mergeable(payments)
+    link = _batch_link(draft, parent, payments, now + terms.lifetime)
     requests = tuple(
         replace(
             payment.requests[0],
@@ -113,48 +99,68 @@ def merge(
         )
         for position, payment in enumerate(payments)
     )
-    check_sums(link, requests)
-    return Merge(SecurePayment(link, requests), tuple(_merged(payment, link.token) for payment in payments))
+    check_totals(link, requests)
+    return Merge(SecurePayment(link, requests), tuple(_invalidated(payment, link.token) for payment in payments))
 
 
-def _place(draft: PayoutDraft) -> tuple[Network, Token]:
+def _batch_link(draft: MergeDraft, parent: Link, payments: Sequence[SecurePayment], expires_at: datetime) -> Link:
+    first = payments[0].link
+    origins = {payment.link.origin for payment in payments}
+    return replace(
+        parent,
+        payment_type=PaymentType.BATCH,
+        child_tokens=(),
+        client_id=first.client_id,
+        origin=origins.pop() if len(origins) == 1 else None,
+        expires_at=expires_at,
+        fee_percentage=first.fee_percentage,
+        fee_address=first.fee_address,
+        redirect_url=draft.redirect_url,
+        redirect_label=redirect_label_of(draft.redirect_url, draft.redirect_label),
+        creator_wallet=first.creator_wallet,
+    )
+
+
+def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
     chain, token = network(draft.network), token_with_id(draft.currency)
     if chain is None:
-        raise BadRequest(f"Network {draft.network[:_SHOWN]} is not supported; GET /v2/currencies lists the networks")
+        name = draft.network[:_MAX_QUOTED]
+        raise BadRequest(f"Network {name} is not supported; GET /v2/currencies lists the networks")
     if token is None:
-        raise BadRequest(f"Currency {draft.currency[:_SHOWN]} is not supported; GET /v2/currencies lists the ids")
+        raise BadRequest(f"Currency {draft.currency[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
     if token.network != chain.name:
         raise BadRequest(f"Currency {token.id} is not on {chain.name}: network and currency have to agree")
     return chain, token
 
 
 def _address(name: str, text: str, chain: Network) -> str:
-    address = field(name, lambda text: address_of_family(text, chain.family), text)
+    address = parse_field(name, lambda text: address_of_family(text, chain.family), text)
     if not any(address_bytes(address)):
         raise BadRequest(f"{name} is the zero address, which nobody holds")
     return address
 
 
 def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:
-    """A contract's session is that of one chain: elsewhere the same address may be anybody's."""
+    """Raises Forbidden unless the creator signed in. A contract wallet's session is valid on one chain only: the same
+    address can belong to somebody else on another chain."""
     if not same_address(creator, wallet.address) or wallet.chain_id not in (None, chain.chain_id):
         raise Forbidden("creatorWalletAddress is not the wallet that signed in")
 
 
-def _check_alike(payments: Sequence[SecurePayment]) -> None:
-    """One wallet pays a batch in one transaction, with one fee to one address."""
+def _check_mergeable(payments: Sequence[SecurePayment]) -> None:
+    """Raises BadRequest unless one wallet can pay the payouts in one transaction, with one fee to one address."""
     first = payments[0]
     if any(_network_of(payment) == "tron" for payment in payments):
         raise BadRequest("Batch payments are not supported for TRON networks: multicall-payouts combines payouts there")
-    for what, of in (
+    for name, value_of in (
         ("network", _network_of),
         ("creatorWalletAddress", _creator_of),
         ("fee percentage and feeAddress", _fee_of),
         ("client ID", _client_of),
     ):
-        others = [payment.link.token for payment in payments if of(payment) != of(first)]
+        others = [payment.link.token for payment in payments if value_of(payment) != value_of(first)]
         if others:
-            raise BadRequest(f"A batch has one {what}, and {', '.join(others)} have another than {first.link.token}")
+            raise BadRequest(f"A batch has one {name}, and {', '.join(others)} have another than {first.link.token}")
 
 
 def _network_of(payment: SecurePayment) -> object:
@@ -170,11 +176,11 @@ def _creator_of(payment: SecurePayment) -> object:
 
 
 def _fee_of(payment: SecurePayment) -> object:
-    """The percentage as a number, so that 1 and 1.0 are alike; one that is not charged is none."""
+    """The percentage as a number, so that 1 and 1.0 are equal, and the address; None if no fee is charged."""
     fee = Fee(payment.link.fee_percentage, payment.link.fee_address)
     return (money.parse_percentage(fee.percentage or "0"), fee.address) if fee.is_charged else None
 
 
-def _merged(payment: SecurePayment, successor: str) -> SecurePayment:
+def _invalidated(payment: SecurePayment, successor: str) -> SecurePayment:
     link = replace(payment.link, status=LinkStatus.INVALIDATED, successor_token=successor)
     return replace(payment, link=link)

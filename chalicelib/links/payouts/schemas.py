@@ -1,4 +1,4 @@
-"""Models of payouts: links that their maker pays."""
+"""Models of payouts: links that their creator pays."""
 
 from typing import Annotated, Self
 
@@ -23,7 +23,7 @@ class CreatePayout(NewLink):
 
     def draft(self) -> PayoutDraft:
         """The body as plain values."""
-        about = Draft(
+        link = Draft(
             items=(),
             fee_percentage=self.feePercentage,
             fee_address=self.feeAddress,
@@ -33,7 +33,7 @@ class CreatePayout(NewLink):
             redirect_label=self.redirectLabel,
             recipient_identifier=self.recipientIdentifier,
         )
-        return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, about)
+        return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, link)
 
 
 class BatchPayouts(Redirect):

@@ -9,7 +9,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.flows import describe
-from chalicelib.links.flows import Reader, load_owned
+from chalicelib.links.flows import Viewer, load_visible
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.records import Flow, IntentStatus, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked
@@ -142,10 +142,10 @@ def test_a_multicall_that_is_paid_waits_for_nothing_though_its_intent_was_not_lo
         world.services.store.write(_reference_of(child.requests[0]))
         world.chain.pay(child.requests[0])
         world.scan()
-        check_unlocked(load_owned(world.services, child.link.token, Reader(world.account_id, None)))
+        check_unlocked(load_visible(world.services, child.link.token, Viewer(world.account_id, None)))
         if is_last:
             assert multicalls.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
-            describe(world.services, parent.link.token, Reader(world.account_id, None), None)
+            describe(world.services, parent.link.token, Viewer(world.account_id, None), None)
         else:
             with pytest.raises(Locked):
                 multicalls.read(world.services, parent.link.token, world.account_id)

@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout.intents.rules import (
-    LATEST,
-    MOST_IN_VAIN,
-    SOONEST,
+    MAX_CHECK_DELAY,
+    MAX_UNPAID_ANNOUNCEMENTS,
+    MIN_CHECK_DELAY,
     UNKNOWN_AFTER,
     UNREAD_GRACE,
     Execution,
     IntentDraft,
-    Look,
-    Origin,
-    check_announced_by_page,
+    IntentStart,
+    Observation,
     check_draft,
+    check_page_may_announce,
     create_intent,
     decide,
+    decide_unobserved,
     narrowed,
     postpone,
     span_of,
-    unseen,
     widened,
 )
 from chalicelib.links.records import IntentStatus, SafeIntent, SecurePayment
@@ -46,7 +46,7 @@ INTENT = SafeIntent(
     status=IntentStatus.PENDING,
     created_at=START,
     ends_at=END,
-    check_at=START + SOONEST,
+    check_at=START + MIN_CHECK_DELAY,
     scanned_to=100,
 )
 SUCCESS, FAILURE = Execution(True, 110, "0x01"), Execution(False, 110, "0x01")
@@ -56,19 +56,19 @@ times = st.timedeltas(timedelta(0), timedelta(days=10)).map(lambda passed: START
 ANNOUNCED = IntentDraft(None, HASH, None, "SEPOLIA", "USDC", None)
 
 looks = st.builds(
-    Look,
+    Observation,
     block=st.integers(0, 200),
     block_time=times,
     detected_to=times,
     execution=st.sampled_from([None, SUCCESS, FAILURE]),
     nonce=st.one_of(st.none(), st.integers(0, 20)),
-    completed=st.booleans(),
-    unknown=st.booleans(),
+    is_completed=st.booleans(),
+    is_unknown=st.booleans(),
 )
 
 
-def look(**facts: object) -> Look:
-    return replace(Look(120, START, START, None, None, False), **facts)  # type: ignore[arg-type]
+def look(**facts: object) -> Observation:
+    return replace(Observation(120, START, START, None, None, False), **facts)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,19 @@ def look(**facts: object) -> Look:
     [
         (look(), IntentStatus.PENDING),
         (look(nonce=7), IntentStatus.PENDING),
-        (look(execution=SUCCESS, completed=True), IntentStatus.SETTLED),
-        (look(completed=True), IntentStatus.SETTLED),
+        (look(execution=SUCCESS, is_completed=True), IntentStatus.SETTLED),
+        (look(is_completed=True), IntentStatus.SETTLED),
         (look(execution=SUCCESS), IntentStatus.FAILED),
         (look(execution=FAILURE, nonce=8), IntentStatus.FAILED),
         (look(nonce=8), IntentStatus.REPLACED),
     ],
 )
-def test_what_was_seen_decides(seen: Look, status: IntentStatus) -> None:
-    assert decide(INTENT, seen, START + SOONEST).status is status
+def test_what_was_seen_decides(seen: Observation, status: IntentStatus) -> None:
+    assert decide(INTENT, seen, START + MIN_CHECK_DELAY).status is status
 
 
 def test_an_execution_is_kept_with_its_block_and_transaction() -> None:
-    after = decide(INTENT, look(execution=FAILURE), START + SOONEST)
+    after = decide(INTENT, look(execution=FAILURE), START + MIN_CHECK_DELAY)
     assert (after.executed_block, after.transaction_hash, after.scanned_to) == (110, "0x01", 120)
 
 
@@ -107,8 +107,8 @@ def test_where_the_events_stay_unread_it_lapses_after_a_grace_by_what_detection_
 
 
 def test_without_a_node_it_settles_with_its_link_and_else_comes_later() -> None:
-    assert unseen(INTENT, True, START).status is IntentStatus.SETTLED
-    assert unseen(INTENT, False, START + LATEST) == postpone(INTENT, START + LATEST)
+    assert decide_unobserved(INTENT, True, START).status is IntentStatus.SETTLED
+    assert decide_unobserved(INTENT, False, START + MAX_CHECK_DELAY) == postpone(INTENT, START + MAX_CHECK_DELAY)
 
 
 def test_the_span_of_one_safe_halves_down_to_a_block_and_grows_back() -> None:
@@ -129,14 +129,14 @@ def test_the_span_of_one_safe_halves_down_to_a_block_and_grows_back() -> None:
 
 def test_one_that_the_service_does_not_know_lapses_by_both_clocks_after_ten_minutes() -> None:
     end, late = START + UNKNOWN_AFTER, START + UNKNOWN_AFTER + timedelta(seconds=1)
-    unknown = look(unknown=True, block_time=late)
-    assert decide(INTENT, unknown, late).status is IntentStatus.LAPSED
-    assert decide(INTENT, replace(unknown, unknown=False), late).status is IntentStatus.PENDING
-    assert decide(INTENT, replace(unknown, block_time=end), late).status is IntentStatus.PENDING
-    assert decide(INTENT, unknown, end).status is IntentStatus.PENDING
-    assert decide(INTENT, replace(unknown, execution=FAILURE), late).status is IntentStatus.FAILED
+    unheard_of = look(is_unknown=True, block_time=late)
+    assert decide(INTENT, unheard_of, late).status is IntentStatus.LAPSED
+    assert decide(INTENT, replace(unheard_of, is_unknown=False), late).status is IntentStatus.PENDING
+    assert decide(INTENT, replace(unheard_of, block_time=end), late).status is IntentStatus.PENDING
+    assert decide(INTENT, unheard_of, end).status is IntentStatus.PENDING
+    assert decide(INTENT, replace(unheard_of, execution=FAILURE), late).status is IntentStatus.FAILED
     soon = replace(INTENT, ends_at=START + timedelta(minutes=1))
-    assert decide(soon, replace(unknown, block_time=end), end).status is IntentStatus.LAPSED
+    assert decide(soon, replace(unheard_of, block_time=end), end).status is IntentStatus.LAPSED
 
 
 def test_one_that_the_page_announced_lapses_so_also_where_no_service_answers_unless_one_has_told_its_nonce() -> None:
@@ -145,7 +145,7 @@ def test_one_that_the_page_announced_lapses_so_also_where_no_service_answers_unl
     assert decide(unheard, look(block_time=late), late).status is IntentStatus.LAPSED
     assert decide(unheard, look(block_time=end), late).status is IntentStatus.PENDING
     assert decide(unheard, look(block_time=late), end).status is IntentStatus.PENDING
-    assert decide(unheard, look(execution=SUCCESS, completed=True, block_time=late), late).status is IntentStatus.SETTLED
+    assert decide(unheard, look(execution=SUCCESS, is_completed=True, block_time=late), late).status is IntentStatus.SETTLED
     assert decide(replace(INTENT, by_page=True), look(block_time=late), late).status is IntentStatus.PENDING
     assert decide(replace(INTENT, nonce=None), look(block_time=late), late).status is IntentStatus.PENDING
 
@@ -154,22 +154,22 @@ def test_one_that_the_page_announced_lapses_so_also_where_no_service_answers_unl
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(sorted(FINAL))), max_size=8))
 def test_what_the_page_announced_in_vain_is_counted_whatever_else_was_announced(ends: list) -> None:
     payment, entropy = in_currencies("sepolia", "fUSDC-sepolia"), lambda count: bytes(count)
-    in_vain = 0
+    unpaid_announcements = 0
     for by_page, status in ends:
-        if in_vain >= MOST_IN_VAIN:
+        if unpaid_announcements >= MAX_UNPAID_ANNOUNCEMENTS:
             with pytest.raises(BadRequest, match="its payment is detected all the same"):
-                check_announced_by_page(payment)
+                check_page_may_announce(payment)
         else:
-            check_announced_by_page(payment)
-        intent = create_intent(payment, ANNOUNCED, Origin(None, None, 0, timedelta(days=1), by_page), START, entropy)
-        assert intent.in_vain == in_vain
+            check_page_may_announce(payment)
+        intent = create_intent(payment, ANNOUNCED, IntentStart(None, None, 0, timedelta(days=1), by_page), START, entropy)
+        assert intent.unpaid_announcements == unpaid_announcements
         payment = replace(payment, intent=replace(intent, status=status))
-        in_vain += by_page and status is not IntentStatus.SETTLED
+        unpaid_announcements += by_page and status is not IntentStatus.SETTLED
 
 
 def test_an_execution_that_is_seen_after_the_end_still_counts() -> None:
     late = END + timedelta(days=1)
-    assert decide(INTENT, look(execution=SUCCESS, completed=True, block_time=late), late).status is IntentStatus.SETTLED
+    assert decide(INTENT, look(execution=SUCCESS, is_completed=True, block_time=late), late).status is IntentStatus.SETTLED
 
 
 def test_without_a_known_nonce_nothing_is_taken_for_a_replacement() -> None:
@@ -182,7 +182,7 @@ def test_blocks_are_not_counted_as_read_while_the_safe_is_unknown() -> None:
 
 @settings(max_examples=200)
 @given(st.sampled_from(sorted(FINAL)), looks, times)
-def test_what_has_ended_never_changes_again(status: IntentStatus, seen: Look, now: object) -> None:
+def test_what_has_ended_never_changes_again(status: IntentStatus, seen: Observation, now: object) -> None:
     ended = replace(INTENT, status=status)
     assert decide(ended, seen, now) == ended  # type: ignore[arg-type]
 
@@ -202,7 +202,7 @@ def test_whatever_is_seen_in_whatever_order_it_ends_once_and_names_what_it_is_by
         )
         if intent.status in FINAL:
             ended = intent
-            assert (intent.status is IntentStatus.SETTLED) == seen.completed
+            assert (intent.status is IntentStatus.SETTLED) == seen.is_completed
             assert intent.status is not IntentStatus.FAILED or seen.execution is not None
         else:
             assert intent.check_at > now
@@ -212,8 +212,8 @@ def test_whatever_is_seen_in_whatever_order_it_ends_once_and_names_what_it_is_by
 @given(times)
 def test_it_is_looked_at_ever_less_often_but_soon_after_its_end(now: object) -> None:
     after = postpone(INTENT, now)  # type: ignore[arg-type]
-    assert SOONEST <= after.check_at - now <= LATEST  # type: ignore[operator]
-    assert after.check_at <= max(END, now) + SOONEST  # type: ignore[type-var]
+    assert MIN_CHECK_DELAY <= after.check_at - now <= MAX_CHECK_DELAY  # type: ignore[operator]
+    assert after.check_at <= max(END, now) + MIN_CHECK_DELAY  # type: ignore[type-var]
 
 
 def test_the_wait_grows_with_its_age() -> None:

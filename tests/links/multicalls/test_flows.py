@@ -183,7 +183,7 @@ def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world:
     world.advance(3600)
     for child in (second, third):
         with pytest.raises(Locked):
-            check_unlocked(links.load_owned(world.services, child, links.Reader(world.account_id, None)))
+            check_unlocked(links.load_visible(world.services, child, links.Viewer(world.account_id, None)))
     assert refused(world, [second, third]) == {second: "request_processing", third: "request_processing"}
 
 

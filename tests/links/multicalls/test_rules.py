@@ -19,16 +19,16 @@ from chalicelib.links.multicalls.rules import (
     MulticallRefused,
     Reason,
     block_reason,
+    check_combination,
     check_count,
-    check_together,
-    described,
-    examine,
+    check_none_blocked,
+    evaluate_children,
     execution_kind,
     is_abandoned,
-    may_hold,
+    is_live,
+    multicall_details,
     new_parent,
-    refuse_blocked,
-    sums,
+    totals_by_currency,
 )
 from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.records import RequestStatus
@@ -67,7 +67,7 @@ def seen(*children: SecurePayment, at: datetime = START, **changes: Any) -> Mult
     """The multicall of these children as it is read at a moment."""
     found = {each.link.token: each for each in children}
     parent = replace(parent_of(*children), **changes)
-    return described(SecurePayment(parent, ()), examine(parent, found, (), at), at)
+    return multicall_details(SecurePayment(parent, ()), evaluate_children(parent, found, (), at), at)
 
 
 INVALIDATED, FAILED = LinkStatus.INVALIDATED, LinkStatus.COMPLIANCE_FAILED
@@ -93,10 +93,10 @@ def test_each_reason_is_told_with_its_key_and_what_to_do(reason: Reason, action:
     token = payment.link.token if payment else "unknown"
     found = {token: payment} if payment else {}
     parent = new_parent(OWNER, ["first", token], None, found, START, entropy)
-    children = examine(parent, {"first": child(), **found}, (), START)
+    children = evaluate_children(parent, {"first": child(), **found}, (), START)
     assert [each.reason for each in children] == [None, reason]
     with pytest.raises(MulticallRefused) as refused:
-        refuse_blocked(children, START)
+        check_none_blocked(children, START)
     body = body_of(refused.value)
     assert (body["message"], body["code"]) == ("Multicall validation failed", "multicall_validation_failed")
     (failure,) = body["failures"]
@@ -140,7 +140,7 @@ def test_a_client_id_sees_its_own_payouts_and_those_without_one() -> None:
 
 def test_of_a_foreign_payout_nothing_is_told_but_what_was_sent() -> None:
     foreign = paid(payout(SERVICES, "other"))
-    (told,) = examine(parent_of(foreign), {foreign.link.token: foreign}, (), START)
+    (told,) = evaluate_children(parent_of(foreign), {foreign.link.token: foreign}, (), START)
     assert child_context(told, START) == {
         "requestId": "",
         "securePaymentToken": foreign.link.token,
@@ -151,7 +151,7 @@ def test_of_a_foreign_payout_nothing_is_told_but_what_was_sent() -> None:
 
 def test_the_facts_behind_a_child_are_those_of_its_link_and_request() -> None:
     payment = paid(child())
-    (told,) = examine(parent_of(payment), {payment.link.token: payment}, (), START)
+    (told,) = evaluate_children(parent_of(payment), {payment.link.token: payment}, (), START)
     assert child_context(told, START) == {
         "requestId": payment.requests[0].request_id,
         "securePaymentToken": payment.link.token,
@@ -169,7 +169,7 @@ def test_a_duplicate_is_named_where_it_is_repeated() -> None:
     payment = child()
     token = payment.link.token
     parent = new_parent(OWNER, [token, "x", token], None, {token: payment}, START, entropy)
-    assert [each.reason for each in examine(parent, {token: payment}, (), START)] == [
+    assert [each.reason for each in evaluate_children(parent, {token: payment}, (), START)] == [
         None,
         Reason.NOT_FOUND,
         Reason.DUPLICATE_CHILD,
@@ -210,11 +210,11 @@ def test_a_claim_counts_while_its_multicall_lives() -> None:
     parent = parent_of(child())
     assembling = replace(parent, status=LinkStatus.ASSEMBLING)
     last = timedelta(milliseconds=1)
-    assert may_hold(parent, START + WEEK - last)
-    assert not may_hold(parent, START + WEEK)
-    assert not may_hold(None, START)
-    assert may_hold(assembling, START + ASSEMBLY_TIME - last)
-    assert not may_hold(assembling, START + ASSEMBLY_TIME)
+    assert is_live(parent, START + WEEK - last)
+    assert not is_live(parent, START + WEEK)
+    assert not is_live(None, START)
+    assert is_live(assembling, START + ASSEMBLY_TIME - last)
+    assert not is_live(assembling, START + ASSEMBLY_TIME)
     assert is_abandoned(assembling, START + ASSEMBLY_TIME)
     assert not is_abandoned(parent, START + WEEK)
 
@@ -237,7 +237,7 @@ SEPOLIA: dict[str, str] = {}
 )
 def test_the_kind_follows_from_the_children(kinds: Any, requested: Any, derived: ExecutionKind) -> None:
     details = seen(*(child(**each) for each in kinds), execution_kind=requested)
-    check_together(requested, details.children)
+    check_combination(requested, details.children)
     assert execution_kind(requested, details.requests) is derived
     assert details.can_execute
 
@@ -257,12 +257,12 @@ def test_the_kind_follows_from_the_children(kinds: Any, requested: Any, derived:
 def test_children_that_can_never_be_paid_together_are_refused(kinds: Any, requested: Any, hint: str) -> None:
     details = seen(*(child(**each) for each in kinds))
     with pytest.raises(BadRequest, match=hint):
-        check_together(requested, details.children)
+        check_combination(requested, details.children)
 
 
 def test_children_that_would_have_to_be_bridged_may_be_combined_but_not_paid_yet() -> None:
     details = seen(child(), child(**BASE))
-    check_together(None, details.children)
+    check_combination(None, details.children)
     assert not details.can_execute
     with pytest.raises(BadRequest, match="make a multicall of each currency"):
         execution_kind(None, details.requests)
@@ -270,12 +270,12 @@ def test_children_that_would_have_to_be_bridged_may_be_combined_but_not_paid_yet
 
 def test_children_that_come_to_more_than_a_token_can_hold_are_refused() -> None:
     half = BaseUnits(LARGEST_TOTAL // 2)
-    check_together(None, seen(child(amount=half), child(amount=half)).children)
+    check_combination(None, seen(child(amount=half), child(amount=half)).children)
     with pytest.raises(BadRequest, match="combine fewer"):
-        check_together(None, seen(child(amount=half), child(amount=half), child(amount=BaseUnits(1))).children)
+        check_combination(None, seen(child(amount=half), child(amount=half), child(amount=BaseUnits(1))).children)
     with_fee = child(amount=half, fee_percentage="1", fee_address=FEE_ADDRESS)
     with pytest.raises(BadRequest, match="combine fewer"):
-        check_together(None, seen(child(amount=half), with_fee).children)
+        check_combination(None, seen(child(amount=half), with_fee).children)
 
 
 @pytest.mark.parametrize(
@@ -300,13 +300,13 @@ def test_a_multicall_is_what_its_children_are(
 def test_nobody_else_can_execute_while_a_multisig_transaction_is_on_its_way_for_the_whole() -> None:
     details = seen(child(), child())
     busy = on_its_way(details.payment)
-    assert not described(busy, details.children, START).can_execute
+    assert not multicall_details(busy, details.children, START).can_execute
 
 
 def test_totals_are_sums_of_each_currency_with_the_fees_on_top() -> None:
     fee = {"fee_percentage": "1", "fee_address": FEE_ADDRESS}
     details = seen(child(**fee), child(amount=BaseUnits(1_000_001), **fee), child(**BASE), paid(child()))
-    in_order = [(each.network, each.currency, each.amount, each.fees) for each in sums(details.children)]
+    in_order = [(each.network, each.currency, each.amount, each.fees) for each in totals_by_currency(details.children)]
     assert in_order == [
         ("sepolia", "fUSDC-sepolia", 12_500_000 + 1_000_001 + 12_500_000, 125_000 + 10_000),
         ("base", "USDC-base", 12_500_000, 0),

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.base.errors import NotFound
 from chalicelib.links import flows as links
 from chalicelib.links.creation import Item
-from chalicelib.links.flows import Reader
+from chalicelib.links.flows import Viewer
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
@@ -84,12 +84,12 @@ def _nothing_is_readable(world: World) -> None:
         assert links.load_many(world.services, [token]) == {}
     for request_id in list(_partitions(world, "REQUEST"))[:1]:
         with pytest.raises(NotFound):
-            links.with_request(world.services, request_id, world.account_id)
+            links.load_by_request(world.services, request_id, world.account_id)
 
 
 def _everything_is_readable(world: World) -> None:
     (token,) = _partitions(world, "LINK")
-    payment = links.load_owned(world.services, token, Reader(world.account_id, None))
+    payment = links.load_visible(world.services, token, Viewer(world.account_id, None))
     assert [request.amount for request in payment.requests] == [(n + 1) * 10**6 for n in range(68)]
     assert {request.request_id for request in payment.requests} == _partitions(world, "REQUEST")
 
@@ -112,7 +112,7 @@ def test_merged_payouts_are_over_and_their_requests_are_the_batchs(world: World)
     assert [r.request_id for r in world.load(batch).requests] == [p.requests[0].request_id for p in made]
     for payment in made:
         assert world.load(payment).link.status is LinkStatus.INVALIDATED
-        found = links.with_request(world.services, payment.requests[0].request_id, world.account_id)
+        found = links.load_by_request(world.services, payment.requests[0].request_id, world.account_id)
         assert found.link.token == batch.link.token
 
 
@@ -172,7 +172,7 @@ def test_payouts_are_merged_or_as_they_were_wherever_the_process_dies(before: bo
             for payment in made:
                 world.chain.pay(payment.requests[0])
             world.scan()
-            found = [links.with_request(world.services, r, world.account_id) for r in _partitions(world, "REQUEST")]
+            found = [links.load_by_request(world.services, r, world.account_id) for r in _partitions(world, "REQUEST")]
             readable = [p for t in _partitions(world, "LINK") if (p := links.load(world.services, t)) is not None]
             pending = [p for p in readable if p.link.status is not LinkStatus.INVALIDATED]
             owed = sorted(request.request_id for payment in pending for request in payment.requests)
