@@ -70,11 +70,11 @@ def roll_back(cursor: Cursor, canonical: Mapping[int, str]) -> Cursor:
     `canonical` maps checkpoint numbers to the block hashes of the chain now. If none matches, the fork is deeper than
     the checkpoints; reading resumes before the oldest one.
     """
-    kept = cursor.checkpoints
-    while kept and canonical.get(kept[-1].number) != kept[-1].hash:
-        kept = kept[:-1]
-    if kept:
-        return replace(cursor, scanned_to=kept[-1].number, checkpoints=kept)
+    common = cursor.checkpoints
+    while common and canonical.get(common[-1].number) != common[-1].hash:
+        common = common[:-1]
+    if common:
+        return replace(cursor, scanned_to=common[-1].number, checkpoints=common)
     oldest = min((c.number for c in cursor.checkpoints), default=cursor.scanned_to)
     return replace(cursor, scanned_to=max(oldest - 1, 0), checkpoints=())
 
@@ -82,8 +82,8 @@ def roll_back(cursor: Cursor, canonical: Mapping[int, str]) -> Cursor:
 def _thinned(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
     """All checkpoints of the newest 16 blocks, then one per aligned span; the spans double in length."""
     newest = checkpoints[-1].number
-    kept: dict[tuple[int, int], Checkpoint] = {}
+    thinned: dict[tuple[int, int], Checkpoint] = {}
     for checkpoint in checkpoints:
         level = max((newest - checkpoint.number).bit_length() - 4, 0)
-        kept.setdefault((level, checkpoint.number >> level), checkpoint)
-    return tuple(kept.values())[-MAX_CHECKPOINTS:]
+        thinned.setdefault((level, checkpoint.number >> level), checkpoint)
+    return tuple(thinned.values())[-MAX_CHECKPOINTS:]

@@ -50,10 +50,10 @@ def record(
     payment: SecurePayment,
     draft: IntentDraft | None = None,
     services: Services | None = None,
-    reader: Viewer | None = None,
+    viewer: Viewer | None = None,
 ) -> SafeIntent:
-    token, reader = payment.link.token, reader or Viewer(world.account_id, None)
-    return intents.record(services or world.services, token, reader, draft or announced())[1]
+    token, viewer = payment.link.token, viewer or Viewer(world.account_id, None)
+    return intents.record(services or world.services, token, viewer, draft or announced())[1]
 
 
 def track(world: World, services: Services | None = None) -> SafeIntent:

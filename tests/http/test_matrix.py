@@ -129,8 +129,8 @@ def waiting_token(owner: Tenant, way: Way) -> str:
 
 
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
-    wallet, reader = tron_wallet(owner.name), Viewer(owner.account_id, None)
-    payment = signable_transactions(running(), owner.tron_token(), reader, wallet.address)[-1]
+    wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
+    payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
     return {"signedTransaction": signed_call(wallet, payment.to, payment.data)}
 
 

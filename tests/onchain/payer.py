@@ -38,6 +38,6 @@ class Payer:
 
 def pay_body(world: World, payment: SecurePayment, wallet: str | None = None, **how: Any) -> dict[str, Any]:
     """The body of GET /v2/secure-payments/:token/pay for any wallet; `how` as in checkout.PayOptions."""
-    reader = checkout.Viewer(world.account_id, None)
-    quote = checkout.quote(world.services, payment.link.token, reader, checkout.PayOptions(wallet, **how))
+    viewer = checkout.Viewer(world.account_id, None)
+    quote = checkout.quote(world.services, payment.link.token, viewer, checkout.PayOptions(wallet, **how))
     return pay_answer(quote, "plain").model_dump(exclude_unset=True)

@@ -226,7 +226,7 @@ def test_what_the_page_announces_holds_the_link_so_long_also_where_no_service_an
 ) -> None:
     world.safes.is_down, world.safes.is_there = service == "is down", service != "is none"
     payment = world.create_link()
-    record(world, payment, reader=PAGE)
+    record(world, payment, viewer=PAGE)
     let_pass(world, 8)
     assert track(world).status is IntentStatus.PENDING
     let_pass(world, 3)
@@ -236,7 +236,7 @@ def test_what_the_page_announces_holds_the_link_so_long_also_where_no_service_an
 
 def test_what_the_page_announces_is_waited_for_until_its_end_once_the_service_knows_it(world: World) -> None:
     payment = world.create_link()
-    intent = record(world, payment, reader=PAGE)
+    intent = record(world, payment, viewer=PAGE)
     assert (intent.by_page, intent.nonce) == (True, None)
     assert track(world).nonce == TOLD.terms.nonce
     for _ in range(3):
