@@ -7,7 +7,7 @@ counts that the operation accepts: a client that always sends its API key and it
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from chalicelib.access.callers import Sent
+from chalicelib.access.callers import SentCredential
 from chalicelib.access.modes import Mode
 from chalicelib.access.sessions.rules import COOKIE
 from chalicelib.base.errors import ForeignOrigin, Unauthorized
@@ -15,7 +15,7 @@ from chalicelib.http.request import CHANGING, HttpRequest
 from chalicelib.settings import Settings, origin_of
 
 
-def sent_by(request: HttpRequest, accepted: tuple[Mode, ...]) -> Sent | None:
+def sent_by(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCredential | None:
     """The credential of a request; None where the operation is public and none is sent. Raises Unauthorized.
 
     An operation that is public beside other modes needs no credential, but one that is sent has to be right; one that
@@ -36,18 +36,18 @@ def sent_by(request: HttpRequest, accepted: tuple[Mode, ...]) -> Sent | None:
         if mode in accepted:
             return _checked(mode, secret, client_id)
     if not present and Mode.SESSION in accepted and (token := session_token(headers)):
-        return Sent(Mode.SESSION, token)
+        return SentCredential(Mode.SESSION, token)
     if not present and Mode.PUBLIC in accepted:
         return None
     raise Unauthorized()
 
 
-def _checked(mode: Mode, secret: str, client_id: str | None) -> Sent:
+def _checked(mode: Mode, secret: str, client_id: str | None) -> SentCredential:
     if not secret:
         raise Unauthorized()
     if mode is Mode.ORCHESTRATOR and not client_id:
         raise Unauthorized("x-client-id is required with x-orchestrator-key")
-    return Sent(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
+    return SentCredential(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
 
 
 def refuse_other_pages(settings: Settings, request: HttpRequest) -> None:
@@ -60,7 +60,7 @@ def refuse_other_pages(settings: Settings, request: HttpRequest) -> None:
         raise ForeignOrigin("Origin may not use session cookies: SESSION_ORIGINS lists those that may")
 
 
-def origin_sent(settings: Settings, request: HttpRequest, sent: Sent) -> str | None:
+def origin_sent(settings: Settings, request: HttpRequest, sent: SentCredential) -> str | None:
     """The Origin of a request. Browsers send none with a GET to a page's own host (Fetch, 3.2), which is where a
     deployment with one host for all has its API: then the hosted payment page is told by the host it asks."""
     is_page = sent.mode is Mode.CLIENT_ID and sent.secret == settings.page_client_id

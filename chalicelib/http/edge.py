@@ -8,11 +8,11 @@ from pydantic import BaseModel
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Caller
-from chalicelib.access.credentials.flows import note_use
+from chalicelib.access.credentials.flows import record_use
 from chalicelib.access.credentials.rules import check_scope
-from chalicelib.access.flows import identify, nobody, refused
+from chalicelib.access.flows import anonymous_caller, identify, refused_caller
 from chalicelib.access.modes import Mode, Rate
-from chalicelib.access.rate_limits.flows import spend, spend_unknown_token
+from chalicelib.access.rate_limits.flows import count_call, count_unknown_token
 from chalicelib.base.errors import (
     BadRequest,
     Conflict,
@@ -25,7 +25,7 @@ from chalicelib.base.errors import (
     Unauthorized,
 )
 from chalicelib.http.credentials import origin_sent, refuse_other_pages, sent_by, session_token
-from chalicelib.http.idempotency import once
+from chalicelib.http.idempotency import run_once
 from chalicelib.http.operation import Operation, PageRoute
 from chalicelib.http.parsing import parse_body, parse_query
 from chalicelib.http.request import HttpRequest, refuse_repeated, request_of
@@ -96,7 +96,7 @@ def _admit(operation: Operation, view: View, services: Services, request: HttpRe
         caller = _caller(operation, services, request)
     except (BadRequest, Unauthorized, Forbidden) as error:
         return _not_admitted(services, request, error)
-    headers = limit_headers(spend(services, caller, operation.rate)) if operation.rate else {}
+    headers = limit_headers(count_call(services, caller, operation.rate)) if operation.rate else {}
     response = _guarded(services, lambda: _respond(operation, view, services, caller, request))
     return replace(response, headers={**headers, **response.headers})
 
@@ -108,15 +108,15 @@ def _caller(operation: Operation, services: Services, request: HttpRequest) -> C
             refuse_other_pages(services.settings, request)
         return identify(services, sent, origin_sent(services.settings, request, sent), request.ip_address)
     token = session_token(request.headers)
-    return nobody(services, request.origin, request.ip_address, token, looks=operation.rate is not None)
+    return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
 
 
 def _not_admitted(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
     """The refusal of a caller whose credential does not hold. It is counted by address, so that guessing credentials is
     limited too: 429 when there were too many."""
     try:
-        caller = refused(services, request.origin, request.ip_address)
-        response = error_response(error, limit_headers(spend(services, caller, Rate.TIER)))
+        caller = refused_caller(services, request.origin, request.ip_address)
+        response = error_response(error, limit_headers(count_call(services, caller, Rate.TIER)))
     except TooManyRequests as too_many:
         response = error_response(too_many)
     return replace(response, is_foreign=isinstance(error, ForeignOrigin))
@@ -129,19 +129,19 @@ def _respond(
     check_scope(caller.scopes, operation.scope)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
-    note_use(services, caller.credential_ids)
+    record_use(services, caller.credential_ids)
 
     def run() -> HttpResponse:
         try:
             return _run(operation, view, services, caller, request)
         except NotFound as error:
             if operation.looks_up_token:
-                spend_unknown_token(services, caller)
+                count_unknown_token(services, caller)
             return error_response(error)
         except ServiceError as error:
             return error_response(error)
 
-    return once(services, caller, request, operation.shows_secret, run)
+    return run_once(services, caller, request, operation.shows_secret, run)
 
 
 def _run(operation: Operation, view: View, services: Services, caller: Caller, request: HttpRequest) -> HttpResponse:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from chalicelib.access.callers import Caller
 from chalicelib.access.idempotency import store
 from chalicelib.access.idempotency.records import IdempotentRequest
-from chalicelib.access.idempotency.rules import begin, check_key, judge
+from chalicelib.access.idempotency.rules import begin, check_key, record_to_replay
 from chalicelib.base.errors import Conflict
 from chalicelib.http.request import CHANGING, HttpRequest
 from chalicelib.http.responses import HttpResponse
@@ -17,7 +17,7 @@ from chalicelib.storage.store import Delete, WriteConflict
 _PIECE = 4_096  # bytes: what KMS encrypts at once
 
 
-def once(
+def run_once(
     services: Services, caller: Caller, request: HttpRequest, shows_secret: bool, run: Callable[[], HttpResponse]
 ) -> HttpResponse:
     """Runs the request, or gives the answer that its Idempotency-Key has already.
@@ -59,7 +59,7 @@ def _take(services: Services, asked: IdempotentRequest) -> IdempotentRequest:
     except WriteConflict:
         pass
     stored = store.request_of(services.store, asked.scope_hash)
-    answered = judge(stored, asked, services.clock()) if stored else None
+    answered = record_to_replay(stored, asked, services.clock()) if stored else None
     if answered is not None:
         return answered
     version = stored.version if stored else 0

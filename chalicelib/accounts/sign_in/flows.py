@@ -119,13 +119,13 @@ def log_in(
     name = email_address(email)
     passwords.check_password(password)
     windows = failure_windows(name, actor.ip_address, services.settings.rate_limit_scale, services.clock())
-    limits.hold(services, *windows)
+    limits.count_in_all(services, *windows)
     user = users.user(services.store, name)
     is_right = passwords.is_password(password, user.password_hash if user else None)
     if user is None or not is_right:
         _write_refused(services, user, actor)
         raise Unauthorized("Wrong e-mail address or password")
-    limits.give_back(services, *windows)
+    limits.uncount(services, *windows)
     for _ in range(_ATTEMPTS):
         with suppress(WriteConflict):  # the session to be replaced was used or ended meanwhile
             return _open(services, user, None, actor, replaced)
@@ -188,7 +188,7 @@ def _note_refused(services: Services, message: str, actor: Actor) -> None:
     for user in users.users(services.store, user_names(message)):
         now, scale = services.clock(), services.settings.rate_limit_scale
         with suppress(TooManyRequests):
-            limits.hold(services, *failure_windows(user.name, actor.ip_address, scale, now))
+            limits.count_in_all(services, *failure_windows(user.name, actor.ip_address, scale, now))
             _write_refused(services, user, actor)
 
 
