@@ -129,9 +129,9 @@ def test_a_credential_is_found_by_itself_and_by_its_id_of_the_right_account(worl
     key, client = new_key(world), new_client(world)
     assert credentials.find(world.services, client.client_id) == client
     assert credentials.find(world.services, "key_unknown") is None
-    assert credentials.find_owned(world.services, world.account_id, key.key_id) == key
-    assert credentials.find_owned(world.services, world.account_id, client.record_id) == client
-    assert credentials.find_owned(world.services, "another", key.key_id) is None
+    assert credentials.find_by_id(world.services, world.account_id, key.key_id) == key
+    assert credentials.find_by_id(world.services, world.account_id, client.record_id) == client
+    assert credentials.find_by_id(world.services, "another", key.key_id) is None
 
 
 def test_a_client_id_is_own_in_any_status_and_nobody_elses(world: World) -> None:
