@@ -31,8 +31,8 @@ class Services:
     log: Logger
     clock: Callable[[], datetime]
     entropy: Entropy
-    noted: dict[str, datetime] = field(default_factory=dict, compare=False)
-    """When this container last wrote down that a credential was used; to lose it costs a write."""
+    last_uses: dict[str, datetime] = field(default_factory=dict, compare=False)
+    """When this container last recorded the use of a credential, by its id. It only saves writes."""
 
 
 def assemble(settings: Settings) -> Services:

@@ -139,7 +139,7 @@ def _named(services: Services, options: argparse.Namespace) -> credentials.Crede
     if options.account is None:
         raise NotFound("Name the account with --account, or give - as id and the credential itself on standard input.")
     _operator(services, options.account)
-    record = credentials.find_owned(services, options.account, options.id)
+    record = credentials.find_by_id(services, options.account, options.id)
     if record is None:
         raise NotFound(f"The account has no credential with the id {options.id}; `list` shows them.")
     return record

@@ -1,1 +1,1 @@
-"""Who is calling: credentials, sessions, limits, idempotency keys, audit entries."""
+"""Who is calling: credentials, sessions, rate limits, idempotency keys, audit entries."""

@@ -1,4 +1,4 @@
-"""Callers: the modes in which somebody proves who they are, what they send for it, and what rules may ask of them."""
+"""Callers: the credential that a request sends, the caller it identifies, and the owner of what the caller creates."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,8 +11,10 @@ from chalicelib.base.money import Fee
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """What a client id lays down for its links: its fee, the record of the destination it is bound to, and the
-    orchestrator that alone creates for it."""
+    """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
+
+    With an orchestrator, only that orchestrator creates links for the client id.
+    """
 
     fee_percentage: str | None = None
     fee_address: str | None = None
@@ -26,9 +28,9 @@ class ClientSettings:
 
 @dataclass(frozen=True)
 class Owner:
-    """Who creates a link: the account, and the client id with its Origin when one was used.
+    """The owner of a new link: the account, and the client id and Origin that were sent.
 
-    `orchestrator_id` is set when an orchestrator acts for the client id.
+    `orchestrator_id` is set if an orchestrator acts for the client id.
     """
 
     account_id: str
@@ -37,9 +39,10 @@ class Owner:
     settings: ClientSettings = ClientSettings()
     orchestrator_id: str | None = None
 
+
 @dataclass(frozen=True)
-class Sent:
-    """The credential that decides the mode, and the client id beside an API key or an orchestrator's key."""
+class SentCredential:
+    """The credential that decides the mode, and the client id sent with an API key or an orchestrator's key."""
 
     mode: Mode
     secret: str
@@ -48,14 +51,14 @@ class Sent:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who is calling, for what the rules ask: `account_id` owns what is made, `actor` is named in the audit log.
+    """Who is calling. `account_id` owns what the call creates; `actor` is the name in the audit log.
 
-    `digest` stands for credential and address, in counters; `credential` for the credential wherever it calls from, in
-    idempotency keys. `key_id` is the public id of the key that was sent, `client` the client id, also beside a key;
-    `session` is set in session mode; `sent_session` is the hash of a session token where no credential is asked for,
-    so that signing in can end that session. `banned_until` and `ban_version` are of the caller's ban, if there is one.
-    `reads_any_link` is set for the hosted payment page, which belongs to no account: it does what payers do, and
-    nothing else.
+    `digest` is a hash of credential and address, for counters and bans; `credential` is a hash of the credential alone,
+    for idempotency keys. `key_id` is the public id of the key that was sent; `client` is the client id, also when it is
+    sent with a key. `session` is set in session mode. `sent_session` is the hash of a session token that was sent to an
+    operation without credentials: signing in ends that session. `banned_until` and `ban_version` are those of the
+    caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only what
+    payers do.
     """
 
     mode: Mode

@@ -1,11 +1,11 @@
-"""Who is calling: loads what a credential leads to, in one read, and checks it."""
+"""Identifies the caller: reads the records of a credential in one read, and checks them."""
 
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
 from chalicelib.access import store
-from chalicelib.access.callers import Caller, Sent
+from chalicelib.access.callers import Caller, SentCredential
 from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey
 from chalicelib.access.credentials.rules import (
     check_api_key,
@@ -24,30 +24,33 @@ from chalicelib.access.sessions.rules import check_session
 from chalicelib.base.errors import Forbidden, ForeignOrigin, Unauthorized
 from chalicelib.services import Services
 
+_Fields = dict[str, Any]
+"""Fields of a Caller by name."""
 
-def nobody(
-    services: Services, origin: str | None, ip_address: str, session_token: str | None = None, looks: bool = True
+
+def anonymous_caller(
+    services: Services, origin: str | None, ip_address: str, session_token: str | None = None, reads_ban: bool = True
 ) -> Caller:
-    """A caller without a credential, known by the address alone. One read, for a ban, unless `looks` is False."""
+    """A caller without a credential, identified by address. One read, of the ban, unless `reads_ban` is False."""
     sent_session = credential_hash(session_token) if session_token else None
-    return replace(_at_address(services, ANONYMOUS, origin, ip_address, looks), sent_session=sent_session)
+    return replace(_at_address(services, ANONYMOUS, origin, ip_address, reads_ban), sent_session=sent_session)
 
 
-def refused(services: Services, origin: str | None, ip_address: str) -> Caller:
-    """A caller whose credential is wrong. One read. Their calls are counted apart from those without a credential."""
-    return _at_address(services, REFUSED, origin, ip_address, looks=True)
+def refused_caller(services: Services, origin: str | None, ip_address: str) -> Caller:
+    """A caller whose credential is wrong, identified by address; counted separately from anonymous ones. One read."""
+    return _at_address(services, REFUSED, origin, ip_address, reads_ban=True)
 
 
-def identify(services: Services, sent: Sent, origin: str | None, ip_address: str) -> Caller:
+def identify(services: Services, sent: SentCredential, origin: str | None, ip_address: str) -> Caller:
     """The caller that the credential belongs to, in one read. Raises Unauthorized or Forbidden."""
     if sent.mode is Mode.CLIENT_ID and sent.secret == services.settings.page_client_id:
         return _page(services, origin, ip_address)
     secret_hash = credential_hash(sent.secret)
     digest = caller_digest(secret_hash, ip_address)
     client_id_hash = credential_hash(sent.client_id) if sent.client_id is not None else None
-    records = store.presented(services.store, sent.mode, secret_hash, client_id_hash, digest)
+    records = store.records_of(services.store, sent.mode, secret_hash, client_id_hash, digest)
     until, version = _ban_of(records.get(Ban))
-    common: dict[str, Any] = {
+    common: _Fields = {
         "mode": sent.mode,
         "digest": digest,
         "credential": f"{secret_hash}/{credential_hash(sent.client_id)}" if sent.client_id else secret_hash,
@@ -55,17 +58,17 @@ def identify(services: Services, sent: Sent, origin: str | None, ip_address: str
         "banned_until": until,
         "ban_version": version,
     }
-    return _CHECKS[sent.mode](services, sent, records, common, ip_address)
+    return _CALLERS[sent.mode](services, sent, records, common, ip_address)
 
 
-def page_visitor(services: Services, ip_address: str, asks_for: Literal["page", "picture", "link"]) -> Caller:
-    """Whoever has the hosted payment page open, counted by address. One read.
+def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "picture", "link"]) -> Caller:
+    """A browser with the hosted payment page open, counted by address. One read.
 
-    The page, its pictures and its calls (`link`) are counted apart: any site can send a browser to the page, with
-    tokens of no link, and that must not get the browser banned from the calls that pay.
+    The page, its pictures and its API calls (`link`) have separate counters: any site can make a browser open the page
+    with unknown tokens, and that must not ban the browser from the calls that pay.
     """
     secret_hash = credential_hash(services.settings.page_client_id)
-    digest = caller_digest(f"{secret_hash}/{asks_for}", ip_address)
+    digest = caller_digest(f"{secret_hash}/{purpose}", ip_address)
     until, version = _ban_of(limits_store.ban(services.store, digest))
     return Caller(
         mode=Mode.CLIENT_ID,
@@ -81,14 +84,14 @@ def page_visitor(services: Services, ip_address: str, asks_for: Literal["page", 
     )
 
 
-def _at_address(services: Services, purpose: str, origin: str | None, ip_address: str, looks: bool) -> Caller:
-    digest = caller_digest(purpose, ip_address)
-    ban = limits_store.ban(services.store, digest) if looks else None
+def _at_address(services: Services, group: str, origin: str | None, ip_address: str, reads_ban: bool) -> Caller:
+    digest = caller_digest(group, ip_address)
+    ban = limits_store.ban(services.store, digest) if reads_ban else None
     return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_ban_of(ban))
 
 
 def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
-    """The page's own client id, which is public: it is accepted from the page's origin alone."""
+    """The payment page's client id, which is public and only accepted from the page's origin."""
     if not origin:
         raise Unauthorized("Origin header is required")
     if origin != services.settings.page_origin:
@@ -96,34 +99,34 @@ def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
     return page_visitor(services, ip_address, "link")
 
 
-def _session(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
-    """A page of a dashboard makes ten requests at once: sessions may call as often as the highest tier."""
+def _session(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
+    """Sessions have the limit of the highest tier, as a dashboard page makes ten requests at once."""
     session = sessions.touch(services, check_session(records.get(Session), services.clock()))
     actor = f"session:{session.session_id}"
     return Caller(account_id=session.account_id, actor=actor, tier=Tier.HIGH_VOLUME, session=session, **common)
 
 
-def _api_key(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
-    """A key comes from a server, which sends no Origin: the client id beside it then needs none."""
+def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
+    """A client id that is sent with an API key needs no Origin, as servers send none."""
     key = check_api_key(records.get(ApiKey), ip_address, services.clock())
     client: ClientId | None = records.get(ClientId)
     if sent.client_id is not None:
-        admitted = client.allowed_domains[0] if client and client.allowed_domains else None
-        client = check_client_id(client, common["origin"] or admitted)
+        default = client.allowed_domains[0] if client and client.allowed_domains else None
+        client = check_client_id(client, common["origin"] or default)
         if client.account_id != key.account_id:
             raise Forbidden("The client ID belongs to another account than the API key")
     common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id}
     return Caller(account_id=key.account_id, tier=key.tier, scopes=key.scopes, client=client, **common)
 
 
-def _client_id(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
+def _client_id(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     client = check_client_id(records.get(ClientId), common["origin"])
     actor = f"client_id:{client.client_id}"
     return Caller(account_id=client.account_id, actor=actor, tier=client.tier, client=client, **common)
 
 
-def _orchestrator(services: Services, sent: Sent, records: Any, common: dict[str, Any], ip_address: str) -> Caller:
-    """The pair acts for the account of its client id, the key alone for the orchestrator's own."""
+def _orchestrator(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
+    """A key with a client id acts for the account of the client id; a key alone for the orchestrator's account."""
     key = check_orchestrator_key(records.get(OrchestratorKey))
     common |= {"actor": f"orchestrator:{key.orchestrator_id}", "orchestrator_id": key.orchestrator_id}
     common |= {"key_id": key.key_id, "tier": key.tier}
@@ -133,7 +136,7 @@ def _orchestrator(services: Services, sent: Sent, records: Any, common: dict[str
     return Caller(account_id=client.account_id, client=client, **common)
 
 
-_CHECKS = {
+_CALLERS = {
     Mode.SESSION: _session,
     Mode.API_KEY: _api_key,
     Mode.CLIENT_ID: _client_id,

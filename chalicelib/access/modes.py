@@ -1,26 +1,27 @@
-"""How a caller may prove who they are, and which limits a call can be under."""
+"""Authentication modes, tiers and rate limit groups."""
 
 from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """How a caller may prove who they are."""
+    """How a caller authenticates."""
 
     PUBLIC = "public"
     ORCHESTRATOR = "orchestrator"
-    """The pair: an orchestrator's key and the client id it acts for."""
+    """An orchestrator's key with the client id that it acts for."""
     ORCHESTRATOR_KEY = "orchestratorKey"
-    """The key alone, for the orchestrator's own affairs."""
+    """An orchestrator's key without a client id, to manage the orchestrator."""
     API_KEY = "apiKey"
     CLIENT_ID = "clientId"
     SESSION = "session"
 
 
 CREDENTIALS = (Mode.ORCHESTRATOR, Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION)
-"""The four-way operations accept all of them."""
+"""The modes of the operations that accept every kind of credential."""
+
 
 class Tier(StrEnum):
-    """What a credential is entitled to (supplement, 12.2)."""
+    """How often a credential may call (supplement, 12.2)."""
 
     BASIC = "basic"
     DEFAULT = "default"
@@ -29,8 +30,9 @@ class Tier(StrEnum):
 
 
 class Rate(StrEnum):
-    """Which limit an operation is under, besides the tier of its caller."""
+    """Which rate limit an operation has."""
 
     TIER = "tier"
+    """The limit of the caller's tier."""
     SIGN_IN = "sign_in"
-    """Login, registration, challenges: by address alone, so that guessing is slow."""
+    """Login, registration and challenges: counted by address only, so that guessing is slow."""

@@ -1,4 +1,4 @@
-"""What a credential leads to, and whether its caller is banned: one BatchGetItem."""
+"""Reads the records of a credential and the caller's ban in one BatchGetItem."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ _KINDS: dict[Mode, type[ApiKey] | type[ClientId] | type[OrchestratorKey]] = {
 }
 
 
-def presented(
+def records_of(
     store: Store, mode: Mode, secret_hash: str, client_id_hash: str | None, caller: str
 ) -> dict[type[Record], Any]:
-    """The ban of a caller, the session or credential under a hash, and the client id sent beside it, by their classes.
+    """The ban of a caller, the session or credential with a hash, and the client id sent with it, each by its class.
 
-    One read. Raises Throttled.
+    What does not exist is left out. One read. Raises Throttled.
     """
     wanted: dict[Key, type[Record]] = {Ban.KEY.of(caller=caller): Ban}
     if mode is Mode.SESSION:

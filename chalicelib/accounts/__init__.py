@@ -1,1 +1,1 @@
-"""What somebody who signed in manages: API keys, client ids, branding, orchestrators, the audit log."""
+"""Accounts: sign-in, API keys, client ids, branding, orchestrators and the audit log."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from chalicelib.accounts.branding import flows as branding
-from chalicelib.accounts.branding.records import ClientBranding
+from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.calldata import checkout as calldata
@@ -49,7 +49,7 @@ class Description:
     multicall: MulticallDetails | None = None
     checkout: Checkout | None = None
     holdings: WalletReading | None = None
-    branding: ClientBranding | None = None
+    branding: PageBranding | None = None
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The operations that list currencies and what they can be paid in."""
+"""Currencies: the tokens of the catalogue, and what an invoice currency can be paid in."""

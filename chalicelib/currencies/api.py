@@ -1,13 +1,10 @@
-"""The catalogue of tokens."""
+"""Views of the catalogue of tokens."""
 
-from chalicelib.access.modes import Mode
 from chalicelib.base.errors import NotFound, Problem, ValidationFailed
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
 from chalicelib.currencies.rules import conversion_routes
 from chalicelib.currencies.schemas import CurrenciesQuery, RoutesAnswer, RoutesQuery, TokenAnswer
 from chalicelib.http.view import Call
-
-_MODES = (Mode.PUBLIC, Mode.API_KEY, Mode.CLIENT_ID)
 
 
 def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | TokenAnswer:
@@ -16,7 +13,7 @@ def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | To
     if first_only and not (query.network and query.symbol):
         message = "firstOnly can only be used when both network and symbol are provided"
         raise ValidationFailed((Problem(("firstOnly",), message),), listed=True)
-    tokens = _found(query)
+    tokens = _matching(query)
     if not tokens:
         raise NotFound("Token not found")
     if first_only or query.id is not None:
@@ -25,8 +22,8 @@ def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | To
 
 
 def list_conversion_routes(call: Call[None, RoutesQuery]) -> RoutesAnswer:
-    asked = call.path["currency_id"]
-    token = token_with_id(asked)
+    currency_id = call.path["currency_id"]
+    token = token_with_id(currency_id)
     if token is None:
         raise NotFound("Token not found")
     query = call.query
@@ -34,11 +31,11 @@ def list_conversion_routes(call: Call[None, RoutesQuery]) -> RoutesAnswer:
     names = tuple(networks or ([query.network] if query.network else ())) or None
     routes = [TokenAnswer.of(route) for route in conversion_routes(token, names)]
     if networks:
-        return RoutesAnswer(currencyId=asked, networks=networks, conversionRoutes=routes)
-    return RoutesAnswer(currencyId=asked, network=query.network, conversionRoutes=routes)
+        return RoutesAnswer(currencyId=currency_id, networks=networks, conversionRoutes=routes)
+    return RoutesAnswer(currencyId=currency_id, network=query.network, conversionRoutes=routes)
 
 
-def _found(query: CurrenciesQuery) -> tuple[Token, ...]:
+def _matching(query: CurrenciesQuery) -> tuple[Token, ...]:
     if query.id is None:
         return find_tokens(query.network, query.symbol)
     token = token_with_id(query.id)

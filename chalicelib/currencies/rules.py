@@ -1,4 +1,4 @@
-"""What an invoice currency can be paid in."""
+"""Decides what an invoice currency can be paid in."""
 
 from functools import cache
 

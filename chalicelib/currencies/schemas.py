@@ -1,4 +1,4 @@
-"""Models of the currencies resource."""
+"""Models of currencies and conversion routes."""
 
 from typing import Self
 
@@ -42,7 +42,7 @@ class TokenAnswer(Output):
 
     @classmethod
     def of(cls, token: Token) -> Self:
-        shown = {} if token.type == "TRC20" else {"hash": token.hash}
+        hash_field = {} if token.type == "TRC20" else {"hash": token.hash}
         return cls(
             id=token.id,
             name=token.name,
@@ -52,12 +52,12 @@ class TokenAnswer(Output):
             network=token.network,
             type=token.type,
             chainId=token.chain_id,
-            **shown,
+            **hash_field,
         )
 
 
 class RoutesAnswer(Output):
-    """`network` when one or none was asked for, `networks` when a list was."""
+    """`networks` is set if the query has it, else `network`."""
 
     currencyId: str
     network: str | None = None

@@ -1,1 +1,1 @@
-"""HTTP: the one decorator round every view, and what it is made of."""
+"""HTTP: routes, requests, responses, and the steps that every operation shares."""

@@ -1,4 +1,4 @@
-"""The service about itself: health, and its OpenAPI document."""
+"""Views of the service itself: health, and its OpenAPI document."""
 
 from chalicelib.http.openapi import document
 from chalicelib.http.responses import HttpResponse

@@ -1,13 +1,14 @@
-"""Who is calling, as the headers say it: which credential decides the mode, in the order of the interface.
+"""Reads the credential of a request from its headers.
 
-A session is looked at only when no credential header is sent (supplement, part 1). Of several headers the first one
-counts that the operation accepts: a client that always sends its API key and its client id may call everything.
+Of several credential headers, the first one that the operation accepts is used, in the order of the interface: a caller
+who always sends an API key and a client id may call every operation that accepts either. A session is used only if no
+credential header is sent (supplement, part 1).
 """
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from chalicelib.access.callers import Sent
+from chalicelib.access.callers import SentCredential
 from chalicelib.access.modes import Mode
 from chalicelib.access.sessions.rules import COOKIE
 from chalicelib.base.errors import ForeignOrigin, Unauthorized
@@ -15,54 +16,57 @@ from chalicelib.http.request import CHANGING, HttpRequest
 from chalicelib.settings import Settings, origin_of
 
 
-def sent_by(request: HttpRequest, accepted: tuple[Mode, ...]) -> Sent | None:
-    """The credential of a request; None where the operation is public and none is sent. Raises Unauthorized.
+def sent_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCredential | None:
+    """The credential of a request; None if the operation is public and none is sent. Raises Unauthorized.
 
-    An operation that is public beside other modes needs no credential, but one that is sent has to be right; one that
-    is only public does not look.
+    An operation that is only public ignores credentials. One that accepts other modes too checks a credential that is
+    sent.
     """
     if accepted == (Mode.PUBLIC,):
         return None
     headers = request.headers
-    platform, client_id = headers.get("x-orchestrator-key"), headers.get("x-client-id")
-    in_order = (
-        (Mode.ORCHESTRATOR, platform),
-        (Mode.ORCHESTRATOR_KEY, platform),
+    orchestrator_key, client_id = headers.get("x-orchestrator-key"), headers.get("x-client-id")
+    headers_in_order = (
+        (Mode.ORCHESTRATOR, orchestrator_key),
+        (Mode.ORCHESTRATOR_KEY, orchestrator_key),
         (Mode.API_KEY, headers.get("x-api-key")),
         (Mode.CLIENT_ID, client_id),
     )
-    present = [(mode, secret) for mode, secret in in_order if secret is not None]
+    present = [(mode, secret) for mode, secret in headers_in_order if secret is not None]
     for mode, secret in present:
         if mode in accepted:
             return _checked(mode, secret, client_id)
     if not present and Mode.SESSION in accepted and (token := session_token(headers)):
-        return Sent(Mode.SESSION, token)
+        return SentCredential(Mode.SESSION, token)
     if not present and Mode.PUBLIC in accepted:
         return None
     raise Unauthorized()
 
 
-def _checked(mode: Mode, secret: str, client_id: str | None) -> Sent:
+def _checked(mode: Mode, secret: str, client_id: str | None) -> SentCredential:
     if not secret:
         raise Unauthorized()
     if mode is Mode.ORCHESTRATOR and not client_id:
         raise Unauthorized("x-client-id is required with x-orchestrator-key")
-    return Sent(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
+    return SentCredential(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
 
 
-def refuse_other_pages(settings: Settings, request: HttpRequest) -> None:
-    """Raises ForeignOrigin when a page that is not ours wants to change something by a cookie.
+def refuse_foreign_pages(settings: Settings, request: HttpRequest) -> None:
+    """Raises ForeignOrigin if a page of another origin sends a changing request with a session cookie.
 
-    SameSite=Lax keeps other sites' pages from sending it, not those of sibling hosts: a blog, a status page.
+    SameSite=Lax stops pages of other sites, but not those of sibling hosts, such as a blog.
     """
-    ours = {origin_of(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)}
-    if request.method in CHANGING and request.origin not in {None, *ours, *settings.session_origins}:
+    own = {origin_of(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)}
+    if request.method in CHANGING and request.origin not in {None, *own, *settings.session_origins}:
         raise ForeignOrigin("Origin may not use session cookies: SESSION_ORIGINS lists those that may")
 
 
-def origin_sent(settings: Settings, request: HttpRequest, sent: Sent) -> str | None:
-    """The Origin of a request. Browsers send none with a GET to a page's own host (Fetch, 3.2), which is where a
-    deployment with one host for all has its API: then the hosted payment page is told by the host it asks."""
+def effective_origin(settings: Settings, request: HttpRequest, sent: SentCredential) -> str | None:
+    """The Origin of a request. For a GET of the hosted payment page without one, the page's origin.
+
+    Browsers send no Origin with a GET to the page's own host (Fetch, 3.2). If API and page share a host, the Host
+    header shows that the page sent the request.
+    """
     is_page = sent.mode is Mode.CLIENT_ID and sent.secret == settings.page_client_id
     if is_page and request.origin is None and request.method == "GET":
         return settings.page_origin if request.headers.get("host") == urlsplit(settings.pay_url).netloc else None
@@ -70,10 +74,9 @@ def origin_sent(settings: Settings, request: HttpRequest, sent: Sent) -> str | N
 
 
 def session_token(headers: Mapping[str, str]) -> str | None:
-    """The session token of `Authorization: Bearer`, or of the cookie.
+    """The session token of `Authorization: Bearer`, or of the cookie. None if two different cookies are sent.
 
-    The cookie header is split by hand: http.cookies stops at the first cookie it dislikes, and another page of the
-    domain may have set that one. Two different tokens have no one meaning: then there is none.
+    http.cookies is not used: it stops at the first malformed cookie, which another page of the domain may have set.
     """
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():

@@ -1,4 +1,4 @@
-"""What happens round every view: caller, limits, body, idempotency, errors, CORS and request id."""
+"""The steps around every view: caller, rate limit, idempotency, body, errors, CORS and request id."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -8,11 +8,11 @@ from pydantic import BaseModel
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Caller
-from chalicelib.access.credentials.flows import note_use
+from chalicelib.access.credentials.flows import record_use
 from chalicelib.access.credentials.rules import check_scope
-from chalicelib.access.flows import identify, nobody, refused
+from chalicelib.access.flows import anonymous_caller, identify, refused_caller
 from chalicelib.access.modes import Mode, Rate
-from chalicelib.access.rate_limits.flows import spend, spend_unknown_token
+from chalicelib.access.rate_limits.flows import count_call, count_unknown_token
 from chalicelib.base.errors import (
     BadRequest,
     Conflict,
@@ -24,11 +24,11 @@ from chalicelib.base.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from chalicelib.http.credentials import origin_sent, refuse_other_pages, sent_by, session_token
-from chalicelib.http.idempotency import once
+from chalicelib.http.credentials import effective_origin, refuse_foreign_pages, sent_credential, session_token
+from chalicelib.http.idempotency import run_once
 from chalicelib.http.operation import Operation, PageRoute
 from chalicelib.http.parsing import parse_body, parse_query
-from chalicelib.http.request import HttpRequest, refuse_repeated, request_of
+from chalicelib.http.request import HttpRequest, refuse_repeated_headers, request_of
 from chalicelib.http.responses import (
     HttpResponse,
     cors_headers,
@@ -44,27 +44,27 @@ from chalicelib.storage.store import WriteConflict
 
 __all__ = ["handle", "handle_page", "preflight", "refuse_method", "request_of"]
 
-_LOGGED = 500  # characters: a message may repeat what was sent
+_MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
 
 
 def handle(operation: Operation, view: View, services: Services, request: HttpRequest) -> Response:
-    """The response of an operation; whatever fails is a response too."""
+    """The response of an operation. Every failure is turned into a response too."""
     services.log.thread_safe_append_keys(request_id=request.request_id, operation=operation.name)
     response = _guarded(services, lambda: _admit(operation, view, services, request))
-    if response.status != 500:  # that is in the log, with its trace
-        services.log.info("answered", extra={"status": response.status, **_reason(response)})
+    if response.status != 500:  # a 500 is logged with its trace
+        services.log.info("responded", extra={"status": response.status, **_reason(response)})
     cors = cors_headers(services.settings, request, response.is_foreign, operation.with_session)
     return to_chalice(response, request, cors)
 
 
 def handle_page(page: PageRoute, view: PageView, services: Services, request: HttpRequest) -> Response:
-    """The response to a browser that opens a page or asks for one of its files."""
+    """The response to a browser that requests a page or one of its files."""
     services.log.thread_safe_append_keys(request_id=request.request_id, operation=page.name)
     return to_chalice(_guarded(services, lambda: view(Visit(services, request))), request, {})
 
 
 def preflight(services: Services, request: HttpRequest, methods: Sequence[str], with_session: bool) -> Response:
-    """The response to the OPTIONS request that browsers send ahead."""
+    """The response to a CORS preflight request (OPTIONS)."""
     headers = preflight_headers(services.settings, request, ", ".join(methods), with_session)
     return Response("", status_code=204, headers={"x-request-id": request.request_id, **headers})
 
@@ -76,47 +76,47 @@ def refuse_method(services: Services, request: HttpRequest, methods: Sequence[st
     return to_chalice(response, request, cors_headers(services.settings, request, False, False))
 
 
-def _guarded(services: Services, act: Callable[[], HttpResponse]) -> HttpResponse:
-    """The response of `act`, or its failure as one."""
+def _guarded(services: Services, run: Callable[[], HttpResponse]) -> HttpResponse:
+    """The response of `run`, or an error response if it raises."""
     try:
-        return act()
+        return run()
     except ServiceError as error:
         return error_response(error)
     except WriteConflict:
         return error_response(Conflict("The record was changed at the same moment: try again"))
-    except Exception:  # the edge of the process: the failure is logged, and the caller learns nothing of it
-        services.log.exception("failed")
+    except Exception:  # the last handler: the failure is logged, and the response shows nothing of it
+        services.log.exception("request failed")
         return error_response(ServiceError("Internal server error"))
 
 
 def _admit(operation: Operation, view: View, services: Services, request: HttpRequest) -> HttpResponse:
-    """Identifies the caller and counts the call; the response then says how many calls are left."""
+    """Identifies the caller and counts the call. The response headers say how many calls are left."""
     try:
-        refuse_repeated(request)
+        refuse_repeated_headers(request)
         caller = _caller(operation, services, request)
     except (BadRequest, Unauthorized, Forbidden) as error:
-        return _not_admitted(services, request, error)
-    headers = limit_headers(spend(services, caller, operation.rate)) if operation.rate else {}
+        return _refused(services, request, error)
+    headers = limit_headers(count_call(services, caller, operation.rate)) if operation.rate else {}
     response = _guarded(services, lambda: _respond(operation, view, services, caller, request))
     return replace(response, headers={**headers, **response.headers})
 
 
 def _caller(operation: Operation, services: Services, request: HttpRequest) -> Caller:
-    sent = sent_by(request, operation.modes)
+    sent = sent_credential(request, operation.modes)
     if sent is not None:
         if sent.mode is Mode.SESSION and "authorization" not in request.headers:
-            refuse_other_pages(services.settings, request)
-        return identify(services, sent, origin_sent(services.settings, request, sent), request.ip_address)
+            refuse_foreign_pages(services.settings, request)
+        return identify(services, sent, effective_origin(services.settings, request, sent), request.ip_address)
     token = session_token(request.headers)
-    return nobody(services, request.origin, request.ip_address, token, looks=operation.rate is not None)
+    return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
 
 
-def _not_admitted(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
-    """The refusal of a caller whose credential does not hold. It is counted by address, so that guessing credentials is
-    limited too: 429 when there were too many."""
+def _refused(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
+    """The error response to a caller without a valid credential. It is counted by address, to limit guessing: 429 above
+    the limit."""
     try:
-        caller = refused(services, request.origin, request.ip_address)
-        response = error_response(error, limit_headers(spend(services, caller, Rate.TIER)))
+        caller = refused_caller(services, request.origin, request.ip_address)
+        response = error_response(error, limit_headers(count_call(services, caller, Rate.TIER)))
     except TooManyRequests as too_many:
         response = error_response(too_many)
     return replace(response, is_foreign=isinstance(error, ForeignOrigin))
@@ -125,23 +125,23 @@ def _not_admitted(services: Services, request: HttpRequest, error: ServiceError)
 def _respond(
     operation: Operation, view: View, services: Services, caller: Caller, request: HttpRequest
 ) -> HttpResponse:
-    """Does what the caller may do, once for each idempotency key."""
+    """Checks what the caller may do and runs the view, once for each idempotency key."""
     check_scope(caller.scopes, operation.scope)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
-    note_use(services, caller.credential_ids)
+    record_use(services, caller.credential_ids)
 
     def run() -> HttpResponse:
         try:
             return _run(operation, view, services, caller, request)
         except NotFound as error:
             if operation.looks_up_token:
-                spend_unknown_token(services, caller)
+                count_unknown_token(services, caller)
             return error_response(error)
         except ServiceError as error:
             return error_response(error)
 
-    return once(services, caller, request, operation.shows_secret, run)
+    return run_once(services, caller, request, operation.shows_secret, run)
 
 
 def _run(operation: Operation, view: View, services: Services, caller: Caller, request: HttpRequest) -> HttpResponse:
@@ -166,4 +166,4 @@ def _run(operation: Operation, view: View, services: Services, caller: Caller, r
 
 
 def _reason(response: HttpResponse) -> Mapping[str, str]:
-    return {"reason": response.reason[:_LOGGED]} if response.reason else {}
+    return {"reason": response.reason[:_MAX_REASON]} if response.reason else {}

@@ -1,4 +1,4 @@
-"""Errors as response bodies. A room whose errors show more registers how, beside its response models."""
+"""Makes response bodies of errors. Packages register the additional fields of their errors beside their models."""
 
 from functools import singledispatch
 from http import HTTPStatus
@@ -10,7 +10,7 @@ from chalicelib.base.errors import ServiceError, ValidationFailed
 
 @singledispatch
 def details_of(error: ServiceError) -> dict[str, Any]:
-    """What the body of an error shows beside statusCode, message and error; nothing unless its class is registered."""
+    """The fields of an error body besides statusCode, message and error; none unless the class is registered."""
     return {}
 
 
@@ -28,7 +28,7 @@ def error_body(error: ServiceError) -> dict[str, Any]:
 
 @details_of.register
 def _(error: ValidationFailed) -> dict[str, Any]:
-    """`errors` beside the first problem's message, or all problems under `message` where the interface lists them."""
+    """`errors`; or all problems as `message`, for operations where the interface documents that."""
     if not error.listed:
         return {"errors": [{"field": ".".join(each.path), "message": each.message} for each in error.problems]}
     listed = [

@@ -33,7 +33,7 @@ _SECURITY_SCHEMES = {
     "sessionCookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
     "sessionToken": {"type": "http", "scheme": "bearer", "description": "The value of the session cookie"},
 }
-_WAYS: dict[Mode, list[dict[str, list[str]]]] = {
+_SECURITY: dict[Mode, list[dict[str, list[str]]]] = {
     Mode.PUBLIC: [{}],
     Mode.ORCHESTRATOR: [{"orchestratorKey": [], "clientId": []}],
     Mode.ORCHESTRATOR_KEY: [{"orchestratorKey": []}],
@@ -41,7 +41,7 @@ _WAYS: dict[Mode, list[dict[str, list[str]]]] = {
     Mode.CLIENT_ID: [{"clientId": []}],
     Mode.SESSION: [{"sessionCookie": []}, {"sessionToken": []}],
 }
-"""Entries of a list are alternatives, names in an entry belong together."""
+"""The entries of a list are alternatives; the names in an entry are needed together."""
 
 _TEXT = {"schema": {"type": "string"}}
 _WHOLE_NUMBER = {"schema": {"type": "integer", "minimum": 0}}
@@ -56,12 +56,12 @@ _IDEMPOTENCY_KEY = {
 
 @cache
 def document(server_url: str) -> str:
-    """The document as JSON text; made once per process."""
+    """The document as JSON text. It is made once per process."""
     paths: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Any] = {}
-    for known, api in OPERATIONS.items():
-        models = models_of(getattr(import_module(api), known.name))
-        paths.setdefault(known.path, {})[known.method.lower()] = _operation(known, models, schemas)
+    for operation, api in OPERATIONS.items():
+        models = models_of(getattr(import_module(api), operation.name))
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, models, schemas)
     return json.dumps(
         {
             "openapi": "3.1.0",
@@ -73,15 +73,15 @@ def document(server_url: str) -> str:
     )
 
 
-def _operation(known: Operation, models: Models, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(operation: Operation, models: Models, schemas: dict[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
-        "operationId": known.name,
-        "summary": known.summary,
-        "security": [way for mode in known.modes for way in _WAYS[mode]],
-        "parameters": [*_path_parameters(known), *_query_parameters(models)],
-        "responses": {str(known.status): _content(known, models.response, schemas, known.status)},
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "security": [way for mode in operation.modes for way in _SECURITY[mode]],
+        "parameters": [*_path_parameters(operation), *_query_parameters(models)],
+        "responses": {str(operation.status): _content(operation, models.response, schemas, operation.status)},
     }
-    if known.method in CHANGING:
+    if operation.method in CHANGING:
         described["parameters"].append(_IDEMPOTENCY_KEY)
     if models.body is not None:
         body = _schema(models.body, "validation", schemas)
@@ -89,27 +89,27 @@ def _operation(known: Operation, models: Models, schemas: dict[str, Any]) -> dic
             "required": not models.is_body_optional,
             "content": {"application/json": {"schema": body}},
         }
-    for status in sorted({*known.errors, *_edge_errors(known, models)}):
-        described["responses"][str(status)] = _content(known, ErrorAnswer, schemas, status)
+    for status in sorted({*operation.errors, *_edge_errors(operation, models)}):
+        described["responses"][str(status)] = _content(operation, ErrorAnswer, schemas, status)
     return described
 
 
-def _edge_errors(known: Operation, models: Models) -> set[int]:
-    """What every operation of its kind may answer: bad headers, credentials, limits, bodies, idempotency keys."""
+def _edge_errors(operation: Operation, models: Models) -> set[int]:
+    """The error statuses for bad headers, credentials, limits, bodies and idempotency keys."""
     errors = {400}
-    if known.modes != (Mode.PUBLIC,):
+    if operation.modes != (Mode.PUBLIC,):
         errors |= {401, 403}
-    if known.rate is not None:
+    if operation.rate is not None:
         errors |= {429}
     if models.body is not None:
         errors |= {413, 415}
-    if known.method in CHANGING:
+    if operation.method in CHANGING:
         errors |= {409, 422}
     return errors
 
 
-def _path_parameters(known: Operation) -> list[dict[str, Any]]:
-    names = re.findall(r"\{(\w+)\}", known.path)
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    names = re.findall(r"\{(\w+)\}", operation.path)
     return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
@@ -124,27 +124,27 @@ def _query_parameters(models: Models) -> list[dict[str, Any]]:
     ]
 
 
-def _content(known: Operation, answer: Any, schemas: dict[str, Any], status: int) -> dict[str, Any]:
+def _content(operation: Operation, model: Any, schemas: dict[str, Any], status: int) -> dict[str, Any]:
     return {
         "description": HTTPStatus(status).phrase,
-        "headers": _headers(known, status),
-        "content": {"application/json": {"schema": _schema(answer, "serialization", schemas)}},
+        "headers": _headers(operation, status),
+        "content": {"application/json": {"schema": _schema(model, "serialization", schemas)}},
     }
 
 
-def _headers(known: Operation, status: int) -> dict[str, Any]:
+def _headers(operation: Operation, status: int) -> dict[str, Any]:
     headers: dict[str, Any] = {"x-request-id": _TEXT}
-    if known.rate is not None:
+    if operation.rate is not None:
         headers |= dict.fromkeys(("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"), _WHOLE_NUMBER)
     if status in (429, 503):
         headers["Retry-After"] = _WHOLE_NUMBER
-    if known.method in CHANGING and status < 500 and status != 429:
+    if operation.method in CHANGING and status < 500 and status != 429:
         headers["Idempotent-Replayed"] = {"schema": {"const": "true"}}
     return headers
 
 
 def _schema(model: Any, mode: JsonSchemaMode, schemas: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a type; the models it is made of go to the document's components."""
+    """The schema of a type. The models it refers to are added to `schemas`, the components of the document."""
     schema = TypeAdapter(model).json_schema(mode=mode, ref_template=_REFERENCE)
     schemas.update(schema.pop("$defs", {}))
     if "title" in schema and schema.get("type") == "object" and isinstance(model, type):

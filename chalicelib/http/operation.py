@@ -1,4 +1,4 @@
-"""An operation as it is routed and documented: a light table entry that imports no model and no view."""
+"""The entry of an operation in the table of routes. It imports no model and no view."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from chalicelib.access.modes import Mode, Rate
 
 @dataclass(frozen=True)
 class Operation:
-    """One endpoint. Its view is the function `name` in the `api` module beside the `routes` module that lists it.
+    """One endpoint. Its view is the function `name` in the `api` module of the same package.
 
-    The view's annotations say the models of body, query and response (http/view.py).
+    The annotations of the view name the models of body, query and response (http/view.py).
     """
 
     method: str
@@ -20,35 +20,35 @@ class Operation:
     modes: tuple[Mode, ...]
     """Who may call it."""
     status: int = 200
-    """The status of a success."""
+    """The status of a successful response."""
     errors: tuple[int, ...] = ()
-    """The statuses of its own refusals; those that any operation may have are added to the document."""
+    """The error statuses of this operation. The document adds those that any operation may have."""
     scope: str | None = None
-    """What a limited API key must be allowed to do."""
+    """The scope that an API key limited to scopes needs."""
     rate: Rate | None = Rate.TIER
-    """The limit it is under; None for health and the document, which read nothing."""
+    """The rate limit; None for health and the OpenAPI document, which read nothing."""
     lists_problems: bool = False
-    """True where the interface documents validation problems as a list under `message`."""
+    """True if validation problems are a list under `message`, as the interface documents it."""
     shows_secret: bool = False
-    """True where the response holds a secret: an idempotency key then keeps it encrypted."""
+    """True if the response holds a secret: it is then stored encrypted for its idempotency key."""
     looks_up_token: bool = False
-    """True where a path names a link by its token: guessing is limited."""
+    """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False
-    """True for what the hosted payment page may call, which is what payers do with a link."""
+    """True if the hosted payment page may call it."""
 
     @property
     def with_session(self) -> bool:
-        """Whether browsers may send cookies to it."""
+        """Whether browsers may send cookies."""
         return Mode.SESSION in self.modes or self.rate is Rate.SIGN_IN
 
 
 @dataclass(frozen=True)
 class PageRoute:
-    """A path that browsers open, for GET and HEAD. Its view is the function `name` in the `api` module of its room."""
+    """A path for browsers with GET or HEAD. Its view is the function `name` in the `api` module of the package."""
 
     path: str
     name: str
 
 
 OPERATIONS: dict[Operation, str] = {}
-"""Every operation that was routed, and the module of its view: for the OpenAPI document and the tests."""
+"""Every registered operation and the module of its view, for the OpenAPI document and the tests."""

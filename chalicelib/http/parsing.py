@@ -1,4 +1,4 @@
-"""Bodies and queries as typed values, and pydantic's errors as sentences."""
+"""Parses bodies and queries into models, and turns pydantic's errors into sentences."""
 
 from typing import Any
 
@@ -9,14 +9,15 @@ from chalicelib.base.errors import BadRequest, PayloadTooLarge, Problem, Unsuppo
 from chalicelib.http.request import HttpRequest
 
 MAX_BODY_BYTES = 256 * 1024
-_MAX_PROBLEMS = 100  # shown: a body of nothing but mistakes must not become an answer of megabytes
+_MAX_PROBLEMS = 100  # in a response, so that a body with many errors does not get a response of megabytes
 
 
 def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
-    """The JSON body as the model. `listed` is Operation.lists_problems. Raises the BadRequest family, 413 or 415.
+    """The JSON body as the model. `listed` is Operation.lists_problems.
 
-    pydantic's parser is used for what Python's own lets through: lone surrogates, NaN, and nesting so deep that it
-    would end the process (web3 raises the recursion limit to 100,000).
+    Raises BadRequest, ValidationFailed, PayloadTooLarge or UnsupportedMediaType. Unlike Python's parser, pydantic's
+    refuses lone surrogates, NaN, and nesting so deep that it would end the process (web3 raises the recursion limit to
+    100,000).
     """
     if len(request.raw_body) > MAX_BODY_BYTES:
         raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} kB: send less at once")
@@ -33,7 +34,7 @@ def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> Ba
 
 
 def parse_query(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
-    """The query as the model. A parameter that is given twice has no one meaning: ValidationFailed."""
+    """The query as the model. Raises ValidationFailed, also for a parameter that is given more than once."""
     for name, values in request.query.items():
         if len(values) > 1:
             raise ValidationFailed((Problem((name,), f"{name} is given more than once"),), listed)
@@ -75,7 +76,7 @@ _SENTENCES = {
 
 
 def _problem(detail: Any) -> Problem:
-    """A pydantic error as a sentence; texts of our own validators stay as they are."""
+    """A pydantic error as a sentence. The messages of this project's validators are used unchanged."""
     path = tuple(str(step) for step in detail["loc"])
     kind = detail["type"]
     if kind in _SENTENCES:

@@ -1,4 +1,4 @@
-"""A request as plain values, taken from Chalice once: nothing below reads the framework's request again."""
+"""A request as plain values. No other module reads the request of Chalice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from uuid import uuid4
 from chalicelib.base.errors import BadRequest
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
-_SINGLE = ("x-api-key", "x-client-id", "x-orchestrator-key", "authorization", "origin", "idempotency-key")
-"""Headers that decide something: sent twice, they have no one meaning."""
+_SINGLE_HEADERS = ("x-api-key", "x-client-id", "x-orchestrator-key", "authorization", "origin", "idempotency-key")
+"""Headers that must not be repeated, as it would be unclear which value counts."""
 
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """`path` is as sent; `parameters` are decoded. `request_id` is the gateway's, so that its logs join ours."""
+    """`path` is as sent; `parameters` are decoded. `request_id` is that of API Gateway, as in its logs."""
 
     request_id: str
     method: str
@@ -33,18 +33,18 @@ class HttpRequest:
 
 
 def request_of(request: Any, path_parameters: Mapping[str, str]) -> HttpRequest:
-    """The request of the event that is being handled."""
+    """A Chalice request as plain values."""
     event = request.to_original_event()
     many: dict[str, list[str]] = {}
     for name, values in (event.get("multiValueHeaders") or {}).items():
         many.setdefault(name.lower(), []).extend(values)
     headers = dict(request.headers)
     if "cookie" in many:
-        headers["cookie"] = "; ".join(many["cookie"])  # HTTP/2 may send its crumbs apart (RFC 9113, 8.2.3)
+        headers["cookie"] = "; ".join(many["cookie"])  # HTTP/2 may split it into several headers (RFC 9113, 8.2.3)
     return HttpRequest(
         request_id=request.context.get("requestId") or str(uuid4()),
         method=request.method,
-        path=event.get("path") or request.path,  # Chalice's own names the route, not what was asked for
+        path=event.get("path") or request.path,  # Chalice's path is that of the route
         parameters={name: unquote(text) for name, text in path_parameters.items()},
         query={name: request.query_params.getlist(name) for name in request.query_params or ()},
         headers=headers,
@@ -54,8 +54,8 @@ def request_of(request: Any, path_parameters: Mapping[str, str]) -> HttpRequest:
     )
 
 
-def refuse_repeated(request: HttpRequest) -> None:
-    """Raises BadRequest when a header that decides something came more than once."""
-    for name in _SINGLE:
+def refuse_repeated_headers(request: HttpRequest) -> None:
+    """Raises BadRequest if one of _SINGLE_HEADERS is sent more than once."""
+    for name in _SINGLE_HEADERS:
         if name in request.repeated:
             raise BadRequest(f"The header {name} is sent more than once")

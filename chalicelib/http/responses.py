@@ -1,4 +1,4 @@
-"""Responses: bodies as text, errors in their one shape, and which headers let browsers of other origins read them."""
+"""Responses: bodies as text, the shape of errors, rate limit and CORS headers."""
 
 import json
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ _NODE_RETRY_SECONDS = 5
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """A response before it is sent, and what an idempotency key gives again.
+    """A response before it is sent; it can be stored for an idempotency key.
 
-    `reason` is for the log, where it is a refusal. `is_foreign` says that the caller's origin was refused: a page
-    there may not read even that.
+    `reason` is the message of an error, for the log. `is_foreign` is set if the caller's origin was refused: pages of
+    that origin may not read the response.
     """
 
     status: int
@@ -36,13 +36,13 @@ class HttpResponse:
 
 
 def response_of(value: Any, status: int, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    """A view's result as a response: a model, a list of them, or plain JSON values."""
+    """The result of a view as a response. It is a model, a list of models, or plain JSON values."""
     text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
     return HttpResponse(status, text, dict(headers or {}))
 
 
 def error_response(error: ServiceError, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    """An error in the one shape. `Retry-After` says when to come back, where that is known."""
+    """The response to an error. `Retry-After` is set if it is known when a retry can succeed."""
     own: dict[str, str] = {}
     if isinstance(error, TooManyRequests):
         reset = str(error.retry_after)
@@ -59,7 +59,7 @@ def error_response(error: ServiceError, headers: Mapping[str, str] | None = None
 
 
 def limit_headers(allowance: Allowance) -> dict[str, str]:
-    """What a response says of the limit that its call was counted under."""
+    """The headers that show the rate limit and the calls left."""
     return {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(allowance.remaining),
@@ -68,16 +68,16 @@ def limit_headers(allowance: Allowance) -> dict[str, str]:
 
 
 def to_chalice(response: HttpResponse, request: HttpRequest, cors: Mapping[str, str]) -> Response:
-    """The response as Chalice sends it."""
+    """The response as a Chalice response."""
     own = {"Content-Type": "application/json", "x-request-id": request.request_id}
     return Response(response.body, status_code=response.status, headers={**own, **cors, **response.headers})
 
 
 def cors_headers(settings: Settings, request: HttpRequest, is_foreign: bool, with_session: bool) -> dict[str, str]:
-    """What lets a page of the caller's origin read the response, errors included.
+    """The headers with which pages of the caller's origin may read the response, errors included.
 
-    The origin is echoed unless it was refused (`is_foreign`). Cookies are for session operations and the
-    configured dashboards alone.
+    The origin is echoed unless it was refused (`is_foreign`). Cookies are allowed for session operations and the
+    configured dashboards only.
     """
     headers = {"Vary": "Origin"}
     if not request.origin or is_foreign:
@@ -89,7 +89,7 @@ def cors_headers(settings: Settings, request: HttpRequest, is_foreign: bool, wit
 
 
 def preflight_headers(settings: Settings, request: HttpRequest, methods: str, with_session: bool) -> dict[str, str]:
-    """The headers of a preflight's response. Any origin may ask: which client id will call is not known yet."""
+    """The headers of the response to a preflight. Any origin is allowed, as the client id is not known yet."""
     return {
         **cors_headers(settings, request, is_foreign=False, with_session=with_session),
         "Access-Control-Allow-Methods": methods,

@@ -1,4 +1,4 @@
-"""The operations of the service about itself."""
+"""The operations of the service itself: health, and its OpenAPI document."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation

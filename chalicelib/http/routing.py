@@ -1,6 +1,6 @@
-"""Routes of the Chalice app: every operation of every room, preflights, and 405 for the other methods of a path.
+"""Registers the routes of the Chalice app: operations, pages, preflights, and 405 for the other methods of a path.
 
-Only the light tables of routes are imported at start. The edge, a view and its models come with the first call of it.
+Only the tables of routes are imported at start. The edge, views and models are imported by the first call.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
-def register_routes(app: Chalice, rooms: Iterable[ModuleType], services: Callable[[], "Services"]) -> None:
-    """Routes the OPERATIONS and PAGES of the rooms' `routes` modules. `services` is called by every request."""
+def register_routes(app: Chalice, packages: Iterable[ModuleType], services: Callable[[], "Services"]) -> None:
+    """Registers the OPERATIONS and PAGES of `routes` modules. `services` is called by every request."""
     OPERATIONS.clear()
-    for routes in rooms:
+    for routes in packages:
         api = routes.__name__.removesuffix("routes") + "api"
         for operation in getattr(routes, "OPERATIONS", ()):
             OPERATIONS[operation] = api
@@ -30,7 +30,7 @@ def register_routes(app: Chalice, rooms: Iterable[ModuleType], services: Callabl
         for page in getattr(routes, "PAGES", ()):
             handler = _page_handler(app, api, page, services)
             app.route(page.path, methods=["GET", "HEAD"], name=page.name, content_types=["*/*"])(handler)
-    _complete(app, services)
+    _register_other_methods(app, services)
 
 
 def _handler(
@@ -57,8 +57,8 @@ def _page_handler(
     return handle
 
 
-def _complete(app: Chalice, services: Callable[[], "Services"]) -> None:
-    """Preflights, and 405 for every method that a known path does not have; API Gateway alone would say 403."""
+def _register_other_methods(app: Chalice, services: Callable[[], "Services"]) -> None:
+    """Registers preflights, and 405 for every other method of a known path, which API Gateway would answer with 403."""
     allowed = {path: sorted({*entries, "OPTIONS"}) for path, entries in app.routes.items()}
     with_session = {operation.path for operation in OPERATIONS if operation.with_session}
 

@@ -1,4 +1,4 @@
-"""What the models of all resources share."""
+"""The base classes and helpers of all models."""
 
 from datetime import datetime
 from typing import Any
@@ -10,24 +10,24 @@ from chalicelib.base.timestamps import iso
 
 
 class Input(BaseModel):
-    """A body or query. Unknown keys are ignored, as the interface's own service does."""
+    """A body or query. Unknown keys are ignored (interface)."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, defer_build=True)
 
 
 def unsent() -> Any:
-    """The default of a field that changes nothing when it is left out; a factory stays out of the document."""
+    """The default factory of an optional field. Unlike a default, a factory does not appear in the OpenAPI document."""
     return None
 
 
 class Output(BaseModel):
-    """An answer. A field that is never set is left out; one that is set to None is sent as null."""
+    """A response. A field that is not set is left out; a field that is set to None is sent as null."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ErrorAnswer(Output):
-    """Every answer that is not a success, in its least form; some say more beside it, such as `errors` or `status`."""
+    """Every error response has these fields; some have more, such as `errors` or `status`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -45,5 +45,5 @@ def iso_or_none(instant: datetime | None) -> str | None:
 
 
 def rule(message: str) -> PydanticCustomError:
-    """A refusal whose text reaches the caller word for word."""
+    """A validation error whose message is sent to the caller unchanged."""
     return PydanticCustomError("rule", message)

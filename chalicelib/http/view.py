@@ -1,7 +1,7 @@
-"""What a view is handed and gives back, and which models its annotations name.
+"""The arguments and results of views, and the models that their annotations name.
 
-A view is a plain function `(call: Call[Body, Query]) -> Response model`. `None` stands for no body or no query,
-`Body | None` for a body that may be left out.
+A view is a function `(call: Call[Body, Query]) -> Response model`. `None` stands for no body or no query, `Body | None`
+for an optional body.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ T = TypeVar("T", covariant=True)
 
 @dataclass(frozen=True)
 class Call(Generic[Body, Query]):
-    """The services, the caller, and the request as typed values. `path` holds the decoded path parameters."""
+    """The argument of a view: services, caller, and the request as typed values. `path` has the decoded parameters."""
 
     services: Services
     caller: Caller
@@ -36,12 +36,12 @@ class Call(Generic[Body, Query]):
 
 
 AnyCall = Call[object, object]
-"""For helpers that read neither body nor query."""
+"""The argument of helpers that read neither body nor query."""
 
 
 @dataclass(frozen=True)
 class Reply(Generic[T]):
-    """A response with headers of its own, such as Set-Cookie."""
+    """A result of a view with more headers, such as Set-Cookie."""
 
     value: T
     headers: Mapping[str, str]
@@ -52,13 +52,13 @@ View = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Visit:
-    """What a view of a page is handed: the services and the request."""
+    """The argument of a view of a page: the services and the request."""
 
     services: Services
     request: HttpRequest
 
     def query(self, name: str) -> str:
-        """A parameter of the query, the first if it is given twice; empty without it."""
+        """The first value of a query parameter; empty if there is none."""
         return next(iter(self.request.query.get(name, ())), "")
 
     def header(self, name: str) -> str:
@@ -70,7 +70,7 @@ PageView = Callable[[Visit], HttpResponse]
 
 @dataclass(frozen=True)
 class Models:
-    """The models of a view: None where it takes no body or no query. `response` is any type that pydantic knows."""
+    """The models of a view; None if it has no body or no query. `response` is any type that pydantic supports."""
 
     body: type[BaseModel] | None
     is_body_optional: bool
@@ -83,12 +83,12 @@ def models_of(view: View) -> Models:
     """Reads the annotations of a view."""
     hints = get_type_hints(view)
     body, query = get_args(hints["call"])
-    of_body = [each for each in get_args(body) or (body,) if each is not NoneType]
+    body_models = [each for each in get_args(body) or (body,) if each is not NoneType]
     response = hints["return"]
     if get_origin(response) is Reply:
         (response,) = get_args(response)
     return Models(
-        body=of_body[0] if of_body else None,
+        body=body_models[0] if body_models else None,
         is_body_optional=len(get_args(body)) > 0,
         query=None if query is NoneType else query,
         response=dict if response is HttpResponse else response,

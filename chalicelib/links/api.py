@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from chalicelib.accounts.branding import flows as brandings
-from chalicelib.accounts.branding.records import ClientBranding
+from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
@@ -42,7 +42,7 @@ def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound:
 
 
 def _found(
-    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, branding: ClientBranding | None
+    payment: SecurePayment, reason: Reason | None, now: datetime, pay_url: str, branding: PageBranding | None
 ) -> SecurePaymentFound:
     link, first = payment.link, payment.requests[0]
     currencies = {request.currency for request in payment.requests}

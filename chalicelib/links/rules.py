@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from chalicelib.accounts.branding.records import ClientBranding
+from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base import money
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.errors import LinkClosed, LinkCompleted, LinkLocked
@@ -21,7 +21,7 @@ def is_payable(payment: SecurePayment, now: datetime) -> bool:
     return not payment.is_paid and not payment.is_locked and status_at(payment.link, now) is LinkStatus.PENDING
 
 
-def check_payable(payment: SecurePayment, now: datetime, branding: ClientBranding | None = None) -> None:
+def check_payable(payment: SecurePayment, now: datetime, branding: PageBranding | None = None) -> None:
     """Raises LinkCompleted, LinkLocked or LinkClosed unless the link can be paid now (supplement, error bodies 7.2).
 
     `branding` is passed to the error, for the payment page.
@@ -33,7 +33,7 @@ def check_payable(payment: SecurePayment, now: datetime, branding: ClientBrandin
         raise LinkClosed(status_at(payment.link, now), payment, branding)
 
 
-def check_unlocked(payment: SecurePayment, branding: ClientBranding | None = None) -> None:
+def check_unlocked(payment: SecurePayment, branding: PageBranding | None = None) -> None:
     """Raises LinkLocked while the link is unpaid and waiting for a multisig transaction."""
     if payment.intent is not None and payment.is_locked:
         raise LinkLocked(payment, payment.intent, branding)

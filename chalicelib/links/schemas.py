@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from chalicelib.accounts.branding.records import ClientBranding
-from chalicelib.accounts.branding.rules import shown
+from chalicelib.accounts.branding.records import PageBranding
+from chalicelib.accounts.branding.rules import link_branding
 from chalicelib.catalogue.interop import Destination, destination_id, interop_address
 from chalicelib.catalogue.networks import network
 from chalicelib.http.errors import details_of
@@ -255,10 +255,10 @@ def _(error: WrongWallet) -> dict[str, Any]:
     return {"creatorWalletAddress": error.creator_wallet}
 
 
-def _page_facts(payment: SecurePayment, branding: ClientBranding | None) -> dict[str, Any]:
+def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[str, Any]:
     """What the payment page shows of a link that cannot be paid: its branding and its redirect."""
     link = payment.link
-    return {"branding": shown(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
+    return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
 def _locked_status(request: Request, intent: SafeIntent) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from chalicelib.access.callers import Caller
 from chalicelib.access.flows import page_visitor
 from chalicelib.access.modes import Rate
-from chalicelib.access.rate_limits.flows import spend
+from chalicelib.access.rate_limits.flows import count_call
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
 from chalicelib.http.responses import HttpResponse
@@ -113,12 +113,12 @@ def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -
     return HttpResponse(304, "", own) if known & {tag, "*"} else HttpResponse(200, text, own)
 
 
-def _admitted(visit: Visit, asks_for: Literal["page", "picture"]) -> Caller:
+def _admitted(visit: Visit, purpose: Literal["page", "picture"]) -> Caller:
     """The visitor, counted; raises TooManyRequests. Pictures are for the page alone: Forbidden for other sites."""
-    if asks_for == "picture":
+    if purpose == "picture":
         _refuse_other_sites(visit)
-    visitor = page_visitor(visit.services, visit.request.ip_address, asks_for)
-    spend(visit.services, visitor, Rate.TIER)
+    visitor = page_visitor(visit.services, visit.request.ip_address, purpose)
+    count_call(visit.services, visitor, Rate.TIER)
     return visitor
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chalicelib.access.callers import Caller
-from chalicelib.access.rate_limits.flows import spend_unknown_token
+from chalicelib.access.rate_limits.flows import count_unknown_token
 from chalicelib.base.errors import NotFound
 from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.payment_uris import uri_of
@@ -87,7 +87,7 @@ def _load(services: Services, visitor: Caller, token: str) -> SecurePayment:
     try:
         return load_visible(services, token, Viewer.of(visitor))
     except NotFound:
-        spend_unknown_token(services, visitor)
+        count_unknown_token(services, visitor)
         raise
 
 

@@ -1,1 +1,1 @@
-"""Payee destinations: where a wallet is paid."""
+"""Payee destinations: the token and chain in which a wallet is paid."""

@@ -1,4 +1,4 @@
-"""Payee destinations: signed for a client id on the API host, kept by a wallet session on the auth host."""
+"""Views of payee destinations: signed for a client id on the API host, by a wallet session on the auth host."""
 
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.modes import Mode
@@ -24,9 +24,6 @@ from chalicelib.payees.schemas import (
     WalletAddressQuery,
 )
 
-_CLIENT = (Mode.API_KEY, Mode.CLIENT_ID)
-_SESSION = (Mode.SESSION,)
-
 
 def _client(call: AnyCall) -> ClientId:
     if call.caller.client is None:
@@ -38,8 +35,8 @@ def _wallet(call: AnyCall) -> Wallet:
     return destinations.wallet_of(call.caller.session)
 
 
-def _kept(call: Call[KeepDestination, None]) -> tuple[Wallet, str, int, str | None]:
-    """The wallet of the session, and what the body asks for it."""
+def _destination_of(call: Call[KeepDestination, None]) -> tuple[Wallet, str, int, str | None]:
+    """The wallet of the session, and token address, chain id and access mode of the body."""
     body = call.body
     wallet = _wallet(call)
     if body.walletAddress is not None and not same_address(body.walletAddress, wallet.address):
@@ -47,8 +44,8 @@ def _kept(call: Call[KeepDestination, None]) -> tuple[Wallet, str, int, str | No
     return wallet, body.tokenAddress, body.chainId, body.access_mode
 
 
-def _answer_or_null(found: PayeeDestination | None) -> PayeeDestinationAnswer | None:
-    return PayeeDestinationAnswer.of(found) if found else None
+def _or_null(destination: PayeeDestination | None) -> PayeeDestinationAnswer | None:
+    return PayeeDestinationAnswer.of(destination) if destination else None
 
 
 def read_signing_data(call: Call[None, SigningDataQuery]) -> SigningDataAnswer:
@@ -61,12 +58,12 @@ def read_signing_data(call: Call[None, SigningDataQuery]) -> SigningDataAnswer:
 def create_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationCreated:
     body = call.body
     vouched = call.caller.mode is Mode.API_KEY
-    made = destinations.add(call.services, call.actor, _client(call), body.nonce, body.signature, vouched)
-    return PayeeDestinationCreated.of(made)
+    added = destinations.add(call.services, call.actor, _client(call), body.nonce, body.signature, vouched)
+    return PayeeDestinationCreated.of(added)
 
 
 def read_active_payee_destination(call: Call[None, WalletAddressQuery]) -> PayeeDestinationAnswer | None:
-    return _answer_or_null(
+    return _or_null(
         destinations.active_of_client(call.services, _client(call), call.query.walletAddress)
     )
 
@@ -79,27 +76,27 @@ def read_payee_destination(call: Call[None, None]) -> PayeeDestinationAnswer:
 
 def remove_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationRemoved:
     body = call.body
-    ended = destinations.remove(
+    deactivated = destinations.remove(
         call.services, call.actor, _client(call), call.path["destination_id"], body.nonce, body.signature
     )
     return PayeeDestinationRemoved(
         success=True,
         message="Payee destination deactivated successfully",
-        destinationId=ended.destination_id,
-        active=ended.is_active,
+        destinationId=deactivated.destination_id,
+        active=deactivated.is_active,
     )
 
 
 def keep_own_payee_destination(call: Call[KeepDestination, None]) -> PayeeDestinationAnswer:
-    return PayeeDestinationAnswer.of(destinations.keep(call.services, call.actor, *_kept(call)))
+    return PayeeDestinationAnswer.of(destinations.activate(call.services, call.actor, *_destination_of(call)))
 
 
 def change_own_payee_destination(call: Call[KeepDestination, None]) -> PayeeDestinationAnswer:
-    return PayeeDestinationAnswer.of(destinations.change(call.services, call.actor, *_kept(call)))
+    return PayeeDestinationAnswer.of(destinations.change(call.services, call.actor, *_destination_of(call)))
 
 
 def read_own_payee_destination(call: Call[None, None]) -> PayeeDestinationAnswer | None:
-    return _answer_or_null(destinations.active_of(call.services, _wallet(call).name))
+    return _or_null(destinations.active_of(call.services, _wallet(call).name))
 
 
 def look_up_own_payee_destination(call: Call[None, DestinationIdQuery]) -> PayeeDestinationAnswer:
@@ -110,8 +107,8 @@ def look_up_own_payee_destination(call: Call[None, DestinationIdQuery]) -> Payee
 
 def look_up_payout_destination(call: Call[None, WalletAddressQuery]) -> PayoutDestinationAnswer | None:
     _wallet(call)
-    found = destinations.active_of(call.services, call.query.walletAddress)
-    return PayoutDestinationAnswer.of(found) if found else None
+    active = destinations.active_of(call.services, call.query.walletAddress)
+    return PayoutDestinationAnswer.of(active) if active else None
 
 
 def deactivate_own_payee_destination(call: Call[DeactivateDestination, None]) -> DestinationDeactivated:

@@ -1,7 +1,7 @@
-"""Payee destinations: bound to a client id by a wallet's signature, or kept by the wallet itself under its session.
+"""Adds, changes, reads and deactivates payee destinations, for client ids with a wallet's signature or for sessions.
 
-Every change is one transaction: the destination, the record that names the wallet's active destination, the nonce that
-the signature uses up, the client id that is bound, and the audit log entries.
+Every change is one transaction: the destination, the record that points to the wallet's active destination, the nonce
+of the signature, the client id that is bound, and the audit log entries.
 """
 
 from collections.abc import Iterable
@@ -19,15 +19,15 @@ from chalicelib.payees import store
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.payees.rules import (
     INVALID_NONCE,
+    activated,
     belongs_to,
     check_addable,
+    check_no_other,
     check_nonce,
-    check_only_one,
     check_signer,
     check_vouched,
     check_wallet,
     checked_route,
-    established,
     new_nonce,
     rerouted,
     route_of_id,
@@ -41,7 +41,7 @@ _NOT_DEACTIVATED = "Destination not found or validation failed"
 
 
 def issue_nonce(services: Services, client: ClientId, route: Destination, action: Action) -> SigningNonce:
-    """What the wallet of the route is asked to sign for this client id. One write."""
+    """A nonce for the wallet of the route to sign for this client id. One write."""
     nonce = new_nonce(route, client.client_id, action, services.clock(), services.entropy)
     services.store.write(nonce)
     return nonce
@@ -50,10 +50,10 @@ def issue_nonce(services: Services, client: ClientId, route: Destination, action
 def add(
     services: Services, actor: Actor, client: ClientId, nonce_text: str, signature: str, vouched: bool = False
 ) -> PayeeDestination:
-    """Binds the client id to the route that its wallet signed for; a route that was deactivated is active again.
+    """Binds the client id to the route that its wallet signed. A route that was deactivated becomes active again.
 
-    `vouched`: the call has an API key of the account beside the client id. Three reads, one more when the wallet has an
-    active destination, one more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
+    `vouched` is set if an API key of the account was sent with the client id. Three reads, one more if the wallet has
+    an active destination, one more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
     (signature), Forbidden or Conflict (rules.check_vouched, check_addable).
     """
     nonce = _signed(services, client, nonce_text, signature, Action.ADD)
@@ -64,10 +64,10 @@ def add(
         check_vouched(route, client, bound, users.user(services.store, route.wallet))
     check_addable(route, client, bound, active[1] if active else None)
     known = active[1] if active else next((each for each in own if each.route == route), None)
-    destination = established(
+    destination = activated(
         known, route, client.account_id, client.client_id, services.clock(), services.entropy
     )
-    writes: list[Write] = [destination, *_lines(services, actor, "payee_destination.added", destination)]
+    writes: list[Write] = [destination, *_audit_entries(services, actor, "payee_destination.added", destination)]
     if active is None:
         writes.append(_pointer(destination, route.wallet))
     if client.payee_destination_id != destination.record_id:
@@ -81,9 +81,10 @@ def add(
 def remove(
     services: Services, actor: Actor, client: ClientId, id_text: str, nonce_text: str, signature: str
 ) -> PayeeDestination:
-    """Deactivates a destination of the client id, as its wallet signed; the client id stays bound to that wallet.
+    """Deactivates a destination of the client id, as its wallet signed. The client id stays bound to that wallet.
 
-    Raises BadRequest, Unauthorized, Forbidden when it belongs to another client id, and NotFound for an id cut off.
+    Raises BadRequest, Unauthorized, Forbidden if it belongs to another client id, NotFound if the id is cut off at its
+    `#`.
     """
     try:
         route = _route_of(services, id_text)
@@ -95,19 +96,19 @@ def remove(
         raise BadRequest(_NOT_DEACTIVATED)
     if not belongs_to(active[1], client):
         raise Forbidden("This payee destination belongs to another client ID")
-    writes, ended = _deactivation(services, actor, active)
+    writes, deactivated = _deactivation(services, actor, active)
     _use_up(services, nonce, writes)
-    return ended
+    return deactivated
 
 
 def active_of_client(services: Services, client: ClientId, wallet: str) -> PayeeDestination | None:
-    """The active destination of a wallet, when it is one of the client id's. Two reads."""
+    """The active destination of a wallet, if it belongs to the client id. Two reads."""
     active = store.active_destination(services.store, wallet)
     return active[1] if active and belongs_to(active[1], client) else None
 
 
 def of_client(services: Services, client: ClientId, id_text: str) -> PayeeDestination:
-    """A destination of the client id, active or not; one read. Raises NotFound, also for another client id's."""
+    """A destination of the client id, active or not. One read. Raises NotFound, also if another client id has it."""
     route = None
     with suppress(BadRequest):
         route = _route_of(services, id_text)
@@ -119,59 +120,59 @@ def of_client(services: Services, client: ClientId, id_text: str) -> PayeeDestin
 
 
 def bound_to(services: Services, account_id: str, record_id: str) -> PayeeDestination | None:
-    """The destination that a client id of the account is bound to, while it is active. One read."""
-    found = store.destination(services.store, account_id, record_id)
-    return found if found and found.is_active else None
+    """The destination that a client id of the account is bound to, if it is active. One read."""
+    bound = store.destination(services.store, account_id, record_id)
+    return bound if bound and bound.is_active else None
 
 
 def wallet_of(session: Session | None) -> Wallet:
-    """The wallet that signed in. Raises Forbidden for a session by e-mail."""
+    """The wallet that signed in. Raises Forbidden for an e-mail session."""
     if session is None or session.kind is not SessionKind.WALLET:
         raise Forbidden("wallet session required")
     return Wallet(session.subject, session.chain_id)
 
 
-def keep(
+def activate(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
-    """Makes a route the active destination of the wallet that signed in. Raises Conflict while it has another."""
+    """Makes a route the active destination of the wallet that signed in. Raises Conflict if it has another one."""
     route = checked_route(wallet.address, token_address, chain_id)
     check_wallet(wallet, route)
     active = store.active_destination(services.store, wallet.name)
     if active:
-        check_only_one(route, active[1])
+        check_no_other(route, active[1])
     known = active[1] if active else _of_route(store.destinations(services.store, actor.account_id), route)
-    destination = established(known, route, actor.account_id, None, services.clock(), services.entropy)
+    destination = activated(known, route, actor.account_id, None, services.clock(), services.entropy)
     destination = replace(destination, access_mode=access_mode)
     pointer = [] if active else [_pointer(destination, wallet.name)]
-    lines = _lines(services, actor, "payee_destination.added", destination)
-    services.store.write(destination, *pointer, *lines)
+    entries = _audit_entries(services, actor, "payee_destination.added", destination)
+    services.store.write(destination, *pointer, *entries)
     return destination
 
 
 def change(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
-    """The wallet's active destination in another token or on another chain. Raises NotFound when there is none."""
+    """Changes token or chain of the wallet's active destination. Raises NotFound if it has none."""
     route = checked_route(wallet.address, token_address, chain_id)
     check_wallet(wallet, route)
-    destination = replace(rerouted(_required(services, wallet)[1], route), access_mode=access_mode)
-    services.store.write(destination, *_lines(services, actor, "payee_destination.changed", destination))
+    destination = replace(rerouted(_active_of(services, wallet)[1], route), access_mode=access_mode)
+    services.store.write(destination, *_audit_entries(services, actor, "payee_destination.changed", destination))
     return destination
 
 
 def active_of(services: Services, name: str) -> PayeeDestination | None:
-    """The active destination of any wallet (`Wallet.name`), whoever made it. Two reads.
+    """The active destination of any wallet, by its `Wallet.name`. Two reads.
 
-    An address alone is the name of a wallet that has a private key. A contract wallet's name has its chain, as somebody
-    else may control the same address on another chain.
+    The name of a wallet with a private key is its address. The name of a contract wallet includes its chain, as
+    somebody else may control the same address on another chain.
     """
     active = store.active_destination(services.store, name)
     return active[1] if active else None
 
 
 def of_wallet(services: Services, actor: Actor, wallet: Wallet, id_text: str) -> PayeeDestination:
-    """A destination of the wallet that signed in. Raises Forbidden for another wallet's, NotFound, BadRequest."""
+    """A destination of the wallet that signed in. Raises NotFound, BadRequest, Forbidden if it is another wallet's."""
     route = _own_route(services, wallet, id_text)
     active = store.active_destination(services.store, wallet.name)
     if active and active[1].route == route:
@@ -183,9 +184,9 @@ def of_wallet(services: Services, actor: Actor, wallet: Wallet, id_text: str) ->
 
 
 def deactivate(services: Services, actor: Actor, wallet: Wallet, id_text: str) -> None:
-    """Ends the active destination of the wallet that signed in. Raises Forbidden, NotFound, BadRequest."""
+    """Deactivates the active destination of the wallet that signed in. Raises Forbidden, NotFound, BadRequest."""
     route = _own_route(services, wallet, id_text)
-    active = _required(services, wallet)
+    active = _active_of(services, wallet)
     if active[1].route != route:
         raise NotFound(_NOT_FOUND)
     writes, _ = _deactivation(services, actor, active)
@@ -195,6 +196,7 @@ def deactivate(services: Services, actor: Actor, wallet: Wallet, id_text: str) -
 def _signed(
     services: Services, client: ClientId, nonce_text: str, signature: str, action: Action
 ) -> SigningNonce:
+    """The nonce, if its wallet signed it. One read. Raises BadRequest (nonce), Unauthorized (signature)."""
     stored = store.nonce(services.store, nonce_text)
     nonce = check_nonce(stored, nonce_text, client.client_id, action, services.clock())
     check_signer(nonce, signature, services.settings.brand)
@@ -202,7 +204,7 @@ def _signed(
 
 
 def _use_up(services: Services, nonce: SigningNonce, writes: list[Write]) -> None:
-    """Writes all of it and deletes the nonce. Raises BadRequest if the nonce was used meanwhile."""
+    """Writes the records and deletes the nonce, in one transaction. Raises BadRequest if the nonce has been used."""
     try:
         services.store.write(Delete(nonce), *writes)
     except WriteConflict:
@@ -211,7 +213,7 @@ def _use_up(services: Services, nonce: SigningNonce, writes: list[Write]) -> Non
         raise
 
 
-def _required(services: Services, wallet: Wallet) -> _Active:
+def _active_of(services: Services, wallet: Wallet) -> _Active:
     active = store.active_destination(services.store, wallet.name)
     if active is None:
         raise NotFound("This wallet has no active payee destination")
@@ -219,7 +221,7 @@ def _required(services: Services, wallet: Wallet) -> _Active:
 
 
 def _of_route(destinations: Iterable[PayeeDestination], route: Destination) -> PayeeDestination | None:
-    """The destination of a route; the active one, should a change have left another behind."""
+    """The destination of a route. Of several, which a change of route can leave, the active one."""
     found = [each for each in destinations if each.route == route]
     return max(found, key=lambda each: each.is_active, default=None)
 
@@ -240,11 +242,14 @@ def _pointer(destination: PayeeDestination, name: str) -> ActiveDestination:
 
 def _deactivation(services: Services, actor: Actor, active: _Active) -> tuple[list[Write], PayeeDestination]:
     pointer, destination = active
-    ended = replace(destination, is_active=False)
-    return [Delete(pointer), ended, *_lines(services, actor, "payee_destination.deactivated", ended)], ended
+    deactivated = replace(destination, is_active=False)
+    entries = _audit_entries(services, actor, "payee_destination.deactivated", deactivated)
+    return [Delete(pointer), deactivated, *entries], deactivated
 
 
-def _lines(services: Services, actor: Actor, action: str, destination: PayeeDestination) -> tuple[AuditEntry, ...]:
-    """Entries for the actor's account and for the one that made the destination, which may be two."""
+def _audit_entries(
+    services: Services, actor: Actor, action: str, destination: PayeeDestination
+) -> tuple[AuditEntry, ...]:
+    """Entries for the actor's account and, if it is another one, for the account that made the destination."""
     accounts = (destination.account_id,)
     return audit.entries(actor, action, destination.destination_id, accounts, services.clock(), services.entropy)

@@ -1,4 +1,4 @@
-"""Payee destinations and the nonces that wallets sign, as they are stored."""
+"""Stored records: payee destinations, and the nonces that wallets sign."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from chalicelib.catalogue.interop import Destination
 
 @dataclass(frozen=True)
 class ActiveDestination(Record):
-    """The one active payee destination of a wallet: a wallet has at most one."""
+    """Points to the active payee destination of a wallet, which has at most one."""
 
     KEY = KeyPattern(IDENTITY, "WALLET#{wallet_address}", "DESTINATION")
 
@@ -27,10 +27,10 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class PayeeDestination(Record):
-    """A receiving route. Addresses are in their canonical form (EIP-55, or base58 on Tron).
+    """The token and chain in which a wallet is paid. Addresses are in canonical form (EIP-55, or base58 on Tron).
 
-    `account_id` is who made it: the account of the client id that it was signed for, or the wallet's own.
-    `access_mode` is the mode of its access policy, if it has one: `off`, as there is no screening.
+    `account_id` is the account that made it: that of the client id it was signed for, or that of the wallet.
+    `access_mode` is the mode of its access policy, if it has one: always `off`, as there is no screening.
     """
 
     KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "DESTINATION#{record_id}")
@@ -54,7 +54,7 @@ class PayeeDestination(Record):
 
 @dataclass(frozen=True)
 class SigningNonce(Record):
-    """What a signature is bound to: client id, wallet, token, chain and action; used once, within five minutes."""
+    """A nonce to be signed for a client id, wallet, token, chain and action. It can be used once, for five minutes."""
 
     KEY = KeyPattern(SESSIONS, "NONCE#{nonce:.64}", "NONCE")
 

@@ -1,4 +1,4 @@
-"""The operations of payee destinations: by a client id on the API host, by a wallet session on the auth host."""
+"""The operations of payee destinations: for client ids on the API host, for wallet sessions on the auth host."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation

@@ -1,4 +1,4 @@
-"""Payee destinations: where a wallet wants to be paid, proved by its signature, and bound to a client id."""
+"""Decides which payee destinations may be added, changed and read, and what wallets sign for them."""
 
 import re
 from dataclasses import replace
@@ -36,7 +36,7 @@ _FIELDS = (
 
 
 def checked_route(wallet: str, token_address: str, chain_id: int) -> Destination:
-    """A route in its canonical spelling. Raises BadRequest unless the catalogue has the token on that chain."""
+    """A route in canonical form. Raises BadRequest unless the catalogue has the token on that chain."""
     chain = network_of_chain(chain_id)
     if chain is None:
         raise BadRequest("chainId is not of a supported network; GET /v2/currencies lists them")
@@ -58,8 +58,8 @@ def wallet_address(text: str) -> str:
 def route_of_id(text: str, strict: bool) -> Destination:
     """The route that an id names: `<wallet>@eip155:<chain>#<checksum>:<token>` or `<network>:<wallet>:<token>`.
 
-    Raises NotFound for an id that ends where its `#` was, as one that is not percent-encoded does in a URL, and
-    BadRequest `Invalid destination ID format` for anything else that is neither form.
+    Raises NotFound for an id that ends before its `#`, as it does in a URL without percent-encoding, and BadRequest for
+    any other text that has neither form.
     """
     if _CUT_OFF.fullmatch(text):
         raise NotFound("Payee destination not found: the id ends before its #, which a URL needs as %23")
@@ -86,11 +86,11 @@ def new_nonce(route: Destination, client_id: str, action: Action, now: datetime,
 
 
 def signing_data(nonce: SigningNonce, brand: str) -> dict[str, Any]:
-    """What the wallet signs, as typed data: EIP-712, and TIP-712 where the addresses are Tron's.
+    """The typed data that the wallet signs: EIP-712, or TIP-712 for Tron addresses.
 
-    `{domain, types, primaryType, message}`: the fields in the order of `types`, the client id among them, so that the
-    wallet shows whom it binds. `types` is without EIP712Domain, as signing libraries want it. There is
-    no verifying contract: nothing on a chain reads the signature.
+    `{domain, types, primaryType, message}`, with the fields of the message in the order of `types`. The message has the
+    client id, so that the wallet shows it. `types` does not contain EIP712Domain, as signing libraries require. There
+    is no verifying contract, as no contract reads the signature.
     """
     return {
         "domain": {"name": f"{brand} Payee Destination", "version": "1", "chainId": nonce.chain_id},
@@ -111,7 +111,7 @@ def signing_data(nonce: SigningNonce, brand: str) -> dict[str, Any]:
 def check_nonce(
     nonce: SigningNonce | None, text: str, client_id: str, action: Action, now: datetime
 ) -> SigningNonce:
-    """Raises BadRequest unless the nonce was issued to this client id for this action, and is in time."""
+    """Raises BadRequest unless the nonce was issued to this client id for this action and has not expired."""
     if (
         nonce is None
         or nonce.nonce != text
@@ -134,7 +134,7 @@ def check_signer(nonce: SigningNonce, signature: str, brand: str) -> None:
 
 
 def belongs_to(destination: PayeeDestination, client: ClientId) -> bool:
-    """Whether a client id may see and end a destination: of its account, and not bound to another client id alone."""
+    """Whether a client id may read and deactivate a destination: one of its account that is its own or its binding."""
     return destination.account_id == client.account_id and (
         destination.client_id in (None, client.client_id) or destination.record_id == client.payee_destination_id
     )
@@ -143,11 +143,11 @@ def belongs_to(destination: PayeeDestination, client: ClientId) -> bool:
 def check_addable(
     route: Destination, client: ClientId, bound: PayeeDestination | None, active: PayeeDestination | None
 ) -> None:
-    """Whether a client id may be bound to a route that its wallet signed for.
+    """Checks that a client id may be bound to a route that its wallet signed.
 
-    `bound` is what the client id is bound to now, `active` the wallet's active destination, whoever made it. A client
-    id and its origin are public, so whoever knows them could sign with a wallet of their own: a client id that is
-    bound takes only the wallet it is bound to. Raises Forbidden, and Conflict while the wallet has another route.
+    `bound` is the destination that the client id is bound to now, `active` the active destination of the wallet, of any
+    account. A client id and its origin are public, so anybody could sign with another wallet: a bound client id
+    accepts only the wallet it is bound to. Raises Forbidden; Conflict if the wallet has another route.
     """
     if bound is not None and not same_address(bound.wallet_address, route.wallet):
         raise Forbidden("This client ID is bound to another wallet; its account can change that at /v1/client-ids")
@@ -155,17 +155,17 @@ def check_addable(
         return
     if not belongs_to(active, client):
         raise Forbidden("The active destination of this wallet belongs to another client ID")
-    check_only_one(route, active)
+    check_no_other(route, active)
 
 
 def check_vouched(
     route: Destination, client: ClientId, bound: PayeeDestination | None, user: User | None
 ) -> None:
-    """Raises Forbidden unless the owner of the client id has vouched for the wallet, elsewhere than in public.
+    """Raises Forbidden unless the account of the client id has confirmed the wallet with more than public data.
 
-    Client id and origin are public and a wallet signs for itself only, so neither says that the owner wants to be paid
-    there. It does when it is the wallet of the account (`user` is who signs in by it), the operator wallet of the
-    client id, or the one that it is bound to. An API key of the account vouches, too: then this is not asked.
+    Client id and origin are public and a wallet signs only for itself, so they do not prove that the account wants to
+    be paid there. The wallet must be that of the account (`user` is the user who signs in with it), the operator wallet
+    of the client id, or the wallet that the client id is bound to. Not called if an API key of the account was sent.
     """
     wallets = [client.operator_wallet_address, bound.wallet_address if bound else None]
     is_own = user is not None and user.account_id == client.account_id
@@ -174,7 +174,7 @@ def check_vouched(
 
 
 def check_wallet(wallet: Wallet, route: Destination) -> None:
-    """Raises Forbidden unless the wallet that signed in is the one of the route, on its chain if it is a contract."""
+    """Raises Forbidden unless the route is of the wallet that signed in; of a contract wallet, also on its chain."""
     if not same_address(route.wallet, wallet.address):
         raise Forbidden("This payee destination is another wallet's")
     if wallet.chain_id not in (None, route.chain_id):
@@ -183,13 +183,13 @@ def check_wallet(wallet: Wallet, route: Destination) -> None:
         )
 
 
-def check_only_one(route: Destination, active: PayeeDestination) -> None:
-    """Raises Conflict when the wallet's active destination is another one."""
+def check_no_other(route: Destination, active: PayeeDestination) -> None:
+    """Raises Conflict if the active destination has another route."""
     if active.route != route:
         raise Conflict("This wallet has another active destination: deactivate it first")
 
 
-def established(
+def activated(
     known: PayeeDestination | None,
     route: Destination,
     account_id: str,
@@ -197,7 +197,7 @@ def established(
     now: datetime,
     entropy: Entropy,
 ) -> PayeeDestination:
-    """An active destination: the known one of this route again, or a new one."""
+    """An active destination for the route: the known one reactivated, or a new one."""
     if known is not None:
         return replace(known, is_active=True, client_id=client_id or known.client_id)
     return PayeeDestination(
@@ -214,7 +214,7 @@ def established(
 
 
 def rerouted(destination: PayeeDestination, route: Destination) -> PayeeDestination:
-    """The same destination, paid in another token or on another chain; client ids that are bound to it follow."""
+    """The destination with another token or chain. Client ids that are bound to it stay bound."""
     return replace(
         destination,
         destination_id=destination_id(route),

@@ -1,4 +1,4 @@
-"""Models of the payee destinations resource, on the API host and on the auth host."""
+"""Models of payee destinations, on the API host and on the auth host."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -11,7 +11,7 @@ from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.payees.records import PayeeDestination, SigningNonce
 from chalicelib.payees.rules import signing_data, wallet_address
 
-_MAX_CHAIN_ID = 2**53 - 1  # what JSON numbers hold exactly
+_MAX_CHAIN_ID = 2**53 - 1  # the largest integer that JSON numbers represent exactly
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 
@@ -42,14 +42,14 @@ class SigningDataQuery(Input):
 
 
 class SignedNonce(Input):
-    """What a wallet signed, from signing-data."""
+    """A nonce from signing-data, and the wallet's signature of its typed data."""
 
     signature: Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{130}$")]
     nonce: Text
 
 
 class DestinationAccessPolicy(Input):
-    """Who may pay. Screening is not offered, so nothing can be held back until it is done."""
+    """Who may pay. Screening of wallets is not supported, so the only mode is `off` and nothing can be hidden."""
 
     mode: str
     hideUntilApproved: bool = False
@@ -71,7 +71,7 @@ class DestinationAccessPolicy(Input):
 
 
 class KeepDestination(Input):
-    """`walletAddress` may be left out: it is the wallet of the session."""
+    """`walletAddress` is optional; it must be the wallet of the session."""
 
     tokenAddress: str
     chainId: Annotated[int, Field(strict=True, gt=0, le=_MAX_CHAIN_ID)]
@@ -113,7 +113,7 @@ class TypedDataMessage(Output):
 
 
 class SigningDataAnswer(Output):
-    """EIP-712 data (TIP-712 for Tron). `values` repeats `message`, for libraries of either name; so does the rest."""
+    """EIP-712 data (TIP-712 for Tron). `values` and the fields after it repeat `message`, as libraries differ."""
 
     domain: TypedDataDomain
     types: dict[str, list[TypedDataField]]
@@ -142,7 +142,7 @@ class AccessPolicyAnswer(Output):
 
 
 class PayeeDestinationAnswer(Output):
-    """Where a wallet is paid. `claimed`: its wallet has made it itself."""
+    """Where a wallet is paid. `claimed` is always true: the wallet itself has made or signed it."""
 
     id: str
     destinationId: str
@@ -158,7 +158,7 @@ class PayeeDestinationAnswer(Output):
 
     @classmethod
     def of(cls, destination: PayeeDestination) -> Self:
-        return cls(**_facts(destination))
+        return cls(**_fields(destination))
 
 
 class PayeeDestinationCreated(PayeeDestinationAnswer):
@@ -166,7 +166,7 @@ class PayeeDestinationCreated(PayeeDestinationAnswer):
 
     @classmethod
     def of(cls, destination: PayeeDestination) -> Self:
-        return cls(**_facts(destination), message="Payee destination created successfully")
+        return cls(**_fields(destination), message="Payee destination created successfully")
 
 
 class PayeeDestinationRemoved(Output):
@@ -182,7 +182,7 @@ class DestinationDeactivated(Output):
 
 
 class PayoutDestinationAnswer(Output):
-    """Where a recipient is paid; the hexadecimal addresses are in lower case here."""
+    """Where a recipient is paid. Hexadecimal addresses are in lower case here."""
 
     destinationId: str
     walletAddress: str
@@ -201,7 +201,7 @@ class PayoutDestinationAnswer(Output):
         )
 
 
-def _facts(destination: PayeeDestination) -> dict[str, Any]:
+def _fields(destination: PayeeDestination) -> dict[str, Any]:
     wallet, chain_id = destination.wallet_address, destination.chain_id
     policy = destination.access_mode and AccessPolicyAnswer(
         mode="off", screeningProvider=None, hideUntilApproved=False, hidePayeeAddress=False

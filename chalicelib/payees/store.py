@@ -1,4 +1,4 @@
-"""Payee destinations, and the nonces that wallets sign."""
+"""Reads payee destinations, and the nonces that wallets sign."""
 
 from chalicelib.payees.records import ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.storage.store import Store
@@ -15,12 +15,12 @@ def destinations(store: Store, account_id: str) -> tuple[PayeeDestination, ...]:
 
 
 def active_destination(store: Store, wallet_name: str) -> tuple[ActiveDestination, PayeeDestination] | None:
-    """The active destination of a wallet (`Wallet.name`), with the record that holds the wallet to it. Two reads."""
+    """The active destination of a wallet (`Wallet.name`), with the record that points to it. Two reads."""
     pointer = store.get(ActiveDestination, ActiveDestination.KEY.of(wallet_address=wallet_name))
     found = destination(store, pointer.account_id, pointer.record_id) if pointer else None
     return (pointer, found) if pointer and found and found.is_active else None
 
 
 def nonce(store: Store, text: str) -> SigningNonce | None:
-    """One read."""
+    """The nonce with this text, if it is not used. One read."""
     return store.get(SigningNonce, SigningNonce.KEY.of(nonce=text))

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.access.idempotency.rules import KEPT, LEASE, MAX_KEY_LENGTH, begin, check_key, judge
+from chalicelib.access.idempotency.rules import LEASE, MAX_KEY_LENGTH, RETENTION, begin, check_key, record_to_replay
 from chalicelib.base.errors import BadRequest, Conflict, Unprocessable
 from tests.fakes.world import START
 
@@ -14,15 +14,15 @@ ANSWERED = replace(ASKED, status=201, answer="[]")
 
 
 def test_a_key_that_holds_an_answer_gives_it_for_a_day() -> None:
-    assert judge(ANSWERED, ASKED, START + KEPT - timedelta(milliseconds=1)) == ANSWERED
-    assert judge(ANSWERED, ASKED, START + KEPT) is None
-    assert timedelta(hours=24) == KEPT
+    assert record_to_replay(ANSWERED, ASKED, START + RETENTION - timedelta(milliseconds=1)) == ANSWERED
+    assert record_to_replay(ANSWERED, ASKED, START + RETENTION) is None
+    assert timedelta(hours=24) == RETENTION
 
 
 def test_a_key_is_taken_while_its_request_runs_and_free_after_the_lease() -> None:
     with pytest.raises(Conflict, match="still running"):
-        judge(ASKED, ASKED, START + LEASE - timedelta(milliseconds=1))
-    assert judge(ASKED, ASKED, START + LEASE) is None
+        record_to_replay(ASKED, ASKED, START + LEASE - timedelta(milliseconds=1))
+    assert record_to_replay(ASKED, ASKED, START + LEASE) is None
 
 
 def test_a_lease_is_longer_than_a_request_may_run() -> None:
@@ -33,8 +33,8 @@ def test_a_lease_is_longer_than_a_request_may_run() -> None:
 def test_another_body_under_a_key_is_refused_in_every_state(stored: object) -> None:
     other = begin("scope", b"another body", START)
     with pytest.raises(Unprocessable, match="another body"):
-        judge(stored, other, START)  # type: ignore[arg-type]
-    assert judge(stored, other, START + KEPT) is None  # type: ignore[arg-type]
+        record_to_replay(stored, other, START)  # type: ignore[arg-type]
+    assert record_to_replay(stored, other, START + RETENTION) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["a", "x" * MAX_KEY_LENGTH, "550e8400-e29b-41d4-a716-446655440000", "a b", "~!"])

@@ -21,7 +21,7 @@ from chalicelib.access.sessions.rules import (
     touched,
 )
 from chalicelib.accounts.sign_in.records import Challenge
-from chalicelib.accounts.sign_in.rules import CHALLENGE_LIFETIME, Site, check_answer, email_address, new_challenge
+from chalicelib.accounts.sign_in.rules import CHALLENGE_LIFETIME, Site, check_signed, email_address, new_challenge
 from chalicelib.base.errors import BadRequest, Unauthorized
 from tests.fakes.world import START, WALLET
 
@@ -73,20 +73,20 @@ def test_a_nonce_has_128_random_bits_in_hex_and_a_challenge_lasts_five_minutes()
 def test_the_issued_nonce_and_message_are_accepted_to_the_last_moment() -> None:
     asked = challenge()
     last = START + CHALLENGE_LIFETIME - TICK
-    assert check_answer(asked, asked.nonce, asked.message, last) is asked
+    assert check_signed(asked, asked.nonce, asked.message, last) is asked
 
 
 def test_an_expired_a_used_and_an_altered_challenge_are_refused_with_one_text() -> None:
     asked = challenge()
     text = "Invalid or expired challenge: ask for a new one"
     with pytest.raises(Unauthorized, match=text):
-        check_answer(asked, asked.nonce, asked.message, asked.expires_at)
+        check_signed(asked, asked.nonce, asked.message, asked.expires_at)
     with pytest.raises(Unauthorized, match=text):
-        check_answer(None, asked.nonce, asked.message, START)
+        check_signed(None, asked.nonce, asked.message, START)
     with pytest.raises(Unauthorized, match=text):
-        check_answer(asked, asked.nonce.upper(), asked.message, START)
+        check_signed(asked, asked.nonce.upper(), asked.message, START)
     with pytest.raises(Unauthorized, match=text):
-        check_answer(asked, asked.nonce, asked.message + "\n", START)
+        check_signed(asked, asked.nonce, asked.message + "\n", START)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 200), st.integers(0, 20))
@@ -95,7 +95,7 @@ def test_no_text_but_the_issued_one_is_accepted(text: str, place: int, length: i
     altered = asked.message[:place] + text + asked.message[place + length :]
     if altered != asked.message:
         with pytest.raises(Unauthorized):
-            check_answer(asked, asked.nonce, altered, START)
+            check_signed(asked, asked.nonce, altered, START)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 import app
 from chalicelib.access.audit.records import AUDIT_RETENTION
-from chalicelib.access.idempotency.rules import KEPT, MAX_KEY_LENGTH
+from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH, RETENTION
 from chalicelib.access.rate_limits.rules import (
     FAILURES,
     FAILURES_PER_DAY,
@@ -209,7 +209,7 @@ def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
         (API, f"{FAILURES_PER_DAY:,} per day (UTC)"),
         (API, f"{UNKNOWN_TOKENS_PER_MINUTE} per minute | a ban"),
         (API, f"1 to {MAX_KEY_LENGTH} printable ASCII characters"),
-        (API, f"repeats the request within {KEPT // timedelta(hours=1)} hours"),
+        (API, f"repeats the request within {RETENTION // timedelta(hours=1)} hours"),
         (API, f"larger than {MAX_BODY_BYTES // 1024} kB"),
         (WEBHOOKS, f"may have {MAX_ENDPOINTS} webhooks"),
         (WEBHOOKS, f"{delays} seconds"),

@@ -17,7 +17,7 @@ from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import begin, scope_hash
 from chalicelib.access.modes import Mode, Tier
-from chalicelib.http.idempotency import _keep, _read, once
+from chalicelib.http.idempotency import _replay, _store_response, run_once
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
 from chalicelib.storage.store import WriteConflict
@@ -246,11 +246,11 @@ def test_a_request_that_outlives_its_lease_overwrites_nothing(clock: Clock, api:
 
     def first() -> HttpResponse:
         clock.advance(61)
-        assert once(services, caller, SLOW, False, second).body == "second"
+        assert run_once(services, caller, SLOW, False, second).body == "second"
         return HttpResponse(201, "first", {})
 
-    assert once(services, caller, SLOW, False, first).body == "first"
-    assert once(services, caller, SLOW, False, first).body == "second"
+    assert run_once(services, caller, SLOW, False, first).body == "first"
+    assert run_once(services, caller, SLOW, False, first).body == "second"
 
 
 def test_a_request_that_outlives_its_lease_frees_no_key_of_another(clock: Clock, api: Api) -> None:
@@ -259,12 +259,12 @@ def test_a_request_that_outlives_its_lease_frees_no_key_of_another(clock: Clock,
 
     def first() -> HttpResponse:
         clock.advance(61)
-        once(services, caller, SLOW, False, lambda: HttpResponse(201, "second", {}))
+        run_once(services, caller, SLOW, False, lambda: HttpResponse(201, "second", {}))
         return HttpResponse(503, "first", {})
 
     with pytest.raises(WriteConflict):
-        once(services, caller, SLOW, False, first)
-    assert once(services, caller, SLOW, False, first).body == "second"
+        run_once(services, caller, SLOW, False, first)
+    assert run_once(services, caller, SLOW, False, first).body == "second"
 
 
 def crash(shop: Shop) -> None:
@@ -387,10 +387,10 @@ def test_an_answer_of_any_length_is_kept_encrypted_in_pieces(new_shop: Shop) -> 
     taken = begin("scope of a long answer", b"", services.clock())
     services.store.write(taken)
     mine, answer = replace(taken, version=1), HttpResponse(201, json.dumps({"key": "é" * 9_000}), {"X-A": "1"})
-    _keep(services, mine, answer, is_secret=True)
+    _store_response(services, mine, answer, is_secret=True)
     stored_record = services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=taken.scope_hash))
     assert stored_record is not None
-    read = _read(services, stored_record)
+    read = _replay(services, stored_record)
     assert (read.status, read.body) == (201, answer.body)
     assert read.headers == {"X-A": "1", "Idempotent-Replayed": "true"}
 

@@ -277,7 +277,7 @@ def of_account(world: World, account_id: str) -> Actor:
 
 def keep(world: World, account_id: str = "wallets", token: str = FUSDC_SEPOLIA) -> PayeeDestination:
     actor = of_account(world, account_id)
-    return destinations.keep(world.services, actor, KEPT_BY, token, SEPOLIA, None)
+    return destinations.activate(world.services, actor, KEPT_BY, token, SEPOLIA, None)
 
 
 def test_a_wallet_keeps_changes_and_ends_its_destination(world: World) -> None:
@@ -335,10 +335,10 @@ def test_a_contract_wallet_is_nobody_on_another_chain(world: World) -> None:
     """Whoever holds the address on the other chain neither sees nor changes what the contract of this one keeps."""
     here, there = Wallet(WALLET.address, SEPOLIA), Wallet(WALLET.address, BASE)
     mine, theirs = of_account(world, "here"), of_account(world, "there")
-    made = destinations.keep(world.services, mine, here, FUSDC_SEPOLIA, SEPOLIA, None)
+    made = destinations.activate(world.services, mine, here, FUSDC_SEPOLIA, SEPOLIA, None)
     told = f"This wallet is a contract of chain {BASE}: it has destinations on that chain alone"
     for act in (
-        lambda: destinations.keep(world.services, theirs, there, FUSDC_SEPOLIA, SEPOLIA, None),
+        lambda: destinations.activate(world.services, theirs, there, FUSDC_SEPOLIA, SEPOLIA, None),
         lambda: destinations.change(world.services, theirs, there, FUSDC_SEPOLIA, SEPOLIA, None),
         lambda: destinations.deactivate(world.services, theirs, there, made.destination_id),
         lambda: destinations.of_wallet(world.services, theirs, there, made.destination_id),
@@ -349,7 +349,7 @@ def test_a_contract_wallet_is_nobody_on_another_chain(world: World) -> None:
         destinations.change(world.services, theirs, there, USDC_BASE, BASE, None)
     with pytest.raises(Forbidden, match="contract of chain"):
         destinations.change(world.services, mine, here, USDC_BASE, BASE, None)
-    other = destinations.keep(world.services, theirs, there, USDC_BASE, BASE, None)
+    other = destinations.activate(world.services, theirs, there, USDC_BASE, BASE, None)
     assert destinations.active_of(world.services, here.name) == replace(made, version=1)
     assert destinations.active_of(world.services, there.name) == replace(other, version=1)
     assert destinations.active_of(world.services, WALLET.address) is None, "an address alone is a key's"

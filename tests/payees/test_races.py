@@ -124,7 +124,7 @@ def test_a_wallet_keeps_one_destination_from_20_requests(cloud: Cloud, world: Wo
     wallet = evm_wallet(world.account_id)
     results = in_parallel(
         [
-            lambda services: destinations.keep(
+            lambda services: destinations.activate(
                 services, world.actor, Wallet(wallet.address), FUSDC_SEPOLIA, SEPOLIA, None
             )
         ]

@@ -18,12 +18,12 @@ from chalicelib.catalogue.tokens import Token, find_tokens
 from chalicelib.payees.records import Action, PayeeDestination
 from chalicelib.payees.rules import (
     INVALID_NONCE,
+    activated,
     belongs_to,
     check_addable,
     check_nonce,
     check_signer,
     checked_route,
-    established,
     new_nonce,
     rerouted,
     route_of_id,
@@ -223,7 +223,7 @@ def test_a_nonce_is_for_one_client_id_one_action_and_five_minutes() -> None:
 
 
 def made(client_id: str | None = "cli_a", account: str = "acct", route: Destination = ROUTE) -> PayeeDestination:
-    return established(None, route, account, client_id, START, entropy)
+    return activated(None, route, account, client_id, START, entropy)
 
 
 def test_a_wallet_without_a_destination_may_be_bound_to_a_client_id_without_one() -> None:
@@ -265,10 +265,10 @@ def test_a_destination_is_also_the_client_ids_that_its_account_bound_to_it() -> 
 
 def test_a_known_destination_is_established_again_under_its_own_id() -> None:
     known = replace(made(), is_active=False, version=3)
-    assert established(known, ROUTE, "acct", "cli_b", START, entropy) == replace(
+    assert activated(known, ROUTE, "acct", "cli_b", START, entropy) == replace(
         known, is_active=True, client_id="cli_b"
     )
-    assert established(known, ROUTE, "acct", None, START, entropy).client_id == "cli_a"
+    assert activated(known, ROUTE, "acct", None, START, entropy).client_id == "cli_a"
 
 
 def test_a_rerouted_destination_keeps_its_record() -> None:

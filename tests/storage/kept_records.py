@@ -22,7 +22,7 @@ from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits.records import Ban
 from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer
-from chalicelib.accounts.branding.records import ClientBranding, Colours
+from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
@@ -207,7 +207,7 @@ DESTINATION = PayeeDestination(
     is_active=True,
     created_at=NOW,
 )
-BRANDING = ClientBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
+BRANDING = PageBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
 LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
 IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
 

@@ -1,1 +1,1 @@
-"""The audit entries that changes of an account leave."""
+"""Audit entries: the record of each change to an account."""

@@ -1,4 +1,4 @@
-"""An audit log entry, as it is stored, and who acted."""
+"""Stored records: an audit log entry, and the actor it names."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,9 +10,9 @@ AUDIT_RETENTION = timedelta(days=400)
 
 @dataclass(frozen=True)
 class AuditEntry(Record):
-    """One line of an account's audit log: `actor` is a credential's or session's public id, `target` what it acted on.
+    """An audit log entry of an account. `actor` is the public id of a credential or session, `target` what it changed.
 
-    It never holds a secret. Entry ids sort by time.
+    It holds no secret. Entry ids sort by time.
     """
 
     KEY = KeyPattern(IDENTITY, "AUDIT#{account_id}", "{entry_id}")
@@ -29,13 +29,13 @@ class AuditEntry(Record):
 
     @property
     def vanishes_at(self) -> datetime:
-        """400 days after it was written."""
+        """AUDIT_RETENTION (400 days) after it was written."""
         return self.at + AUDIT_RETENTION
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Who acts, from where, in which request: what every audit line begins with."""
+    """Who acts, from which address, in which request; part of every audit entry."""
 
     account_id: str
     name: str

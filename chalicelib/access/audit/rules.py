@@ -1,4 +1,4 @@
-"""The audit log: who did what to credentials, webhooks, destinations, sessions and orchestrator links."""
+"""Makes audit log entries for changes to credentials, webhooks, destinations, sessions and orchestrator links."""
 
 import binascii
 import re
@@ -16,7 +16,7 @@ _ENTRY_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 
 
 def entry(actor: Actor, action: str, target: str, now: datetime, entropy: Entropy) -> AuditEntry:
-    """`action` is `<resource>.<verb>`, such as `api_key.created`."""
+    """An audit entry. `action` is `<resource>.<verb>`, such as `api_key.created`."""
     return AuditEntry(
         account_id=actor.account_id,
         entry_id=ids.ulid(now, entropy),
@@ -30,12 +30,12 @@ def entry(actor: Actor, action: str, target: str, now: datetime, entropy: Entrop
 
 
 def cursor_after(entry: AuditEntry) -> str:
-    """What a reader sends to go on below this line; opaque to them."""
+    """The opaque cursor with which a caller continues the list after this entry."""
     return urlsafe_b64encode(entry.entry_id.encode()).rstrip(b"=").decode()
 
 
-def position_of(cursor: str) -> str:
-    """The id of the line that a cursor points at. Raises BadRequest for a text that was never given as a cursor."""
+def entry_id_of(cursor: str) -> str:
+    """The entry id that a cursor encodes. Raises BadRequest for a text that is not a cursor."""
     try:
         entry_id = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
     except (UnicodeEncodeError, binascii.Error):
@@ -48,16 +48,16 @@ def position_of(cursor: str) -> str:
 def entries(
     actor: Actor, action: str, target: str, accounts: Iterable[str], now: datetime, entropy: Entropy
 ) -> tuple[AuditEntry, ...]:
-    """The same line for each account that it concerns, the actor's own among them; others do not learn who it was."""
+    """One entry for the actor's own account and one for each of `accounts`; the latter do not identify the actor."""
     concerned = dict.fromkeys((actor.account_id, *accounts))
-    return tuple(entry(_as_told_to(account_id, actor), action, target, now, entropy) for account_id in concerned)
+    return tuple(entry(_actor_shown_to(account_id, actor), action, target, now, entropy) for account_id in concerned)
 
 
-def _as_told_to(account_id: str, actor: Actor) -> Actor:
-    """The actor as an account may know it: of another one's only that it was a platform or the operator, no address."""
+def _actor_shown_to(account_id: str, actor: Actor) -> Actor:
+    """The actor as an account may see it. Another account sees no address and only names of operators and platforms."""
     if account_id == actor.account_id:
         return actor
-    is_known = actor.name == "operator" or actor.name.startswith("orchestrator:")
+    is_public = actor.name == "operator" or actor.name.startswith("orchestrator:")
     return replace(
-        actor, account_id=account_id, name=actor.name if is_known else "another account", ip_address=""
+        actor, account_id=account_id, name=actor.name if is_public else "another account", ip_address=""
     )

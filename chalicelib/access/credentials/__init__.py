@@ -1,1 +1,1 @@
-"""Accounts, users, API keys, client ids and orchestrator keys, as every caller is held to them."""
+"""Accounts, users, API keys, client ids and orchestrator keys, and the checks of every call against them."""

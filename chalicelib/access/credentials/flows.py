@@ -1,4 +1,4 @@
-"""Writes down when credentials were last used."""
+"""Records when credentials were last used."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,31 +10,31 @@ from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
 USE_INTERVAL = timedelta(minutes=1)
-"""How often a container writes down that a credential is used."""
-_MAX_NOTED = 10_000
+"""How often a container records the use of a credential."""
+_MAX_REMEMBERED = 10_000  # credentials whose last use a container holds in memory
 
 
-def note_use(services: Services, record_ids: Iterable[str]) -> None:
-    """Writes down that credentials are used now; at most once a minute for each of them and this container.
+def record_use(services: Services, record_ids: Iterable[str]) -> None:
+    """Records that credentials are used now, at most once a minute for each credential and container.
 
-    A failure to write is logged and goes no further: it must not fail the request that is being answered.
+    Failures are logged and not raised: they must not fail the request.
     """
     now = services.clock()
-    if len(services.noted) > _MAX_NOTED:
-        services.noted.clear()
+    if len(services.last_uses) > _MAX_REMEMBERED:
+        services.last_uses.clear()
     for record_id in record_ids:
-        noted = services.noted.get(record_id)
-        if noted is None or now - noted >= USE_INTERVAL:
-            services.noted[record_id] = now
+        recorded = services.last_uses.get(record_id)
+        if recorded is None or now - recorded >= USE_INTERVAL:
+            services.last_uses[record_id] = now
             try:
                 _write_use(services, record_id, now)
-            except Exception:  # whichever way DynamoDB failed
-                services.log.exception("last use not noted", extra={"record": record_id})
+            except Exception:  # any failure of DynamoDB
+                services.log.exception("last use not recorded", extra={"record": record_id})
 
 
 def _write_use(services: Services, record_id: str, now: datetime) -> None:
-    used = store.last_use(services.store, record_id)
-    if used is not None and now - used.at < USE_INTERVAL:
-        return  # by another container
-    with suppress(WriteConflict):  # another container writes it this very moment
-        services.store.write(LastUse(record_id, now, used.version if used else 0))
+    stored = store.last_use(services.store, record_id)
+    if stored is not None and now - stored.at < USE_INTERVAL:
+        return  # another container has recorded it
+    with suppress(WriteConflict):  # another container has just recorded it
+        services.store.write(LastUse(record_id, now, stored.version if stored else 0))

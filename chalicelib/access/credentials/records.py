@@ -1,4 +1,4 @@
-"""Accounts, users, API keys, client ids and orchestrator keys, as they are stored."""
+"""Stored records: accounts, users, API keys, client ids, orchestrator keys and when they were last used."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from chalicelib.base.records import IDENTITY, OPS, KeyPattern, Record
 
 
 def name_hash(name: str) -> str:
-    """What a user is stored under."""
+    """The hash under which a user is stored."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -53,7 +53,7 @@ class CredentialStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Account(Record):
-    """The owner of credentials, links and webhooks: a wallet user's, an e-mail user's, or made by the operator."""
+    """The owner of credentials, links and webhooks: the account of a wallet or e-mail user, or made by the operator."""
 
     KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "ACCOUNT")
 
@@ -65,7 +65,7 @@ class Account(Record):
 
 @dataclass(frozen=True)
 class ApiKey(Record):
-    """A server-side credential. Of the key itself only the SHA-256 is stored; `prefix` helps people tell keys apart."""
+    """A credential for servers. Only the SHA-256 of the key is stored; `prefix` helps people tell keys apart."""
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "API_KEY")
     KIND = "API_KEY"
@@ -94,11 +94,11 @@ class ApiKey(Record):
 
 @dataclass(frozen=True)
 class ClientId(Record):
-    """A browser-side credential: public, bound to origins. One without `allowed_domains` needs no Origin.
+    """A public credential for browsers, bound to origins. One without `allowed_domains` needs no Origin.
 
-    `fee_percentage` other than "0" overrides the fee of a request. Links that name only an amount are paid to
-    `payee_destination_id`. `admits_orchestrator` is whom the owner lets link it; `orchestrator_id` is set while an
-    orchestrator acts for it.
+    A `fee_percentage` other than "0" overrides the fee of a request. Links that name only an amount are paid to
+    `payee_destination_id`. `admits_orchestrator` is the orchestrator that may link the client id; `orchestrator_id` is
+    the one that is linked to it now.
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
@@ -136,7 +136,7 @@ class ClientId(Record):
 
 @dataclass(frozen=True)
 class OrchestratorKey(Record):
-    """A platform's key, with which it creates links for the client ids of others; stored as its SHA-256."""
+    """The key with which a platform creates links for client ids of other accounts. Only its SHA-256 is stored."""
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "ORCHESTRATOR_KEY")
     KIND = "ORCHESTRATOR_KEY"
@@ -162,7 +162,7 @@ class OrchestratorKey(Record):
 
 @dataclass(frozen=True)
 class CredentialPointer(Record):
-    """Leads from an account to one of its credentials, by `KIND` and public id (`record_id`)."""
+    """Points from an account to one of its credentials, by `KIND` and public id (`record_id`)."""
 
     KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "{kind}#{record_id:.64}")
 

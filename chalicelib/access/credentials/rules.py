@@ -1,4 +1,4 @@
-"""Accounts, API keys, client ids and orchestrator keys: their records, how they are looked up, what they admit."""
+"""Checks of API keys, client ids and orchestrator keys, and the canonical form of their settings."""
 
 import hashlib
 import ipaddress
@@ -11,20 +11,20 @@ from chalicelib.base.errors import BadRequest, Forbidden, ForeignOrigin, Unautho
 
 RESOURCES = ("secure_payments", "webhooks", "client_ids", "payee_destinations", "audit")
 SCOPES = tuple(f"{resource}:{verb}" for resource in RESOURCES for verb in ("read", "write"))
-"""What an API key may be limited to; a key without scopes may do everything of its account."""
+"""The scopes an API key may be limited to. A key without scopes may do everything in its account."""
 
 
 def credential_hash(text: str) -> str:
-    """The key under which a credential is stored.
+    """The SHA-256 under which a credential is stored.
 
-    Plain SHA-256 is right here and argon2 would not be: the credentials are 178 to 256 random bits, not passwords.
-    Looking a hash up tells an attacker nothing by its timing, since they cannot choose the hash.
+    argon2 is not needed, as credentials are 178 to 256 random bits, not passwords. The time that a look-up takes does
+    not help an attacker, who cannot choose the hash.
     """
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def check_api_key(key: ApiKey | None, ip_address: str, now: datetime) -> ApiKey:
-    """Raises Unauthorized unless the key is known, active and in time, Forbidden for an address outside its ranges."""
+    """Raises Unauthorized unless the key exists, is active and not expired; Forbidden outside its address ranges."""
     if key is None or key.status is not CredentialStatus.ACTIVE or (key.expires_at and now >= key.expires_at):
         raise Unauthorized()
     if key.allowed_ips and not _within(ip_address, key.allowed_ips):
@@ -33,7 +33,7 @@ def check_api_key(key: ApiKey | None, ip_address: str, now: datetime) -> ApiKey:
 
 
 def check_orchestrator_key(key: OrchestratorKey | None) -> OrchestratorKey:
-    """Raises Unauthorized unless the key is known and active."""
+    """Raises Unauthorized unless the key exists and is active."""
     if key is None or key.status is not CredentialStatus.ACTIVE:
         raise Unauthorized()
     return key
@@ -47,7 +47,7 @@ def check_linked(client: ClientId, key: OrchestratorKey) -> ClientId:
 
 
 def check_client_id(client: ClientId | None, origin: str | None) -> ClientId:
-    """Raises Unauthorized when unknown or without Origin, Forbidden when shut or called from another origin."""
+    """Raises Unauthorized if unknown or without Origin; Forbidden if not active; ForeignOrigin for another origin."""
     if client is None:
         raise Unauthorized()
     if client.status is not CredentialStatus.ACTIVE:
@@ -62,10 +62,10 @@ def check_client_id(client: ClientId | None, origin: str | None) -> ClientId:
     return client
 
 
-def check_scope(scopes: tuple[str, ...], wanted: str | None) -> None:
-    """Raises Forbidden, naming the scope, unless a key limited to `scopes` may do `wanted`."""
-    if wanted is not None and scopes and wanted not in scopes:
-        raise Forbidden(f"This API key lacks the scope {wanted}")
+def check_scope(scopes: tuple[str, ...], required: str | None) -> None:
+    """Raises Forbidden, naming the scope, if `scopes` is not empty and does not contain the required scope."""
+    if required is not None and scopes and required not in scopes:
+        raise Forbidden(f"This API key lacks the scope {required}")
 
 
 def ip_range(text: str) -> str:
@@ -81,15 +81,15 @@ _DOMAIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?/?")
 
 
 def allowed_domain(text: str) -> str:
-    """An origin as browsers send it: lower case, no path, no default port.
+    """An origin as browsers send it: lower case, no path, no default port. Raises BadRequest.
 
-    `https` only, except `http` for localhost, 127.0.0.1 and [::1] (supplement of the interface, client ids).
+    It must be `https`, except for localhost, 127.0.0.1 and [::1] (supplement of the interface, client ids).
     """
     parts, host, port = None, None, None
     try:
         parts = urlsplit(text.lower()) if _DOMAIN.fullmatch(text.lower()) else None
         host, port = (parts.hostname, parts.port) if parts else (None, None)
-    except ValueError:  # brackets that hold no IPv6 address, or a port beyond 65535
+    except ValueError:  # brackets without an IPv6 address, or a port above 65535
         host = None
     if parts is None or not host:
         raise BadRequest(f"{text!r} is not an origin: give scheme and host, such as https://shop.example")
@@ -102,7 +102,7 @@ def allowed_domain(text: str) -> str:
 
 def _within(address: str, ranges: tuple[str, ...]) -> bool:
     try:
-        found = ipaddress.ip_address(address)
+        ip_address = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return any(found in ipaddress.ip_network(each) for each in ranges)
+    return any(ip_address in ipaddress.ip_network(each) for each in ranges)

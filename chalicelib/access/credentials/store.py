@@ -1,4 +1,4 @@
-"""Accounts, users and credentials: by the credential's hash, or as an account's own by their public ids."""
+"""Reads accounts, users and credentials: by a credential's hash, or by account and public id."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -29,26 +29,26 @@ def account(store: Store, account_id: str) -> Account | None:
 
 
 def user(store: Store, name: str) -> User | None:
-    """The user of a wallet's name or an e-mail address in lower case. One read."""
+    """The user with a wallet name (`Wallet.name`) or an e-mail address in lower case. One read."""
     return store.get(User, User.KEY.of(name_hash=name_hash(name)))
 
 
 def users(store: Store, names: Iterable[str]) -> list[User]:
-    """Those of the users that exist. One read."""
+    """The users that exist among these names. One read."""
     return list(store.get_many({User.KEY.of(name_hash=name_hash(name)): User for name in names}).values())
 
 
 def credential(store: Store, text: str) -> Credential | None:
-    """The record of a credential of any kind, by the credential itself. One read."""
+    """The record of a credential of any kind, by the text that callers send. One read."""
     digest = credential_hash(text)
     found = store.get_many({kind.KEY.of(credential_hash=digest): kind for kind in CREDENTIALS})
     return next(iter(found.values()), None)
 
 
 def own_client_id(store: Store, account_id: str, client_id: str) -> ClientId:
-    """The account's client id of that text, in any status. One read.
+    """A client id of the account, in any status, by the text that callers send. One read.
 
-    Raises NotFound for an unknown one and for another account's.
+    Raises NotFound if it is unknown or belongs to another account.
     """
     found = store.get(ClientId, ClientId.KEY.of(credential_hash=credential_hash(client_id)))
     if found is None or found.account_id != account_id:
@@ -57,13 +57,13 @@ def own_client_id(store: Store, account_id: str, client_id: str) -> ClientId:
 
 
 def pointer(store: Store, account_id: str, kind: type[T], record_id: str) -> CredentialPointer | None:
-    """What leads to an account's credential. One read."""
+    """The pointer from an account to one of its credentials. One read."""
     key = CredentialPointer.KEY.of(account_id=account_id, kind=kind.KIND, record_id=record_id)
     return store.get(CredentialPointer, key)
 
 
 def pointers(store: Store, account_id: str, kind: type[T]) -> tuple[CredentialPointer, ...]:
-    """What leads to the account's credentials of a kind, oldest first. One query."""
+    """The pointers to the account's credentials of a kind, oldest first. One query."""
     return store.query(CredentialPointer, CredentialPointer.KEY.all(account_id=account_id, kind=kind.KIND))
 
 
@@ -76,7 +76,7 @@ def own_credential(store: Store, account_id: str, kind: type[T], record_id: str)
 def own_credentials(store: Store, account_id: str, kind: type[T]) -> list[tuple[T, LastUse | None]]:
     """An account's credentials of a kind, oldest first, with their last use.
 
-    One query, and two keys a credential in batches of 100.
+    One query, and one batch read for every 50 credentials (two keys each).
     """
     keys = [
         (kind.KEY.of(credential_hash=each.credential_hash), LastUse.KEY.of(record_id=each.record_id))
@@ -89,5 +89,5 @@ def own_credentials(store: Store, account_id: str, kind: type[T]) -> list[tuple[
 
 
 def last_use(store: Store, record_id: str) -> LastUse | None:
-    """When the credential of that public id was last used. One read."""
+    """The last recorded use of a credential, by its public id. One read."""
     return store.get(LastUse, LastUse.KEY.of(record_id=record_id))

@@ -1,1 +1,1 @@
-"""Idempotency keys: one effect, one response."""
+"""Idempotency keys: a repeated request has one effect and gets the same response."""

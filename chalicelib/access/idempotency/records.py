@@ -1,4 +1,4 @@
-"""An idempotency key with its response, as it is stored."""
+"""Stored records: a request with an idempotency key, and its response."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from chalicelib.base.records import OPS, KeyPattern, Record
 class IdempotentRequest(Record):
     """A request that was sent with an idempotency key, and its response.
 
-    `status` is None while the first request runs. `answer` is encrypted when it shows a secret.
+    `status` is None while the first request runs. `answer` is the response, encrypted if it contains a secret.
     """
 
     KEY = KeyPattern(OPS, "REPEAT#{scope_hash}", "REPEAT")

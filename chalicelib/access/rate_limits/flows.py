@@ -1,4 +1,4 @@
-"""Rate limits: counts a call, refuses one beyond the limit, and bans a caller who goes on."""
+"""Counts calls against rate limits, refuses those above a limit, and bans callers who keep exceeding it."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,22 +26,22 @@ _THROTTLED_SECONDS = 1
 
 @dataclass(frozen=True)
 class Allowance:
-    """What is left of a window after this call."""
+    """How many calls are left in a window after this call; `reset` is in seconds."""
 
     limit: int
     remaining: int
     reset: int
 
 
-def spend(services: Services, caller: Caller, rate: Rate) -> Allowance:
-    """Counts one call of the caller. Raises TooManyRequests beyond the limit, or while the caller is banned.
+def count_call(services: Services, caller: Caller, rate: Rate) -> Allowance:
+    """Counts one call of the caller. Raises TooManyRequests above the limit, or while the caller is banned.
 
-    Signing in has its window and no ban: others at the same address could cause one.
+    Signing in has a window and no ban, as others at the same address could cause the ban.
     """
     now, scale = services.clock(), services.settings.rate_limit_scale
     if rate is Rate.SIGN_IN:
         window = sign_in_window(caller.digest, scale, now)
-        return _allowance(window, hold(services, window), now)
+        return _allowance(window, count_in_all(services, window), now)
     window = tier_window(caller.tier, caller.digest, scale, now)
     if caller.banned_until is not None and now < caller.banned_until:
         raise TooManyRequests(seconds_until(caller.banned_until, now), window.limit)
@@ -49,25 +49,25 @@ def spend(services: Services, caller: Caller, rate: Rate) -> Allowance:
     if used is not None:
         return _allowance(window, used, now)
     if count(services, breach_window(window, caller.digest, now)) is None:
-        raise _banned(services, caller, window, now)
+        raise _ban(services, caller, window, now)
     raise TooManyRequests(seconds_until(window.ends_at, now), window.limit)
 
 
-def spend_unknown_token(services: Services, caller: Caller) -> None:
-    """Counts a look-up of a link that does not exist. Raises TooManyRequests and bans a caller who seems to guess.
+def count_unknown_token(services: Services, caller: Caller) -> None:
+    """Counts a look-up of a link that does not exist. Above the limit, bans the caller and raises TooManyRequests.
 
-    Refusing only unknown tokens would not stop a guesser: a token that exists would still be answered.
+    Refusing only unknown tokens would not stop a caller who guesses, as the tokens that exist would still be found.
     """
     now = services.clock()
     window = unknown_token_window(caller.digest, services.settings.rate_limit_scale, now)
     if count(services, window) is None:
-        raise _banned(services, caller, window, now)
+        raise _ban(services, caller, window, now)
 
 
-def hold(services: Services, *windows: Window) -> int:
-    """Counts in each window, in their order, and stops at one that is full. Raises TooManyRequests.
+def count_in_all(services: Services, *windows: Window) -> int:
+    """Counts one call in each window, in order. Returns the count of the last window.
 
-    Returns the count of the last one.
+    Raises TooManyRequests at the first full window; the windows after it are not counted.
     """
     used = 0
     for window in windows:
@@ -78,19 +78,19 @@ def hold(services: Services, *windows: Window) -> int:
     return used
 
 
-def give_back(services: Services, *windows: Window) -> None:
-    """Takes back what `hold` counted. Under a throttle it stays counted, which costs one try."""
+def uncount(services: Services, *windows: Window) -> None:
+    """Takes back what `count_in_all` counted. If DynamoDB throttles a counter, the call stays counted there."""
     for window in windows:
         with suppress(Throttled):
             store.uncount(services.store, window)
 
 
 def count(services: Services, window: Window) -> int | None:
-    """Counts one call; None when the window is full. Raises TooManyRequests when DynamoDB throttles the counter.
+    """Counts one call; returns None if the window is full. Raises TooManyRequests if DynamoDB throttles the counter.
 
-    Letting such a call pass would open the limit under load. One counter is throttled only by a flood of its own
-    caller; when the whole table is, others have to wait a second too. A counter that cannot be reached fails as any
-    table does: 500.
+    Accepting a call that could not be counted would lift the limit under load. One counter is throttled only if its own
+    caller makes too many calls; if the whole table is throttled, all callers have to wait a second. Any other failure
+    of DynamoDB is a 500.
     """
     try:
         return store.count(services.store, window)
@@ -102,7 +102,7 @@ def _allowance(window: Window, used: int, now: datetime) -> Allowance:
     return Allowance(window.limit, window.limit - used, seconds_until(window.ends_at, now))
 
 
-def _banned(services: Services, caller: Caller, window: Window, now: datetime) -> TooManyRequests:
-    with suppress(WriteConflict):  # another request has written the ban
+def _ban(services: Services, caller: Caller, window: Window, now: datetime) -> TooManyRequests:
+    with suppress(WriteConflict):  # another request wrote the ban
         services.store.write(Ban(caller.digest, now + BAN, caller.ban_version))
     return TooManyRequests(seconds_until(now + BAN, now), window.limit)

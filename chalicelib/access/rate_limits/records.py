@@ -1,4 +1,4 @@
-"""Bans and call counters, as they are stored."""
+"""Stored records: bans and call counters."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from chalicelib.base.records import OPS, KeyPattern, Record
 
 @dataclass(frozen=True)
 class Ban(Record):
-    """A caller who is refused until then; `caller` is a digest of credential and address."""
+    """A caller whose calls are refused until `until`. `caller` is a digest of credential and address."""
 
     KEY = KeyPattern(OPS, "RATE#block#{caller}", "RATE")
 
@@ -24,7 +24,7 @@ class Ban(Record):
 
 @dataclass(frozen=True)
 class CallCounter(Record):
-    """How many calls a window has taken, in the attribute `calls`, which DynamoDB counts; it has no version."""
+    """The number of calls in a window: the attribute `calls`, which DynamoDB increments. It has no version."""
 
     KEY = KeyPattern(OPS, "RATE#{window}", "RATE")
 
@@ -34,5 +34,5 @@ class CallCounter(Record):
 
     @property
     def vanishes_at(self) -> datetime:
-        """A minute after its window."""
+        """A minute after its window ends."""
         return self.ends_at + timedelta(minutes=1)

@@ -1,10 +1,10 @@
-"""How often a caller may call: a limit a second for each credential and address, and a ban after a sustained breach.
+"""Rate limits: calls per second for each credential and address, and a ban after a sustained breach.
 
-Fixed windows, counted by conditional writes, so a limit is exact however many requests race. Refusals are counted by
-the minute; a caller who is refused more often than they were allowed to call is banned for a while, and so is one who
-asks for more links that do not exist than anybody does by mistake. Signing in has its window and no ban, so that
-another customer at the same address can close it for a minute at most. A counter is one item of one caller and one
-window, so no partition is shared by callers, nor hot for longer than its window.
+Windows are fixed and counted by conditional writes, so a limit is exact however many requests race. Refusals are
+counted per minute: a caller with more refusals than allowed calls in a minute is banned for five minutes, and so is a
+caller who looks up too many links that do not exist. Signing in has a window and no ban, so another customer at the
+same address can block it for a minute at most. A counter is one item for one caller and one window, so callers share no
+partition, and no partition is hot for longer than its window.
 """
 
 import hashlib
@@ -16,23 +16,20 @@ from chalicelib.access.modes import Tier
 
 BAN = timedelta(minutes=5)
 ANONYMOUS, REFUSED = "anonymous", "refused"
-"""In place of a credential's hash: callers who send none, and who send a wrong one. Each has bans of its own."""
-
+"""Used in place of a credential's hash for callers who send no credential, and for those who send a wrong one."""
 
 REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HIGH_VOLUME: 20}
-
-
 SIGN_INS_PER_MINUTE = 10
 UNKNOWN_TOKENS_PER_MINUTE = 30
 FAILURES = 30
-"""Refused sign-ins of one user from one address in a quarter of an hour."""
+"""Refused sign-ins of one user from one address in 15 minutes."""
 FAILURES_PER_DAY = 1000
-"""Refused sign-ins of one user, wherever they come from: what guessing from many addresses comes to."""
+"""Refused sign-ins of one user from all addresses, which limits guessing from many addresses."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """One counter: at most `limit` in `seconds`, until `ends_at`. `key` is short and holds no credential."""
+    """One counter: at most `limit` calls in `seconds`, until `ends_at`. `key` contains no credential."""
 
     key: str
     limit: int
@@ -41,12 +38,12 @@ class Window:
 
 
 def caller_digest(credential_hash: str, ip_address: str) -> str:
-    """Who is counted: a credential at an address; of IPv6 its /64, from which one customer may choose addresses."""
-    return hashlib.sha256(f"{credential_hash}/{_line(ip_address)}".encode()).hexdigest()[:32]
+    """A hash of credential and address. Of an IPv6 address its /64 counts, as one customer has all of its addresses."""
+    return hashlib.sha256(f"{credential_hash}/{_network(ip_address)}".encode()).hexdigest()[:32]
 
 
 def tier_window(tier: Tier, caller: str, scale: int, now: datetime) -> Window:
-    """The window of a second for a caller, as `caller_digest` names them; so in all windows."""
+    """The window of one second. `caller` is a `caller_digest`, here and in the other windows."""
     return _window("tier", caller, REQUESTS_PER_SECOND[tier] * scale, 1, now)
 
 
@@ -55,9 +52,10 @@ def sign_in_window(caller: str, scale: int, now: datetime) -> Window:
 
 
 def failure_windows(name: str, ip_address: str, scale: int, now: datetime) -> tuple[Window, Window]:
-    """Of refused sign-ins of a user, such as guesses at a password: from one address, and from all of them.
+    """The windows for refused sign-ins of a user: from one address, and from all addresses.
 
-    To be counted in this order: who is refused by the first does not use up the second for everybody else.
+    They are counted in this order, so that an address refused by the first window does not use up the second, which all
+    addresses share.
     """
     user = hashlib.sha256(name.encode()).hexdigest()
     return (
@@ -67,12 +65,12 @@ def failure_windows(name: str, ip_address: str, scale: int, now: datetime) -> tu
 
 
 def unknown_token_window(caller: str, scale: int, now: datetime) -> Window:
-    """Look-ups of links that do not exist: a caller who guesses tokens is stopped long before luck helps."""
+    """The window for look-ups of links that do not exist. It stops callers who guess tokens."""
     return _window("unknown_token", caller, UNKNOWN_TOKENS_PER_MINUTE * scale, 60, now)
 
 
 def breach_window(refused: Window, caller: str, now: datetime) -> Window:
-    """Counts refusals by the minute: one more than requests were allowed in it is a sustained breach."""
+    """The window for refusals per minute; its limit is the number of calls that `refused` allows in a minute."""
     return _window("breach", caller, refused.limit * 60 // refused.seconds, 60, now)
 
 
@@ -87,7 +85,7 @@ def _window(name: str, caller: str, limit: int, seconds: int, now: datetime) -> 
     return Window(f"{name}#{caller}#{number}", limit, seconds, ends_at)
 
 
-def _line(ip_address: str) -> str:
+def _network(ip_address: str) -> str:
     try:
         address = ipaddress.ip_address(ip_address)
     except ValueError:

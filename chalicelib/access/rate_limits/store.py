@@ -1,4 +1,4 @@
-"""Bans and call counters."""
+"""Reads bans and counts calls."""
 
 from chalicelib.access.rate_limits.records import Ban, CallCounter
 from chalicelib.access.rate_limits.rules import Window
@@ -6,15 +6,15 @@ from chalicelib.storage.store import Store
 
 
 def ban(store: Store, caller: str) -> Ban | None:
-    """The ban of a caller, past or present. One read."""
+    """The last ban of a caller, also if it has ended. One read."""
     return store.get(Ban, Ban.KEY.of(caller=caller))
 
 
 def count(store: Store, window: Window) -> int | None:
-    """Counts one call in a window, exactly, however many race; None when the window is full. One write.
+    """Counts one call in a window, exactly, however many race; returns None if the window is full. One write.
 
-    Raises Throttled when DynamoDB takes no more writes to it: more than a thousand calls a second, or a table that is
-    being split.
+    Raises Throttled if DynamoDB accepts no more writes to the counter, as with more than 1,000 calls a second or while
+    it splits the table.
     """
     return store.count(CallCounter(window.key, window.ends_at), window.limit)
 

@@ -1,1 +1,1 @@
-"""Sessions of those who signed in."""
+"""Sessions of users who signed in."""

@@ -1,4 +1,4 @@
-"""Writes down that a session is in use."""
+"""Records the use of a session."""
 
 from dataclasses import replace
 
@@ -9,12 +9,12 @@ from chalicelib.storage.store import WriteConflict
 
 
 def touch(services: Services, session: Session) -> Session:
-    """Writes down that a session is in use, at most every ten seconds; a wallet's is prolonged by it. Returns it."""
-    used = touched(session, services.clock())
-    if used is None:
+    """Records the use of a session, at most every ten seconds; this prolongs a wallet session. Returns the session."""
+    changed = touched(session, services.clock())
+    if changed is None:
         return session
     try:
-        services.store.write(used, pointer_of(used))
+        services.store.write(changed, pointer_of(changed))
     except WriteConflict:
-        return session  # another request wrote it down, or ended the session
-    return replace(used, version=used.version + 1)
+        return session  # another request recorded its use, or ended the session
+    return replace(changed, version=changed.version + 1)

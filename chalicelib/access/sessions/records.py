@@ -1,4 +1,4 @@
-"""Sessions, as they are stored."""
+"""Stored records: sessions, and the wallet that signed in."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from chalicelib.base.records import SESSIONS, KeyPattern, Record
 
 @dataclass(frozen=True)
 class SessionPointer(Record):
-    """Leads from an account to one of its sessions."""
+    """Points from an account to one of its sessions."""
 
     KEY = KeyPattern(SESSIONS, "ACCOUNT#{account_id}", "SESSION#{session_id:.64}")
 
@@ -21,7 +21,7 @@ class SessionPointer(Record):
 
     @property
     def vanishes_at(self) -> datetime:
-        """With its session."""
+        """When its session expires."""
         return self.expires_at
 
 
@@ -32,9 +32,9 @@ class SessionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Session(Record):
-    """An open session; its token is stored only as a hash. `subject` is the wallet address or the e-mail address.
+    """An open session. Its token is stored only as a hash. `subject` is the wallet address or the e-mail address.
 
-    `chain_id` is None if a private key signed, which is the same on every chain; else the chain of the wallet contract.
+    `chain_id` is the chain of a contract wallet. It is None for a private key, which is the same on every chain.
     """
 
     KEY = KeyPattern(SESSIONS, "SESSION#{token_hash}", "SESSION")
@@ -58,7 +58,7 @@ class Session(Record):
 
 @dataclass(frozen=True)
 class Wallet:
-    """Who a wallet is: a key, on every chain, or the contract at an address of one chain, `chain_id`."""
+    """A wallet: a private key, on every chain, or the contract at an address of one chain, `chain_id`."""
 
     address: str
     chain_id: int | None = None

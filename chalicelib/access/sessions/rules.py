@@ -1,4 +1,4 @@
-"""Sessions and the challenges that open them: what is signed, how long it holds, when a session ends."""
+"""Opens and checks sessions, and decides when they end."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,14 +12,14 @@ from chalicelib.base.ids import Entropy
 WALLET_IDLE = timedelta(minutes=15)
 EMAIL_LIFETIME = timedelta(days=30)
 TOUCH_INTERVAL = timedelta(seconds=10)
-"""A session's last use is written at most this often, not at every request of a page that makes ten."""
+"""How often the use of a session is written, as one dashboard page makes ten requests."""
 COOKIE = "session_token"
 
 
 def open_session(
     account_id: str, kind: SessionKind, subject: str, now: datetime, entropy: Entropy, chain_id: int | None = None
 ) -> tuple[Session, str]:
-    """A new session and its token (256 random bits), which is shown only to its owner."""
+    """A new session and its token of 256 random bits."""
     token = ids.session_token(entropy)
     session = Session(
         token_hash=credential_hash(token),
@@ -36,14 +36,14 @@ def open_session(
 
 
 def check_session(session: Session | None, now: datetime) -> Session:
-    """Raises Unauthorized unless the session is known and has not ended."""
+    """Raises Unauthorized unless the session exists and has not ended."""
     if session is None or now >= session.expires_at:
         raise Unauthorized("Session is missing or has ended: sign in again")
     return session
 
 
 def touched(session: Session, now: datetime) -> Session | None:
-    """The session as used now, when that is worth writing; a wallet session then lives on for its idle time."""
+    """The session as used now, or None within TOUCH_INTERVAL of its last use. A wallet session is prolonged."""
     if now - session.last_seen_at < TOUCH_INTERVAL:
         return None
     expires_at = now + WALLET_IDLE if session.kind is SessionKind.WALLET else session.expires_at
@@ -51,7 +51,7 @@ def touched(session: Session, now: datetime) -> Session | None:
 
 
 def pointer_of(session: Session) -> SessionPointer:
-    """The pointer beside a session: they are always written together, so their versions are the same."""
+    """The pointer to a session. Both are always written together, so their versions are equal."""
     return SessionPointer(
         session.account_id, session.session_id, session.token_hash, session.expires_at, session.version
     )

@@ -1,4 +1,4 @@
-"""Sessions, by the hash of their token or as an account's own."""
+"""Reads sessions, by the hash of their token or by account."""
 
 from datetime import datetime
 
@@ -7,12 +7,12 @@ from chalicelib.storage.store import Store
 
 
 def session(store: Store, token_hash: str) -> Session | None:
-    """One read."""
+    """The session with this token hash. One read."""
     return store.get(Session, Session.KEY.of(token_hash=token_hash))
 
 
 def pointer(store: Store, account_id: str, session_id: str) -> SessionPointer | None:
-    """What leads to an account's session. One read."""
+    """The pointer from an account to one of its sessions. One read."""
     return store.get(SessionPointer, SessionPointer.KEY.of(account_id=account_id, session_id=session_id))
 
 

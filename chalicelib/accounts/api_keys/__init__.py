@@ -1,1 +1,1 @@
-"""API keys of an account."""
+"""API keys of an account: create, read, change and revoke."""

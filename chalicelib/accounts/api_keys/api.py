@@ -1,7 +1,6 @@
-"""API keys of an account, managed by whoever is signed in to it: a key cannot make or change keys."""
+"""Views of API keys, for sessions only: an API key cannot create or change keys."""
 
 from chalicelib.access.credentials.records import ApiKey
-from chalicelib.access.modes import Mode
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.api_keys.schemas import (
     ApiKeyAnswer,
@@ -14,8 +13,6 @@ from chalicelib.accounts.api_keys.schemas import (
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
-
-_MODES = (Mode.SESSION,)
 
 
 def create_api_key(call: Call[CreateApiKey, None]) -> ApiKeyCreated:

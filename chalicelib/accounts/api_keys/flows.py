@@ -1,27 +1,27 @@
-"""Make, change and revoke API keys."""
+"""Creates, changes and revokes API keys."""
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.credentials.records import ApiKey
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, changed_api_key, new_api_key, toggled_api_key
-from chalicelib.accounts.credentials.flows import add, audit_line, own, revoke
+from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
 from chalicelib.services import Services
 
 
 def create_api_key(services: Services, actor: Actor, settings: ApiKeySettings) -> tuple[ApiKey, str]:
-    """A new API key of the actor's account, and the key itself, which is not readable again. Raises BadRequest."""
+    """A new API key of the actor's account: its record, and the key, which is not stored. Raises BadRequest."""
     key, text = new_api_key(actor.account_id, settings, services.clock(), services.entropy)
     add(services, actor, key)
     return key, text
 
 
 def change_api_key(services: Services, actor: Actor, key_id: str, settings: ApiKeySettings | None) -> ApiKey:
-    """The key with other settings; without settings it is switched off or on. Raises NotFound, BadRequest."""
-    key = own(services, actor.account_id, ApiKey, key_id)
+    """Changes the settings of a key; without settings, switches it off or on. Raises NotFound, BadRequest."""
+    key = own_credential(services, actor.account_id, ApiKey, key_id)
     changed = toggled_api_key(key) if settings is None else changed_api_key(key, settings, services.clock())
-    services.store.write(changed, audit_line(services, actor, changed, "updated"))
+    services.store.write(changed, audit_entry(services, actor, changed, "updated"))
     return changed
 
 
 def revoke_api_key(services: Services, actor: Actor, key_id: str) -> None:
-    """Ends a key for good; it is no longer listed. Raises NotFound."""
-    revoke(services, actor, own(services, actor.account_id, ApiKey, key_id))
+    """Revokes a key permanently; it is no longer listed. Raises NotFound."""
+    revoke(services, actor, own_credential(services, actor.account_id, ApiKey, key_id))

@@ -1,4 +1,4 @@
-"""The operations of API keys, for whoever is signed in: a key cannot make or change keys."""
+"""The operations of API keys, for sessions only: an API key cannot create or change keys."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation

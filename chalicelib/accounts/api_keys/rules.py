@@ -1,4 +1,4 @@
-"""API keys: what their owner may set, and how they are made and changed."""
+"""Makes and changes API keys, and checks the settings that their owner chooses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,11 +11,11 @@ from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
 
-_SHOWN = 80  # characters of a text that was sent, in the message that refuses it
+_MAX_QUOTED = 80  # characters of a sent text that an error message quotes
 
 
 class ApiKeySettings(TypedDict, total=False):
-    """Settings by the name of the record's field; those that are left out stay as they are."""
+    """Settings by the field name of the record. Settings that are left out do not change."""
 
     label: str
     scopes: Sequence[str] | None
@@ -25,7 +25,7 @@ class ApiKeySettings(TypedDict, total=False):
 
 
 def new_api_key(account_id: str, settings: ApiKeySettings, now: datetime, entropy: Entropy) -> tuple[ApiKey, str]:
-    """A new key of the account: its record, and the key itself, which is shown once. Raises BadRequest."""
+    """A new key of the account: its record, and the key, which is shown once. Raises BadRequest."""
     checked = _checked(settings, now)
     key = ids.api_key(entropy)
     record = ApiKey(
@@ -51,12 +51,12 @@ def toggled_api_key(record: ApiKey) -> ApiKey:
     return replace(record, status=CredentialStatus.INACTIVE if is_active else CredentialStatus.ACTIVE)
 
 
-def instant(text: str) -> datetime:
-    """The time of an ISO 8601 text with its offset. Raises BadRequest."""
+def parse_time(text: str) -> datetime:
+    """The time of an ISO 8601 text with an offset. Raises BadRequest."""
     try:
-        found = datetime.fromisoformat(text)
-        if found.tzinfo is not None:
-            return found.astimezone(UTC)
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     raise BadRequest("must be a time in ISO 8601 with its offset, such as 2027-01-31T12:00:00Z")
@@ -75,10 +75,10 @@ def _checked(settings: ApiKeySettings, now: datetime) -> Mapping[str, Any]:
 
 
 def _scopes(wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """In the order of SCOPES; all of them are no limit, so that a key with everything may do what is added later."""
+    """The scopes in the order of SCOPES. All of them become no limit, so that scopes added later are included."""
     for each in wanted or ():
         if each not in SCOPES:
-            raise BadRequest(f"scopes: {each[:_SHOWN]!r} is not a scope; allowed are {', '.join(SCOPES)}")
+            raise BadRequest(f"scopes: {each[:_MAX_QUOTED]!r} is not a scope; allowed are {', '.join(SCOPES)}")
     if wanted is None or set(wanted) == set(SCOPES):
         return ()
     return tuple(each for each in SCOPES if each in wanted)

@@ -1,4 +1,4 @@
-"""Models of the API keys resource."""
+"""Models of API keys."""
 
 from typing import Annotated, Self
 
@@ -6,7 +6,7 @@ from pydantic import Field, StrictBool, StringConstraints, field_validator
 
 from chalicelib.access.credentials.records import ApiKey, CredentialStatus
 from chalicelib.access.credentials.rules import SCOPES
-from chalicelib.accounts.api_keys.rules import ApiKeySettings, instant
+from chalicelib.accounts.api_keys.rules import ApiKeySettings, parse_time
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import Input, Output, iso_or_none, rule, unsent
@@ -18,9 +18,9 @@ _SCOPES = f"What the key may do; everything when null. Of: {', '.join(SCOPES)}"
 _RANGES = "Addresses and CIDR ranges it may be used from; anywhere when null or empty"
 
 
-def _checked_instant(value: str | None) -> str | None:
+def _checked_time(value: str | None) -> str | None:
     try:
-        return iso(instant(value)) if value is not None else None
+        return iso(parse_time(value)) if value is not None else None
     except BadRequest as error:
         raise rule(f"expiresAt {error.message}") from None
 
@@ -33,20 +33,20 @@ class CreateApiKey(Input):
 
     @field_validator("expiresAt")
     @classmethod
-    def _instant(cls, value: str | None) -> str | None:
-        return _checked_instant(value)
+    def _time(cls, value: str | None) -> str | None:
+        return _checked_time(value)
 
     def settings(self) -> ApiKeySettings:
         return {
             "label": self.label,
             "scopes": self.scopes,
             "allowed_ips": self.allowedIps,
-            "expires_at": instant(self.expiresAt) if self.expiresAt is not None else None,
+            "expires_at": parse_time(self.expiresAt) if self.expiresAt is not None else None,
         }
 
 
 class UpdateApiKey(Input):
-    """What is left out stays as it is."""
+    """Fields that are left out do not change."""
 
     label: Label = Field(default_factory=unsent)
     scopes: Scopes | None = Field(default_factory=unsent, description=_SCOPES)
@@ -56,8 +56,8 @@ class UpdateApiKey(Input):
 
     @field_validator("expiresAt")
     @classmethod
-    def _instant(cls, value: str | None) -> str | None:
-        return _checked_instant(value)
+    def _time(cls, value: str | None) -> str | None:
+        return _checked_time(value)
 
     def settings(self) -> ApiKeySettings:
         sent, settings = self.model_fields_set, ApiKeySettings()
@@ -68,14 +68,14 @@ class UpdateApiKey(Input):
         if "allowedIps" in sent:
             settings["allowed_ips"] = self.allowedIps
         if "expiresAt" in sent:
-            settings["expires_at"] = instant(self.expiresAt) if self.expiresAt is not None else None
+            settings["expires_at"] = parse_time(self.expiresAt) if self.expiresAt is not None else None
         if "isActive" in sent:
             settings["status"] = CredentialStatus.ACTIVE if self.isActive else CredentialStatus.INACTIVE
         return settings
 
 
 class ApiKeyAnswer(Output):
-    """A key without itself: `prefix` is what it begins with. A key without a limit has all scopes."""
+    """A key's settings. `prefix` is how the key begins. A key without a limit has all scopes."""
 
     id: str
     prefix: str
@@ -103,7 +103,7 @@ class ApiKeyAnswer(Output):
 
 
 class ApiKeyCreated(ApiKeyAnswer):
-    """The only time the key itself is shown."""
+    """The only response that shows the key."""
 
     key: str
 

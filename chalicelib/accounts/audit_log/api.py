@@ -1,4 +1,4 @@
-"""The audit log: what was done to an account's credentials, webhooks, destinations and sessions, and by whom."""
+"""The view of the audit log: changes to an account's credentials, webhooks, destinations and sessions."""
 
 from chalicelib.accounts.audit_log import flows as audit
 from chalicelib.accounts.audit_log.schemas import AuditLine, AuditPage, AuditQuery

@@ -19,7 +19,7 @@ class AuditLine(Output):
     at: str
     actor: str = Field(description="The kind and public id of the session or credential that acted")
     action: str = Field(description="<resource>.<verb>, such as api_key.created")
-    target: str = Field(description="The public id of what was acted upon")
+    target: str = Field(description="The public id of what was changed")
     ipAddress: str
     requestId: str
 

@@ -1,1 +1,1 @@
-"""How the payment page of a client id looks."""
+"""Branding: the look of the payment page for the links of a client id."""

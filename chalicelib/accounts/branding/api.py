@@ -1,4 +1,4 @@
-"""The branding of a client id, on the API host for API keys and on the auth host for sessions."""
+"""Views of the branding of a client id, on the API host for API keys and on the auth host for sessions."""
 
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.schemas import BrandingRemoved, OwnBrandingAnswer, PutBranding

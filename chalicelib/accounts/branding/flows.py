@@ -1,4 +1,4 @@
-"""Branding: write, read and remove how the payment page looks for the links of a client id."""
+"""Writes, reads and removes the branding of a client id."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.accounts.branding import store
 from chalicelib.accounts.branding.images import size_of
-from chalicelib.accounts.branding.records import ClientBranding
+from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import BrandingDraft, branding_of, version_of
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.base.errors import NotFound
@@ -18,7 +18,7 @@ from chalicelib.storage.store import Delete
 
 @dataclass(frozen=True)
 class Logo:
-    """A PNG in base64 and its size in pixels; another `version` is another picture."""
+    """A PNG in base64 and its size in pixels. `version` changes with the image."""
 
     png: str
     width: int
@@ -26,17 +26,16 @@ class Logo:
     version: str
 
 
-def put(services: Services, actor: Actor, record_id: str, draft: BrandingDraft) -> ClientBranding:
+def put(services: Services, actor: Actor, record_id: str, draft: BrandingDraft) -> PageBranding:
     """Replaces the client id's branding. Raises NotFound for another account's client id, BadRequest, WriteConflict."""
     client, old = _of_owner(services, actor.account_id, record_id)
     now = services.clock()
     branding = branding_of(client, draft, now, old.version if old else 0)
-    line = entry(actor, "branding.updated", record_id, now, services.entropy)
-    services.store.write(branding, line)
+    services.store.write(branding, entry(actor, "branding.updated", record_id, now, services.entropy))
     return branding
 
 
-def read(services: Services, account_id: str, record_id: str) -> ClientBranding:
+def read(services: Services, account_id: str, record_id: str) -> PageBranding:
     """The branding of a client id of this account. Raises NotFound."""
     _, branding = _of_owner(services, account_id, record_id)
     if branding is None:
@@ -48,24 +47,24 @@ def remove(services: Services, actor: Actor, record_id: str) -> bool:
     """Removes the client id's branding; False if it has none. Raises NotFound for another account's client id."""
     _, branding = _of_owner(services, actor.account_id, record_id)
     if branding is not None:
-        line = entry(actor, "branding.removed", record_id, services.clock(), services.entropy)
-        services.store.write(Delete(branding), line)
+        audit_entry = entry(actor, "branding.removed", record_id, services.clock(), services.entropy)
+        services.store.write(Delete(branding), audit_entry)
     return branding is not None
 
 
-def of_client(services: Services, client_id: str | None) -> ClientBranding | None:
-    """How the page of the links of a client id looks. One read; none for a link that was made without a client id."""
+def of_client(services: Services, client_id: str | None) -> PageBranding | None:
+    """The branding of a client id. One read; None without a read for a link that has no client id."""
     return None if client_id is None else store.branding(services.store, credential_hash(client_id))
 
 
 def logo(services: Services, name: str) -> Logo:
-    """The logo of that name, as its path has it. Raises NotFound."""
-    found = store.branding(services.store, name)
-    if found is None or found.logo is None:
+    """The logo with the name that its path ends with (`logo_path`). Raises NotFound."""
+    branding = store.branding(services.store, name)
+    if branding is None or branding.logo is None:
         raise NotFound("There is no such logo")
-    return Logo(found.logo, *size_of(found.logo), version_of(found.logo))
+    return Logo(branding.logo, *size_of(branding.logo), version_of(branding.logo))
 
 
-def _of_owner(services: Services, account_id: str, record_id: str) -> tuple[ClientId, ClientBranding | None]:
+def _of_owner(services: Services, account_id: str, record_id: str) -> tuple[ClientId, PageBranding | None]:
     client, _ = credentials.read(services, account_id, ClientId, record_id)
     return client, store.branding(services.store, client.client_id_hash)

@@ -1,9 +1,9 @@
-"""Logos: a PNG read chunk by chunk, proved to be an image, and rid of all that is not its picture.
+"""Checks that a logo is a PNG image, and removes everything from it that is not needed to show the image.
 
     signature | IHDR | PLTE? | tRNS? | IDAT... | IEND        each chunk: length | type | data | CRC-32 of type and data
 
-What a decoder does not need (texts, profiles, animations, what follows the end) does not reach the page: of a file
-that is also something else, that part is gone.
+Texts, profiles, animations and bytes after the end are removed. This also removes the other part of a file that is
+valid in two formats.
 """
 
 import binascii
@@ -19,11 +19,11 @@ MAX_SIDE = 512
 MAX_BASE64 = (MAX_BYTES + 2) // 3 * 4
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-"""Samples a pixel by colour type: grey, RGB, palette, grey and alpha, RGBA."""
+"""Samples per pixel by colour type: grey, RGB, palette, grey with alpha, RGBA."""
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _PALETTE, _RGB, _GREY = 3, 2, 0
 _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
-"""The passes of an interlaced image: first column, first row, and the steps to the next ones."""
+"""The passes of an interlaced image: first column, first row, column step, row step."""
 _FILTERS = 5
 
 
@@ -37,7 +37,7 @@ class _Header:
 
 
 def sanitised_logo(text: str) -> str:
-    """The PNG in base64 without what no picture needs. Raises BadRequest, with what is wrong."""
+    """The PNG in base64 without the parts that the image does not need. Raises BadRequest that says what is wrong."""
     if len(text) > MAX_BASE64:
         raise BadRequest(f"logo: the image is larger than {MAX_BYTES // 1024} kB")
     try:
@@ -59,7 +59,7 @@ def size_of(logo: str) -> tuple[int, int]:
 
 
 def _sanitised(data: bytes) -> bytes:
-    """Raises ValueError for what is no PNG, or a broken one."""
+    """Raises ValueError if the data is not a valid PNG."""
     if not data.startswith(_SIGNATURE):
         raise ValueError("it does not begin as one")
     parts: dict[bytes, bytes] = {}
@@ -73,7 +73,7 @@ def _sanitised(data: bytes) -> bytes:
             raise ValueError("its parts are out of order")
         if kind in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"):
             parts[kind] = parts.get(kind, b"") + body
-        elif not kind[0] & 0x20:  # an upper-case first letter: no decoder may skip it
+        elif not kind[0] & 0x20:  # an upper-case first letter marks a critical chunk, which decoders must know
             raise ValueError("it has parts that are not known")
         last = kind
     if last != b"IEND" or b"IDAT" not in parts or parts[b"IEND"]:
@@ -81,12 +81,12 @@ def _sanitised(data: bytes) -> bytes:
     header = _header(parts[b"IHDR"])
     _check_palette(header, parts)
     _check_pixels(header, parts[b"IDAT"])
-    kept = (kind for kind in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND") if kind in parts)
-    return _SIGNATURE + b"".join(_chunk(kind, parts[kind]) for kind in kept)
+    included = (kind for kind in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND") if kind in parts)
+    return _SIGNATURE + b"".join(_chunk(kind, parts[kind]) for kind in included)
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Type and data of each chunk up to IEND. Raises ValueError where one is cut off, misnamed or damaged."""
+    """Type and data of each chunk up to IEND. Raises ValueError for a truncated, misnamed or damaged chunk."""
     at = len(_SIGNATURE)
     while at < len(data):
         length, kind = int.from_bytes(data[at : at + 4]), data[at + 4 : at + 8]
@@ -135,7 +135,7 @@ def _check_palette(header: _Header, parts: dict[bytes, bytes]) -> None:
 
 
 def _check_pixels(header: _Header, packed: bytes) -> None:
-    """The stream holds the pixels and not a byte more; what is inflated is bounded by what the header promises."""
+    """Raises ValueError unless the stream holds exactly the pixels. No more is inflated than the header announces."""
     rows = list(_rows(header))
     wanted = sum(rows)
     stream = zlib.decompressobj()
@@ -153,7 +153,7 @@ def _check_pixels(header: _Header, packed: bytes) -> None:
 
 
 def _rows(header: _Header) -> Iterator[int]:
-    """How many bytes each row has: the filter's one, and the pixels'."""
+    """The number of bytes of each row: one for the filter, and those of the pixels."""
     bits = _CHANNELS[header.colour] * header.depth
     for first_column, first_row, columns, rows in _ADAM7 if header.interlaced else ((0, 0, 1, 1),):
         width = -(-(header.width - first_column) // columns)

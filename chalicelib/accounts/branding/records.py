@@ -1,4 +1,4 @@
-"""The branding of a client id, as it is stored."""
+"""Stored record: the branding of a client id."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from chalicelib.base.records import IDENTITY, KeyPattern, Record
 
 @dataclass(frozen=True)
 class Colours:
-    """`#rrggbb` in lower case: a page has all five of the owner's, or none."""
+    """Colours as `#rrggbb` in lower case. An owner sets all five or none."""
 
     page_background: str
     card_background: str
@@ -18,10 +18,10 @@ class Colours:
 
 
 @dataclass(frozen=True)
-class ClientBranding(Record):
-    """How the payment page looks for the links of a client id. `logo` is a sanitised PNG in base64.
+class PageBranding(Record):
+    """The look of the payment page for the links of a client id. `logo` is a sanitised PNG in base64.
 
-    `display_request_branding` keeps the service's own name in the page's foot.
+    With `display_request_branding` the page's footer shows the name of the service.
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{client_id_hash:.64}", "BRANDING")

@@ -1,4 +1,4 @@
-"""White label: how a client id's owner wants the payment page to look, and what of it is refused as unreadable."""
+"""Checks the branding that the owner of a client id sets, and refuses colours that make text unreadable."""
 
 import hashlib
 import re
@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.accounts.branding.images import sanitised_logo
-from chalicelib.accounts.branding.records import ClientBranding, Colours
+from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.base.errors import BadRequest
 
 LEAST_CONTRAST = 4.5
-"""Text on its background (WCAG 2.2, 1.4.3 AA)."""
+"""Of text on its background (WCAG 2.2, 1.4.3 AA)."""
 LEAST_CONTRAST_OF_SIGNS = 3.0
-"""A button's edge, the current step, the keyboard's focus (WCAG 2.2, 1.4.11 AA)."""
+"""Of a button's edge, the current step and the keyboard focus (WCAG 2.2, 1.4.11 AA)."""
 MAX_URL_LENGTH = 2048
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 _LINK = re.compile(r"https://[^/?#<>\"'`\s\x00-\x1f\x7f@\\]+([/?#][^<>\"'`\s\x00-\x1f\x7f\\]*)?", re.ASCII)
@@ -28,12 +28,12 @@ COLOURS = {
     "primaryTextColor": "primary_text",
     "secondaryTextColor": "secondary_text",
 }
-"""The field of each colour by the name that callers know."""
+"""The field of each colour, by its name in the API."""
 
 
 @dataclass(frozen=True)
 class BrandingDraft:
-    """What an owner asks for, as sent; all of it, so that what is left out goes."""
+    """A complete branding as it was sent: it replaces the old one, so what is left out is removed."""
 
     logo: str | None = None
     colours: Colours | None = None
@@ -42,9 +42,9 @@ class BrandingDraft:
     display_request_branding: bool = True
 
 
-def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: int = 0) -> ClientBranding:
-    """The branding of a client id. Raises BadRequest that names the field, or the colours and their ratio."""
-    return ClientBranding(
+def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: int = 0) -> PageBranding:
+    """The branding of a client id. Raises BadRequest that names the field, or the colours and their contrast."""
+    return PageBranding(
         client_id_hash=client.client_id_hash,
         record_id=client.record_id,
         account_id=client.account_id,
@@ -58,8 +58,8 @@ def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: 
     )
 
 
-def shown(branding: ClientBranding | None) -> dict[str, Any] | None:
-    """The branding as answers about a link have it: what its owner did not set is left out."""
+def link_branding(branding: PageBranding | None) -> dict[str, Any] | None:
+    """The fields of a branding in responses about a link. Fields that the owner did not set are left out."""
     if branding is None:
         return None
     optional = {"logoPath": logo_path(branding), "termsPath": branding.terms_url, "privacyPath": branding.privacy_url}
@@ -72,13 +72,13 @@ def shown(branding: ClientBranding | None) -> dict[str, Any] | None:
     }
 
 
-def logo_path(branding: ClientBranding) -> str | None:
-    """Where the logo is on the payment page's host."""
+def logo_path(branding: PageBranding) -> str | None:
+    """The path of the logo on the host of the payment page."""
     return f"/pages/logos/{branding.client_id_hash}" if branding.logo else None
 
 
 def version_of(logo: str) -> str:
-    """What tells one picture from another."""
+    """A hash of the logo."""
     return hashlib.sha256(logo.encode()).hexdigest()[:16]
 
 
@@ -89,7 +89,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def text_on(colour: str) -> str:
-    """Black or white, whichever reads better on a colour; the better one is never below 4.5:1."""
+    """Black or white, whichever has more contrast on a colour. The greater contrast is at least 4.5:1."""
     return max(("#000000", "#ffffff"), key=lambda text: contrast(text, colour))
 
 
@@ -109,7 +109,7 @@ def _readable(sent: Colours) -> Colours:
     ):
         if contrast(action, ground) < LEAST_CONTRAST_OF_SIGNS:
             raise BadRequest(
-                f"primaryActionColor {action} on {ground_name} {ground} has a contrast of {_told(action, ground)}:1, "
+                f"primaryActionColor {action} on {ground_name} {ground} has a contrast of {_ratio(action, ground)}:1, "
                 "too little for a button and for the keyboard's focus to be seen: it needs "
                 f"{LEAST_CONTRAST_OF_SIGNS:g}:1, so choose a darker or a lighter one"
             )
@@ -119,13 +119,13 @@ def _readable(sent: Colours) -> Colours:
 def _check_contrast(text_name: str, text: str, ground_name: str, ground: str) -> None:
     if contrast(text, ground) < LEAST_CONTRAST:
         raise BadRequest(
-            f"{text_name} {text} on {ground_name} {ground} has a contrast of {_told(text, ground)}:1, "
+            f"{text_name} {text} on {ground_name} {ground} has a contrast of {_ratio(text, ground)}:1, "
             f"too little to be read: it needs {LEAST_CONTRAST}:1"
         )
 
 
-def _told(one: str, other: str) -> str:
-    """Their contrast in two digits, never rounded up to what would be enough."""
+def _ratio(one: str, other: str) -> str:
+    """The contrast with two decimals, rounded down, so that it does not look sufficient if it is not."""
     return f"{int(contrast(one, other) * 100) / 100:.2f}"
 
 
@@ -145,12 +145,12 @@ def _linear(channel: float) -> float:
 
 
 def _link(name: str, url: str | None) -> str | None:
-    """The rules of redirectUrl, but https alone and nobody's name before the host, which would hide where it leads."""
+    """A URL by the rules of redirectUrl, but only https and without user info, which would disguise the host."""
     if url is None:
         return None
     try:
         is_safe = len(url) <= MAX_URL_LENGTH and _LINK.fullmatch(url) is not None and bool(urlsplit(url).hostname)
-    except ValueError:  # brackets that hold no IPv6 address
+    except ValueError:  # brackets without an IPv6 address
         is_safe = False
     if not is_safe:
         raise BadRequest(f"{name} must be a safe https URL with no script/HTML payload, such as https://shop.example/terms")

@@ -1,12 +1,12 @@
-"""Models of a client id's branding: what its owner sets, and what the pages of its links show."""
+"""Models of branding: what the owner of a client id sets, and what responses about its links show."""
 
 from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from chalicelib.accounts.branding.images import MAX_BASE64, MAX_SIDE
-from chalicelib.accounts.branding.records import ClientBranding, Colours
-from chalicelib.accounts.branding.rules import COLOURS, MAX_URL_LENGTH, BrandingDraft, logo_path, shown
+from chalicelib.accounts.branding.records import Colours, PageBranding
+from chalicelib.accounts.branding.rules import COLOURS, MAX_URL_LENGTH, BrandingDraft, link_branding, logo_path
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import Input, Output, rule
 
@@ -15,7 +15,7 @@ Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH)]
 
 
 class PutBranding(Input):
-    """All of it: what is left out or null is unset. Colours come all five or not at all: text has to stay readable."""
+    """The whole branding: fields that are left out or null are unset. Either all five colours are set or none."""
 
     logo: Annotated[str, StringConstraints(max_length=MAX_BASE64)] | None = Field(
         None, description=f"A PNG in base64, at most 32 kB and {MAX_SIDE} x {MAX_SIDE} pixels"
@@ -25,8 +25,8 @@ class PutBranding(Input):
     primaryActionColor: Colour | None = Field(None, description="Of buttons; their text is black or white")
     primaryTextColor: Colour | None = Field(None, description="At least 4.5:1 on both backgrounds")
     secondaryTextColor: Colour | None = Field(None, description="At least 4.5:1 on both backgrounds")
-    termsUrl: Link | None = Field(None, description="https alone")
-    privacyUrl: Link | None = Field(None, description="https alone")
+    termsUrl: Link | None = Field(None, description="https only")
+    privacyUrl: Link | None = Field(None, description="https only")
     displayRequestBranding: StrictBool = True
 
     @model_validator(mode="after")
@@ -57,7 +57,7 @@ class _Colours(Output):
 
 
 class OwnBrandingAnswer(_Colours):
-    """A client id's branding as its owner set it; `logo` as it is kept, rid of all that is not its picture."""
+    """The branding of a client id. `logo` is the stored image, without the parts that are not needed to show it."""
 
     clientIdId: str
     logo: str | None
@@ -68,7 +68,7 @@ class OwnBrandingAnswer(_Colours):
     updatedAt: str
 
     @classmethod
-    def of(cls, branding: ClientBranding) -> Self:
+    def of(cls, branding: PageBranding) -> Self:
         return cls(
             clientIdId=branding.record_id,
             logo=branding.logo,
@@ -86,7 +86,7 @@ class BrandingRemoved(Output):
 
 
 class LinkBranding(_Colours):
-    """How the page of a link is to look; what its owner did not set is left out."""
+    """The branding of the page of a link. Fields that the owner did not set are left out."""
 
     id: str
     clientIdId: str
@@ -96,6 +96,6 @@ class LinkBranding(_Colours):
     displayRequestBranding: bool
 
     @classmethod
-    def of(cls, branding: ClientBranding | None) -> Self | None:
-        facts = shown(branding)
-        return None if facts is None else cls(**facts)
+    def of(cls, branding: PageBranding | None) -> Self | None:
+        fields = link_branding(branding)
+        return None if fields is None else cls(**fields)

@@ -1,1 +1,1 @@
-"""Client ids of an account."""
+"""Client ids of an account: create, read, change and revoke."""

@@ -1,4 +1,4 @@
-"""Client ids: the API host's views for API keys, and the auth host's for sessions, which also know the destination."""
+"""Views of client ids: for API keys on the API host, and for sessions, with the payee destination, on the auth host."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Client ids: what their owner may set, which settings need each other, and how they are made and changed."""
+"""Makes and changes client ids, and checks the settings that their owner chooses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ _FEE_DECIMALS = 2
 
 
 class ClientIdSettings(TypedDict, total=False):
-    """Settings by the name of the record's field; those that are left out stay as they are, None unsets."""
+    """Settings by the field name of the record. Settings that are left out do not change; None unsets."""
 
     label: str
     allowed_domains: Sequence[str]
@@ -48,7 +48,7 @@ def new_client_id(account_id: str, settings: ClientIdSettings, now: datetime, en
 
 
 def changed_client_id(record: ClientId, settings: ClientIdSettings, now: datetime) -> ClientId:
-    """The client id with other settings. Raises BadRequest, also for bringing a revoked one back."""
+    """The client id with other settings. Raises BadRequest, also if a revoked one would become active again."""
     wanted = settings.get("status", record.status)
     if record.status is CredentialStatus.REVOKED and wanted is not CredentialStatus.REVOKED:
         raise BadRequest("cannot reactivate revoked ID")

@@ -1,4 +1,4 @@
-"""Models of the client ids resource, on the API host and, with a little more, on the auth host."""
+"""Models of client ids on the API host, and on the auth host with the payee destination."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, cast
@@ -29,11 +29,11 @@ _FIELDS = {
     "orchestratorId": "admits_orchestrator",
     "status": "status",
 }
-"""The record's name of each setting."""
+"""The field name of each setting in the record."""
 
 
 class _Settings(Input):
-    """What may be set and unset. What is left out stays as it is; null unsets."""
+    """Settings that can be set and unset. Settings that are left out do not change; null unsets."""
 
     feePercentage: ShortText | None = Field(
         default_factory=unsent, description='0 to 100, at most 2 decimals; any but "0" overrides the fee of a request'
@@ -65,11 +65,11 @@ class UpdateClientId(_Settings):
 
 
 class CreateOwnClientId(CreateClientId):
-    """Without domains the client id is for servers."""
+    """A client id without domains is for servers."""
 
     allowedDomains: Domains = Field(default_factory=list, description="Origins such as https://shop.example")
     payeeDestinationId: ShortText | None = Field(
-        default_factory=unsent, description="Where links pay to that name only an amount: an own, active one"
+        default_factory=unsent, description="Where links with only an amount are paid: an active destination"
     )
 
 
@@ -81,8 +81,8 @@ class UpdateOwnClientId(UpdateClientId):
 class _ClientId(Output):
     @classmethod
     def of(cls, client: ClientId, last_used: datetime | None = None) -> Self:
-        """The fields that the model has, of all there are."""
-        known: dict[str, Any] = {
+        """The model of a client id, with the fields that the class has."""
+        values: dict[str, Any] = {
             **{name: getattr(client, field) for name, field in _FIELDS.items()},
             "id": client.record_id,
             "clientId": client.client_id,
@@ -91,7 +91,7 @@ class _ClientId(Output):
             "updatedAt": iso(client.updated_at or client.created_at),
             "lastUsedAt": iso_or_none(last_used),
         }
-        return cls(**{name: known[name] for name in cls.model_fields})
+        return cls(**{name: values[name] for name in cls.model_fields})
 
 
 class ClientIdListed(_ClientId):
@@ -105,7 +105,7 @@ class ClientIdListed(_ClientId):
 
 
 class _Answer(_ClientId):
-    """Every setting; subclasses add times, and the auth host the payee destination."""
+    """All settings. Subclasses add times, and those of the auth host the payee destination."""
 
     id: str
     clientId: str

@@ -1,1 +1,1 @@
-"""What API keys, client ids and orchestrator keys share: list, read, revoke."""
+"""Use cases that API keys, client ids and orchestrator keys share: add, list, read, revoke."""

@@ -1,1 +1,1 @@
-"""Platforms that create links for client ids of others."""
+"""Orchestrators: platforms that create links for client ids of other accounts."""

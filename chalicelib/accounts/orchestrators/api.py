@@ -1,6 +1,5 @@
-"""Orchestrators: platforms that create links for client ids, under `/v2/orchestrators`."""
+"""Views of orchestrators and their links to client ids."""
 
-from chalicelib.access.modes import Mode
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.orchestrators.schemas import (
     ClientLinkAnswer,
@@ -16,11 +15,9 @@ from chalicelib.accounts.orchestrators.schemas import (
 )
 from chalicelib.http.view import AnyCall, Call
 
-_MODES = (Mode.ORCHESTRATOR_KEY,)
-
 
 def _orchestrator_id(call: AnyCall) -> str:
-    assert call.caller.orchestrator_id is not None, "the mode says so"
+    assert call.caller.orchestrator_id is not None, "set in orchestrator key mode"
     return call.caller.orchestrator_id
 
 
@@ -37,8 +34,8 @@ def create_orchestrator(call: Call[CreateOrchestrator, None]) -> OrchestratorCre
 def list_client_links(call: Call[None, LinksQuery]) -> ClientLinksAnswer:
     query = call.query
     links, total = orchestrators.list_links(call.services, _orchestrator_id(call), query.page, query.limit)
-    answers = [ClientLinkAnswer.of(each) for each in links]
-    return ClientLinksAnswer(links=answers, total=total, page=query.page, limit=query.limit)
+    models = [ClientLinkAnswer.of(each) for each in links]
+    return ClientLinksAnswer(links=models, total=total, page=query.page, limit=query.limit)
 
 
 def link_client_id(call: Call[LinkClient, None]) -> ClientLinked:

@@ -1,4 +1,4 @@
-"""Orchestrators: register a platform, link client ids to it, end a link."""
+"""Registers orchestrators, and links client ids to them and ends those links."""
 
 from chalicelib.access.audit import rules as audit
 from chalicelib.access.audit.records import Actor
@@ -17,24 +17,24 @@ MAX_ORCHESTRATORS = 10
 def register(
     services: Services, actor: Actor, name: str, contact_email: str
 ) -> tuple[Orchestrator, OrchestratorKey, str]:
-    """A new platform, its key's record, and the key, which is not readable again. One read, one transaction.
+    """A new orchestrator, the record of its key, and the key, which is not stored. One read, one transaction.
 
-    Raises BadRequest for what is no e-mail address, and when the account has too many.
+    Raises BadRequest if the e-mail address is invalid or the account has too many orchestrators.
     """
     now = services.clock()
-    made = new_orchestrator(actor, name, contact_email, now, services.entropy)
+    created = new_orchestrator(actor, name, contact_email, now, services.entropy)
     if len(pointers(services.store, actor.account_id, OrchestratorKey)) >= MAX_ORCHESTRATORS:
         raise BadRequest(f"No more than {MAX_ORCHESTRATORS} orchestrators an account")
-    orchestrator, key, _ = made
-    line = audit.entry(actor, "orchestrator.created", orchestrator.orchestrator_id, now, services.entropy)
-    services.store.write(orchestrator, key, credentials.pointer_of(key), line)
-    return made
+    orchestrator, key, _ = created
+    entry = audit.entry(actor, "orchestrator.created", orchestrator.orchestrator_id, now, services.entropy)
+    services.store.write(orchestrator, key, credentials.pointer_of(key), entry)
+    return created
 
 
 def list_links(
     services: Services, orchestrator_id: str, page: int, limit: int
 ) -> tuple[tuple[Linkage, ...], int]:
-    """A page (from 1) of a platform's links, newest first, and how many there are; reads them all."""
+    """A page (from 1) of an orchestrator's links, newest first, and the number of all. Reads all links."""
     links = store.linkages(services.store, orchestrator_id)
     in_order = sorted(links, key=lambda each: (each.created_at, each.client_id), reverse=True)
     start = (page - 1) * limit
@@ -44,7 +44,7 @@ def list_links(
 def link_client(
     services: Services, actor: Actor, orchestrator_id: str, client_id: str
 ) -> tuple[Linkage, bool]:
-    """Links a client id, once in its life; the link, and whether it was there already. One read, one transaction.
+    """Links a client id, which is possible once. Returns the link, and whether it existed. One read, one transaction.
 
     Raises NotFound, Forbidden or Conflict (rules.link).
     """
@@ -52,27 +52,27 @@ def link_client(
     if linkage is not None and linkage.status is LinkageStatus.ACTIVE:
         return linkage, True
     now = services.clock()
-    made, linked = link(orchestrator, client, linkage, now)
-    lines = audit.entries(
+    created, linked = link(orchestrator, client, linkage, now)
+    entries = audit.entries(
         actor, "orchestrator.linked", linked.record_id, (linked.account_id,), now, services.entropy
     )
-    services.store.write(made, linked, *lines)
-    return made, False
+    services.store.write(created, linked, *entries)
+    return created, False
 
 
 def unlink_client(
     services: Services, actor: Actor, orchestrator_id: str, client_id: str
 ) -> tuple[Linkage, bool]:
-    """Ends a link for good; the link, and whether it was ended before. Raises NotFound. One read, one transaction."""
+    """Ends a link permanently. Returns it, and whether it had ended. One read, one transaction. Raises NotFound."""
     _, linkage, client = store.linkage_and_client(services.store, orchestrator_id, client_id)
     if linkage is None or client is None:
         raise NotFound("This client ID is not linked to this orchestrator")
     if linkage.status is LinkageStatus.REVOKED:
         return linkage, True
     now = services.clock()
-    ended, freed = unlink(linkage, client, now)
-    lines = audit.entries(
-        actor, "orchestrator.unlinked", freed.record_id, (freed.account_id,), now, services.entropy
+    ended, unlinked = unlink(linkage, client, now)
+    entries = audit.entries(
+        actor, "orchestrator.unlinked", unlinked.record_id, (unlinked.account_id,), now, services.entropy
     )
-    services.store.write(ended, freed, *lines)
+    services.store.write(ended, unlinked, *entries)
     return ended, False

@@ -1,4 +1,4 @@
-"""Orchestrators and their links to client ids, as they are stored."""
+"""Stored records: orchestrators and their links to client ids."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,10 +14,10 @@ class LinkageStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Orchestrator(Record):
-    """A platform. `account_id` is the account of whoever registered it.
+    """A platform. `account_id` is the account that registered it.
 
-    It may link the client ids of its own account, and those whose owner admits it (`ClientId.admits_orchestrator`):
-    a client id is public, so knowing one does not mean that its owner agrees.
+    It may link the client ids of its own account, and those whose owner admits it (`ClientId.admits_orchestrator`).
+    The owner has to admit it because client ids are public.
     """
 
     KEY = KeyPattern(IDENTITY, "ORCHESTRATOR#{orchestrator_id}", "ORCHESTRATOR")
@@ -32,7 +32,7 @@ class Orchestrator(Record):
 
 @dataclass(frozen=True)
 class Linkage(Record):
-    """A client id that is linked to an orchestrator, which it can be once in its life (supplement, part 8)."""
+    """The link of a client id to an orchestrator. A client id can be linked only once (supplement, part 8)."""
 
     KEY = KeyPattern(IDENTITY, "ORCHESTRATOR#{orchestrator_id}", "CLIENT#{client_id:.64}")
 

@@ -1,4 +1,4 @@
-"""Orchestrators: platforms that create links for client ids of others, and the links that allow it."""
+"""Makes orchestrators, and links them to client ids."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -13,13 +13,13 @@ from chalicelib.base.errors import Conflict, Forbidden, NotFound
 from chalicelib.base.ids import Entropy
 
 KEY_PREFIX_LENGTH = len("orc_live_") + 4
-"""How much of a key is kept to tell keys apart."""
+"""How many characters of a key are stored to tell keys apart."""
 
 
 def new_orchestrator(
     actor: Actor, name: str, contact_email: str, now: datetime, entropy: Entropy
 ) -> tuple[Orchestrator, OrchestratorKey, str]:
-    """A platform of the actor's account, its key's record, and the key itself. Raises BadRequest for the e-mail."""
+    """A new orchestrator, the record of its key, and the key. Raises BadRequest if the e-mail address is invalid."""
     text = ids.orchestrator_key(entropy)
     orchestrator = Orchestrator(
         orchestrator_id=ids.ulid(now, entropy),
@@ -43,10 +43,10 @@ def new_orchestrator(
 def link(
     orchestrator: Orchestrator, client: ClientId | None, linkage: Linkage | None, now: datetime
 ) -> tuple[Linkage, ClientId]:
-    """The link of a client id to a platform that has none yet, and the client id with it.
+    """A new link, and the client id as linked. `linkage` is their earlier link, if any.
 
-    Raises NotFound for a client id that the platform may not know, Forbidden for one that is shut, and Conflict for
-    one that was linked before, to whomever.
+    Raises NotFound unless the client id exists and may be linked to the orchestrator, Forbidden if it is not active,
+    and Conflict if it was linked before, to any orchestrator.
     """
     if client is None or not (
         client.account_id == orchestrator.account_id or client.admits_orchestrator == orchestrator.orchestrator_id
@@ -56,17 +56,17 @@ def link(
         raise Forbidden(f"The client ID is {client.status}: only an active one can be linked")
     if linkage is not None or client.was_linked:
         raise Conflict("This client ID was linked to an orchestrator before: a client ID is linked once only")
-    made = Linkage(
+    created = Linkage(
         orchestrator_id=orchestrator.orchestrator_id,
         client_id=client.client_id,
         client_id_hash=client.client_id_hash,
         status=LinkageStatus.ACTIVE,
         created_at=now,
     )
-    return made, replace(client, orchestrator_id=orchestrator.orchestrator_id, was_linked=True, updated_at=now)
+    return created, replace(client, orchestrator_id=orchestrator.orchestrator_id, was_linked=True, updated_at=now)
 
 
 def unlink(linkage: Linkage, client: ClientId, now: datetime) -> tuple[Linkage, ClientId]:
-    """The link as ended for good; the client id creates for itself again."""
+    """The link as ended, and the client id without orchestrator, which creates links by itself again."""
     ended = replace(linkage, status=LinkageStatus.REVOKED, revoked_at=now)
     return ended, replace(client, orchestrator_id=None, updated_at=now)

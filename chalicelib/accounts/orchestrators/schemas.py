@@ -1,4 +1,4 @@
-"""Models of the orchestrators resource."""
+"""Models of orchestrators and their links to client ids."""
 
 from typing import Annotated, Literal, Self
 
@@ -14,7 +14,7 @@ MAX_PAGE = 10_000
 
 class CreateOrchestrator(Input):
     orchestratorName: Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
-    orchestratorContactEmail: str = Field(description="Where support is asked for")
+    orchestratorContactEmail: str = Field(description="The address for support requests")
 
 
 class LinkClient(Input):
@@ -66,7 +66,7 @@ class OrchestratorKeyAnswer(Output):
 
 
 class OrchestratorCreated(Output):
-    """The only time the key is shown, as `rawKey`."""
+    """The only response that shows the key (`rawKey`)."""
 
     orchestrator: OrchestratorAnswer
     key: OrchestratorKeyAnswer

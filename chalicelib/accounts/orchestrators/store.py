@@ -1,4 +1,4 @@
-"""Orchestrators and the client ids that are linked to them."""
+"""Reads orchestrators and their links to client ids."""
 
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.credentials.rules import credential_hash
@@ -8,17 +8,17 @@ from chalicelib.storage.store import Store
 
 
 def orchestrator(store: Store, orchestrator_id: str) -> Orchestrator | None:
-    """One read."""
+    """The orchestrator with this id. One read."""
     return store.get(Orchestrator, Orchestrator.KEY.of(orchestrator_id=orchestrator_id))
 
 
 def linkages(store: Store, orchestrator_id: str) -> tuple[Linkage, ...]:
-    """Every client id that is or was linked to an orchestrator, in the order of their texts. One query."""
+    """All links of an orchestrator, also ended ones, sorted by client id. One query."""
     return store.query(Linkage, Linkage.KEY.all(orchestrator_id=orchestrator_id))
 
 
 def linkage(store: Store, orchestrator_id: str, client_id: str) -> tuple[Orchestrator, Linkage | None]:
-    """An orchestrator that exists, and the linkage of a client id to it. One read."""
+    """An orchestrator, which must exist, and its link to a client id. One read."""
     platform = Orchestrator.KEY.of(orchestrator_id=orchestrator_id)
     linked = Linkage.KEY.of(orchestrator_id=orchestrator_id, client_id=client_id)
     wanted: dict[Key, type[Record]] = {platform: Orchestrator, linked: Linkage}
@@ -29,7 +29,7 @@ def linkage(store: Store, orchestrator_id: str, client_id: str) -> tuple[Orchest
 def linkage_and_client(
     store: Store, orchestrator_id: str, client_id: str
 ) -> tuple[Orchestrator, Linkage | None, ClientId | None]:
-    """As `linkage`, with the client id itself. One read."""
+    """As `linkage`, and the client id. One read."""
     platform = Orchestrator.KEY.of(orchestrator_id=orchestrator_id)
     linked = Linkage.KEY.of(orchestrator_id=orchestrator_id, client_id=client_id)
     client = ClientId.KEY.of(credential_hash=credential_hash(client_id))

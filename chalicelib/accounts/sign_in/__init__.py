@@ -1,1 +1,1 @@
-"""Signing in and out: by wallet, or by e-mail and password."""
+"""Sign-in by wallet or by e-mail and password, and sign-out."""

@@ -1,6 +1,5 @@
-"""Signing in and out on the auth host: by wallet, or by e-mail and password; and the caller's own sessions."""
+"""Views for signing in by wallet or e-mail, signing out, and the caller's sessions, on the auth host."""
 
-from chalicelib.access.modes import Mode
 from chalicelib.access.sessions.records import Session, SessionKind
 from chalicelib.access.sessions.rules import COOKIE, EMAIL_LIFETIME
 from chalicelib.accounts.sign_in import flows as sessions
@@ -17,8 +16,6 @@ from chalicelib.accounts.sign_in.schemas import (
     SignedIn,
 )
 from chalicelib.http.view import AnyCall, Call, Reply
-
-_PUBLIC, _SESSION = (Mode.PUBLIC,), (Mode.SESSION,)
 
 
 def ask_challenge(call: Call[AskChallenge, None]) -> ChallengeAnswer:
@@ -50,8 +47,8 @@ def me(call: Call[None, None]) -> Me:
 
 
 def list_sessions(call: Call[None, None]) -> list[SessionAnswer]:
-    found = sessions.list_open(call.services, call.caller.account_id)
-    return [SessionAnswer.of(each, _session(call)) for each in found]
+    open_sessions = sessions.list_open(call.services, call.caller.account_id)
+    return [SessionAnswer.of(each, _session(call)) for each in open_sessions]
 
 
 def revoke_session(call: Call[None, None]) -> Done:
@@ -59,14 +56,13 @@ def revoke_session(call: Call[None, None]) -> Done:
     return Done(success=True)
 
 
-
 def _session(call: AnyCall) -> Session:
-    assert call.caller.session is not None, "session mode has a session"
+    assert call.caller.session is not None, "set in session mode"
     return call.caller.session
 
 
 def _cookie(call: AnyCall, session: Session, token: str) -> dict[str, str]:
-    """A wallet's cookie stays until the browser closes: when its session ends depends on use, and is decided here."""
+    """The cookie of a wallet session has no Max-Age, as the server decides by its use when the session ends."""
     ages = {SessionKind.EMAIL: f"; Max-Age={int(EMAIL_LIFETIME.total_seconds())}", SessionKind.WALLET: ""}
     return _set_cookie(call, f"{token}{ages[session.kind]}")
 
@@ -76,7 +72,7 @@ def _cleared(call: AnyCall) -> dict[str, str]:
 
 
 def _set_cookie(call: AnyCall, value: str) -> dict[str, str]:
-    """Secure always: over plain HTTP a client sends the token by hand, as a cookie or as `Authorization: Bearer`."""
+    """Always `Secure`: over plain HTTP a client sends the token itself, as a cookie or as `Authorization: Bearer`."""
     domain = call.services.settings.session_domain
     shared = f"; Domain={domain}" if domain else ""
     return {"Set-Cookie": f"{COOKIE}={value}; Path=/{shared}; HttpOnly; Secure; SameSite=Lax"}

@@ -15,7 +15,7 @@ from chalicelib.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.access.sessions.rules import open_session, pointer_of
 from chalicelib.accounts.sign_in import passwords, store
 from chalicelib.accounts.sign_in.records import Challenge
-from chalicelib.accounts.sign_in.rules import Site, check_answer, email_address, new_challenge, user_names
+from chalicelib.accounts.sign_in.rules import Site, check_signed, email_address, new_challenge, user_names
 from chalicelib.base import ids
 from chalicelib.base import signatures as wallets
 from chalicelib.base.addresses import address_of_family
@@ -25,12 +25,12 @@ from chalicelib.services import Services
 from chalicelib.storage.store import Delete, Write, WriteConflict
 
 _ATTEMPTS = 5
-"""How often a decision is made again after another request wrote one of its records first."""
+"""How often a transaction is tried when another request changes one of its records."""
 
 
 @dataclass(frozen=True)
 class SignedChallenge:
-    """What a wallet sends back; nonce and message have to be the issued ones, byte for byte."""
+    """A signed challenge. Nonce and message must be the issued ones, byte for byte."""
 
     challenge_id: str
     nonce: str
@@ -39,9 +39,9 @@ class SignedChallenge:
 
 
 def challenge(services: Services, address: str, chain_id: int) -> Challenge:
-    """A text for the wallet to sign, stored for five minutes; one write. Raises BadRequest for no address.
+    """A text for the wallet to sign, stored for five minutes. One write. Raises BadRequest for an invalid address.
 
-    `chain_id` is where a contract wallet lives; for a Tron address it is Tron's, whatever was asked for.
+    `chain_id` is the chain of a contract wallet. For a Tron address it is ignored.
     """
     if not address.startswith(("0x", "T")):
         raise BadRequest("Invalid address: use an EVM (0x...) or a Tron (T...) address")
@@ -49,7 +49,7 @@ def challenge(services: Services, address: str, chain_id: int) -> Challenge:
     tron = network("tron")
     assert tron is not None
     settings = services.settings
-    asked = new_challenge(
+    issued = new_challenge(
         address=address_of_family(address, family),
         family=family,
         chain_id=tron.chain_id if family == "tron" else chain_id,
@@ -57,54 +57,53 @@ def challenge(services: Services, address: str, chain_id: int) -> Challenge:
         now=services.clock(),
         entropy=services.entropy,
     )
-    services.store.write(asked)
-    return asked
+    services.store.write(issued)
+    return issued
 
 
 def sign_in(
     services: Services, signed: SignedChallenge, replaced: str | None, actor: Actor
 ) -> tuple[Session, str]:
-    """Opens a session for the wallet that signed; its first one makes its account. Returns session and token.
+    """Opens a session for the wallet that signed; the first one creates its account. Returns session and token.
 
-    `replaced` is the hash of the session token that was sent along: that session ends.
-
-    Two reads and one transaction, which uses the challenge up: of several requests that answer it, one succeeds. Raises
-    BadRequest for a malformed signature, Unauthorized for a wrong signature or a used challenge (both are written to
-    the audit log of the wallet's account), ChainUnavailable when a contract wallet cannot be asked.
+    `replaced` is the token hash of a session that ends with this one. Two reads and one transaction, which deletes the
+    challenge, so it can be used once. Raises BadRequest for a malformed signature, Unauthorized for a wrong signature
+    or a used challenge (both are recorded in the audit log of the wallet's account), ChainUnavailable if the contract
+    of the wallet cannot be called.
     """
     signature = wallets.signature_bytes(signed.signature)
-    asked = _answered(services, signed, actor)
-    name = _signer(services, asked, signature)
+    issued = _issued_challenge(services, signed, actor)
+    name = _signer(services, issued, signature)
     if name is None:
-        _note_refused(services, asked.message, actor)
+        _record_refusal(services, issued.message, actor)
         raise Unauthorized("The signature is not the wallet's for this message")
-    wallet = Wallet(asked.address, None if name == asked.address else asked.chain_id)
+    wallet = Wallet(issued.address, None if name == issued.address else issued.chain_id)
     for _ in range(_ATTEMPTS):
         known = users.user(services.store, name)
-        made = None if known else _account(services, name, None, actor)
-        user = made[0] if made else known
-        assert user is not None, "known or made"
+        created = None if known else _new_account(services, name, None, actor)
+        user = created[0] if created else known
+        assert user is not None, "known or created"
         try:
-            return _open(services, user, wallet, actor, replaced, Delete(asked), *(made or ()))
+            return _open(services, user, wallet, actor, replaced, Delete(issued), *(created or ()))
         except WriteConflict:
-            _answered(services, signed, actor)  # refuses when it was the challenge; else account or session changed
+            _issued_challenge(services, signed, actor)  # raises if it was used; else account or session changed
     raise WriteConflict
 
 
 def register(services: Services, email: str, password: str, actor: Actor) -> User:
-    """Makes an account for an e-mail address, in one transaction. Raises BadRequest.
+    """Creates an account for an e-mail address, in one transaction. Raises BadRequest.
 
-    For an address that has an account the response is the same, after the same work, and nothing is written: it does
-    not reveal who is a customer. Logging in afterwards does, as no e-mail is sent to confirm the address.
+    For an address that has an account the response is the same, after the same work, and nothing is written, so it
+    does not reveal who is a customer. Logging in afterwards does, as no e-mail is sent to confirm the address.
     """
     name = email_address(email)
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
-    made = _account(services, name, hashed, actor)
+    created = _new_account(services, name, hashed, actor)
     try:
-        services.store.write(*made)
+        services.store.write(*created)
     except WriteConflict:
-        services.log.info("an address was registered again")
-    return made[0]
+        services.log.info("e-mail address is registered already")
+    return created[0]
 
 
 def log_in(
@@ -112,39 +111,39 @@ def log_in(
 ) -> tuple[Session, str]:
     """Opens a session for an e-mail user in one transaction. Returns session and token.
 
-    Raises Unauthorized, with the same message and after the same work, for an unknown user and for a wrong password,
-    and TooManyRequests after too many of these. A try is counted before the password is checked, so that parallel
-    requests get no more tries, and given back if the password was right.
+    Raises Unauthorized, with the same message and after the same work, for an unknown user and for a wrong password;
+    TooManyRequests after too many failures. An attempt is counted before the password is checked, so that parallel
+    requests do not get more attempts, and uncounted if the password is right.
     """
     name = email_address(email)
     passwords.check_password(password)
     windows = failure_windows(name, actor.ip_address, services.settings.rate_limit_scale, services.clock())
-    limits.hold(services, *windows)
+    limits.count_in_all(services, *windows)
     user = users.user(services.store, name)
     is_right = passwords.is_password(password, user.password_hash if user else None)
     if user is None or not is_right:
-        _write_refused(services, user, actor)
+        _write_refusal(services, user, actor)
         raise Unauthorized("Wrong e-mail address or password")
-    limits.give_back(services, *windows)
+    limits.uncount(services, *windows)
     for _ in range(_ATTEMPTS):
-        with suppress(WriteConflict):  # the session to be replaced was used or ended meanwhile
+        with suppress(WriteConflict):  # the replaced session was used or ended meanwhile
             return _open(services, user, None, actor, replaced)
     raise WriteConflict
 
 
 def reset_password(services: Services, email: str, password: str, actor: Actor) -> int:
-    """Gives an e-mail user another password and ends their sessions. Returns how many. Raises NotFound and BadRequest.
+    """Sets a new password for an e-mail user and ends their sessions. Returns how many. Raises NotFound, BadRequest.
 
-    `actor` acts on the user's account, whichever that is.
+    The account of `actor` is replaced by the user's.
     """
     user = users.user(services.store, email_address(email))
     if user is None:
         raise NotFound("There is no user with this e-mail address.")
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
-    who = replace(actor, account_id=user.account_id)
-    line = audit.entry(who, "account.password_reset", user.account_id, services.clock(), services.entropy)
-    services.store.write(replace(user, password_hash=hashed), line)
-    return end_all(services, user.account_id, who)
+    actor = replace(actor, account_id=user.account_id)
+    entry = audit.entry(actor, "account.password_reset", user.account_id, services.clock(), services.entropy)
+    services.store.write(replace(user, password_hash=hashed), entry)
+    return end_all(services, user.account_id, actor)
 
 
 def list_open(services: Services, account_id: str) -> list[Session]:
@@ -153,105 +152,106 @@ def list_open(services: Services, account_id: str) -> list[Session]:
 
 
 def end_all(services: Services, account_id: str, actor: Actor) -> int:
-    """Ends every session of an account, each in a transaction of its own. Returns how many."""
-    found = list_open(services, account_id)
-    return sum(_end(services, session.token_hash, actor, "session.revoked") for session in found)
+    """Ends every session of an account, one transaction each. Returns how many."""
+    open_sessions = list_open(services, account_id)
+    return sum(_end(services, session.token_hash, actor, "session.revoked") for session in open_sessions)
 
 
 def log_out(services: Services, session: Session, actor: Actor) -> None:
-    """Ends the session that asks for it."""
+    """Ends the caller's session."""
     _end(services, session.token_hash, actor, "session.ended")
 
 
 def revoke(services: Services, account_id: str, session_id: str, actor: Actor) -> None:
-    """Ends a session of the account. Raises NotFound for another account's, an ended and an unknown session."""
+    """Ends a session of the account. Raises NotFound if it is unknown, has ended, or belongs to another account."""
     pointer = sessions.pointer(services.store, account_id, session_id)
     if pointer is None or not _end(services, pointer.token_hash, actor, "session.revoked"):
         raise NotFound("Session not found")
 
 
-def _answered(services: Services, signed: SignedChallenge, actor: Actor) -> Challenge:
+def _issued_challenge(services: Services, signed: SignedChallenge, actor: Actor) -> Challenge:
+    """The stored challenge that was signed. One read. Raises Unauthorized, and records the refusal."""
     stored = store.challenge(services.store, signed.challenge_id)
     try:
-        return check_answer(stored, signed.nonce, signed.message, services.clock())
+        return check_signed(stored, signed.nonce, signed.message, services.clock())
     except Unauthorized:
-        _note_refused(services, stored.message if stored else signed.message, actor)
+        _record_refusal(services, stored.message if stored else signed.message, actor)
         raise
 
 
-def _note_refused(services: Services, message: str, actor: Actor) -> None:
-    """Writes a refused sign-in to the audit log of the wallet that a message names, if it has an account.
+def _record_refusal(services: Services, message: str, actor: Actor) -> None:
+    """Writes a refused sign-in to the audit log of the wallet that the message names, if it has an account.
 
-    Counted and limited as wrong passwords are. A used challenge is not kept: then the wallet is the one that the sent
-    message names; anybody may ask for a challenge of any wallet.
+    Refusals are counted and limited like wrong passwords. A used challenge is deleted, so the message may be one that
+    the caller sent and not one that was issued.
     """
     for user in users.users(services.store, user_names(message)):
         now, scale = services.clock(), services.settings.rate_limit_scale
         with suppress(TooManyRequests):
-            limits.hold(services, *failure_windows(user.name, actor.ip_address, scale, now))
-            _write_refused(services, user, actor)
+            limits.count_in_all(services, *failure_windows(user.name, actor.ip_address, scale, now))
+            _write_refusal(services, user, actor)
 
 
-def _write_refused(services: Services, user: User | None, actor: Actor) -> None:
-    """The audit log entry of a refused sign-in; for an unknown user a write that fails, which takes the same time."""
+def _write_refusal(services: Services, user: User | None, actor: Actor) -> None:
+    """Writes the audit entry of a refused sign-in. For an unknown user the write fails, which takes the same time."""
     account_id = user.account_id if user else ids.ulid(services.clock(), services.entropy)
-    who = replace(actor, account_id=account_id)
-    line = audit.entry(who, "session.refused", account_id, services.clock(), services.entropy)
+    actor = replace(actor, account_id=account_id)
+    entry = audit.entry(actor, "session.refused", account_id, services.clock(), services.entropy)
     with suppress(WriteConflict):
-        services.store.write(line if user else replace(line, version=1))
+        services.store.write(entry if user else replace(entry, version=1))
 
 
-def _signer(services: Services, asked: Challenge, signature: bytes) -> str | None:
-    """The name of the user who signed, None when it was not the challenge's wallet.
+def _signer(services: Services, challenge: Challenge, signature: bytes) -> str | None:
+    """The user name (`Wallet.name`) of the signer; None if the challenge's wallet did not sign.
 
-    By recovery if that gives the wallet, without a call; else the wallet contract is asked on the challenge's chain.
-    Somebody else may control a contract at the same address on another chain, so its user's name has the chain, and
-    each chain's contract has an account of its own.
+    If the recovered address is not the wallet, the wallet contract on the challenge's chain checks the signature. Its
+    name includes the chain, because the same address may belong to somebody else on another chain: contracts on
+    different chains have different accounts.
     """
-    if asked.family == "tron":
-        return asked.address if wallets.recover_tron(asked.message, signature) == asked.address else None
-    if wallets.recover_personal(asked.message, signature) == asked.address:
-        return asked.address
-    chain = network_of_chain(asked.chain_id)
+    if challenge.family == "tron":
+        return challenge.address if wallets.recover_tron(challenge.message, signature) == challenge.address else None
+    if wallets.recover_personal(challenge.message, signature) == challenge.address:
+        return challenge.address
+    chain = network_of_chain(challenge.chain_id)
     if chain is None or chain.family != "evm" or chain.name not in services.chains.networks:
         return None
-    digest = wallets.personal_digest(asked.message)
-    if not services.chains.of(chain.name).is_valid_signature(asked.address, digest, signature):
+    digest = wallets.personal_digest(challenge.message)
+    if not services.chains.of(chain.name).is_valid_signature(challenge.address, digest, signature):
         return None
-    return Wallet(asked.address, asked.chain_id).name
+    return Wallet(challenge.address, challenge.chain_id).name
 
 
-def _account(
+def _new_account(
     services: Services, name: str, hashed: str | None, actor: Actor
 ) -> tuple[User, Account, AuditEntry]:
-    """A new user with account and audit line, to be written together."""
+    """A new user, account and audit entry, to be written together."""
     now = services.clock()
     account = Account(ids.ulid(now, services.entropy), name, now)
-    who = replace(actor, account_id=account.account_id)
-    line = audit.entry(who, "account.created", account.account_id, now, services.entropy)
-    return User(name, account.account_id, hashed, now), account, line
+    actor = replace(actor, account_id=account.account_id)
+    entry = audit.entry(actor, "account.created", account.account_id, now, services.entropy)
+    return User(name, account.account_id, hashed, now), account, entry
 
 
 def _open(
     services: Services, user: User, wallet: Wallet | None, actor: Actor, replaced: str | None, *writes: Write
 ) -> tuple[Session, str]:
-    """Writes a new session, of the wallet or else of the e-mail user, and its audit entry, together with `writes`.
+    """Writes a new session and its audit entry, together with `writes`. Without `wallet`, the user is an e-mail user.
 
-    The session whose token was sent along ends in the same transaction.
+    The session with the token hash `replaced` ends in the same transaction.
     """
     now = services.clock()
-    who_is = (SessionKind.WALLET, wallet.address) if wallet else (SessionKind.EMAIL, user.name)
+    kind, subject = (SessionKind.WALLET, wallet.address) if wallet else (SessionKind.EMAIL, user.name)
     chain_id = wallet.chain_id if wallet else None
-    session, token = open_session(user.account_id, *who_is, now, services.entropy, chain_id)
-    who = replace(actor, account_id=session.account_id, name=f"session:{session.session_id}")
-    line = audit.entry(who, "session.created", session.session_id, now, services.entropy)
-    ending = _ending(services, replaced, who, "session.replaced") if replaced is not None else ()
-    services.store.write(session, pointer_of(session), line, *ending, *writes)
+    session, token = open_session(user.account_id, kind, subject, now, services.entropy, chain_id)
+    actor = replace(actor, account_id=session.account_id, name=f"session:{session.session_id}")
+    entry = audit.entry(actor, "session.created", session.session_id, now, services.entropy)
+    ending = _ending(services, replaced, actor, "session.replaced") if replaced is not None else ()
+    services.store.write(session, pointer_of(session), entry, *ending, *writes)
     return replace(session, version=1), token
 
 
 def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool:
-    """Removes a session; False when it has ended already. Tried again if a use of the session was written meanwhile."""
+    """Deletes a session; returns False if it has ended. Tries again if a use of the session was recorded meanwhile."""
     for _ in range(_ATTEMPTS):
         ending = _ending(services, token_hash, actor, action)
         if not ending:
@@ -263,10 +263,10 @@ def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool
 
 
 def _ending(services: Services, token_hash: str, actor: Actor, action: str) -> tuple[Write, ...]:
-    """What ends a session, with its audit line, to be written together; nothing when it has ended already."""
+    """The writes that end a session, with its audit entry; empty if it has ended."""
     now, session = services.clock(), sessions.session(services.store, token_hash)
     if session is None or now >= session.expires_at:
         return ()
-    who = replace(actor, account_id=session.account_id)
-    line = audit.entry(who, action, session.session_id, now, services.entropy)
-    return Delete(session), Delete(pointer_of(session)), line
+    actor = replace(actor, account_id=session.account_id)
+    entry = audit.entry(actor, action, session.session_id, now, services.entropy)
+    return Delete(session), Delete(pointer_of(session)), entry

@@ -1,7 +1,7 @@
-"""Passwords: argon2id hashes in the PHC string form, and a check that takes as long when there is nobody to check.
+"""Passwords: argon2id hashes in the PHC string format, and a check that takes the same time for unknown users.
 
-One hash takes 19 MiB and 2 passes on one lane, what OWASP recommends: about 20 ms of a desktop's core, once a login or
-registration. argon2-cffi is imported by the first of them.
+One hash takes 19 MiB and 2 passes on one lane, as OWASP recommends: about 20 ms on one core of a desktop computer for
+each login or registration. argon2-cffi is imported by the first of these.
 """
 
 from chalicelib.base.errors import BadRequest
@@ -10,12 +10,12 @@ MIN_LENGTH, MAX_LENGTH = 8, 100
 """In code points (interface.md, Limits)."""
 MEMORY_KIB, PASSES, LANES = 19 * 1024, 2, 1
 SALT_BYTES, HASH_BYTES = 16, 32
-NOBODYS = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$ACLZoEAOVPkfKguZYbSFrpX7QbJAa2axonBu1tLaRIk"
-"""What is hashed against when there is no user: made with the parameters above, and no password opens it."""
+DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$ACLZoEAOVPkfKguZYbSFrpX7QbJAa2axonBu1tLaRIk"
+"""Checked for an unknown user, to take the same time. It has the parameters above and matches no known password."""
 
 
 def check_password(password: str) -> None:
-    """Raises BadRequest for what cannot be a password."""
+    """Raises BadRequest unless the text can be a password."""
     _bytes(password)
 
 
@@ -28,23 +28,23 @@ def password_hash(password: str, salt: bytes) -> str:
 
 
 def is_password(password: str, stored: str | None) -> bool:
-    """Whether the password is the one that was hashed; None is nobody's, and takes the same time to refuse.
+    """Whether the password matches the hash. For None it returns False, after the same time.
 
-    Raises BadRequest for what cannot be a password.
+    Raises BadRequest unless the text can be a password.
     """
     from argon2 import low_level
     from argon2.exceptions import VerifyMismatchError
 
     secret = _bytes(password)
     try:
-        low_level.verify_secret((stored or NOBODYS).encode(), secret, low_level.Type.ID)
+        low_level.verify_secret((stored or DUMMY_HASH).encode(), secret, low_level.Type.ID)
     except VerifyMismatchError:
         return False
     return stored is not None
 
 
 def _bytes(password: str) -> bytes:
-    """UTF-8, not normalised: what was typed. Every code point counts, NUL included; lone surrogates have no bytes."""
+    """The password in UTF-8, not normalised; NUL counts. Raises BadRequest for a wrong length or lone surrogates."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise BadRequest(f"password must have {MIN_LENGTH} to {MAX_LENGTH} characters")
     try:

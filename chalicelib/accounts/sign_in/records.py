@@ -1,4 +1,4 @@
-"""What a wallet is asked to sign, as it is stored."""
+"""Stored record: the challenge that a wallet signs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from chalicelib.base.records import SESSIONS, KeyPattern, Record
 
 @dataclass(frozen=True)
 class Challenge(Record):
-    """A text that a wallet is asked to sign, once. `chain_id` is the chain on which a contract wallet is asked."""
+    """A text that a wallet signs to sign in, once. `chain_id` is the chain of a contract wallet."""
 
     KEY = KeyPattern(SESSIONS, "CHALLENGE#{challenge_id:.64}", "CHALLENGE")
 

@@ -1,4 +1,4 @@
-"""The operations of signing in and out, and of the caller's own sessions, on the auth host."""
+"""The operations to sign in and out and to manage the caller's sessions, on the auth host."""
 
 from chalicelib.access.modes import Mode, Rate
 from chalicelib.http.operation import Operation
@@ -22,7 +22,7 @@ OPERATIONS = (
     ),
     Operation(
         "POST", "/v1/auth/register", "register",
-        "Register with an e-mail address; the answer does not tell whether it was known",
+        "Register with an e-mail address; the response does not show whether it was registered before",
         modes=(Mode.PUBLIC,),
         rate=Rate.SIGN_IN,
         status=201,

@@ -1,4 +1,4 @@
-"""Users: who signs in by a wallet or by e-mail, and the account that is theirs."""
+"""E-mail addresses, and the challenges that wallets sign to sign in."""
 
 import hmac
 import re
@@ -22,14 +22,15 @@ def email_address(text: str) -> str:
         raise BadRequest("email must be an e-mail address")
     return text.lower()
 
+
 CHALLENGE_LIFETIME = timedelta(minutes=5)
-_ASKED = re.compile(r"[^\n]* wants you to sign in with your (?:Ethereum|Tron) account:\n(0x[0-9A-Fa-f]{40}|T\w{33})\n")
+_SIGNER = re.compile(r"[^\n]* wants you to sign in with your (?:Ethereum|Tron) account:\n(0x[0-9A-Fa-f]{40}|T\w{33})\n")
 _CHAIN = re.compile(r"\nChain ID: (\d{1,20})\n")
 
 
 @dataclass(frozen=True)
 class Site:
-    """Who asks for the signature: `domain` and `uri` of the auth host, and the name in the statement."""
+    """The site in the challenge: `domain` and `uri` of the auth host, and the brand in the statement."""
 
     domain: str
     uri: str
@@ -39,9 +40,9 @@ class Site:
 def new_challenge(
     address: str, family: str, chain_id: int, site: Site, now: datetime, entropy: Entropy
 ) -> Challenge:
-    """A challenge for an address already in its canonical form (EIP-55, or base58 on Tron).
+    """A challenge for an address in its canonical form (EIP-55, or base58 on Tron).
 
-    The message is EIP-4361 for EVM; for Tron the same layout with "Tron account" (supplement, 11.2).
+    The message follows EIP-4361; for Tron it has the same layout with "Tron account" (supplement, 11.2).
     """
     nonce, expires_at = entropy(16).hex(), now + CHALLENGE_LIFETIME
     kind = "Ethereum" if family == "evm" else "Tron"
@@ -61,10 +62,10 @@ def new_challenge(
     return Challenge(ids.ulid(now, entropy), nonce, address, family, chain_id, "\n".join(lines), expires_at)
 
 
-def check_answer(challenge: Challenge | None, nonce: str, message: str, now: datetime) -> Challenge:
-    """The challenge, when nonce and message are byte for byte the ones that were issued, in time.
+def check_signed(challenge: Challenge | None, nonce: str, message: str, now: datetime) -> Challenge:
+    """The challenge. Raises Unauthorized unless it has not expired and nonce and message equal the issued ones.
 
-    Raises Unauthorized without saying which of them was wrong.
+    The error does not say which of them was wrong.
     """
     if (
         challenge is None
@@ -77,9 +78,9 @@ def check_answer(challenge: Challenge | None, nonce: str, message: str, now: dat
 
 
 def user_names(message: str) -> tuple[str, ...]:
-    """Whom a text to be signed may be for: the wallet it names, and the contract of that address on its chain."""
-    asked, chain = _ASKED.match(message), _CHAIN.search(message)
-    if asked is None:
+    """The user names of a challenge's message: the wallet with a private key, and the contract on its chain."""
+    account, chain = _SIGNER.match(message), _CHAIN.search(message)
+    if account is None:
         return ()
-    wallets = (Wallet(asked[1]), *([Wallet(asked[1], int(chain[1]))] if chain else []))
+    wallets = (Wallet(account[1]), *([Wallet(account[1], int(chain[1]))] if chain else []))
     return tuple(wallet.name for wallet in wallets)

@@ -1,4 +1,4 @@
-"""Models of signing in and of sessions."""
+"""Models of sign-in and sessions."""
 
 from typing import Annotated, Literal, Self
 
@@ -13,13 +13,13 @@ from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import Input, Output
 
-_MAX_CHAIN_ID = 2**53 - 1  # what JSON can carry exactly
+_MAX_CHAIN_ID = 2**53 - 1  # the largest integer that JSON numbers represent exactly
 
 
 class AskChallenge(Input):
-    address: str = Field(description="EVM (0x...) or Tron (T...); the type is told by the form")
+    address: str = Field(description="EVM (0x...) or Tron (T...)")
     chainId: Annotated[int, Field(strict=True, ge=1, le=_MAX_CHAIN_ID)] = Field(
-        1, description="Where a contract wallet lives; ignored for Tron"
+        1, description="The chain of a contract wallet; ignored for Tron"
     )
 
 
@@ -58,7 +58,7 @@ class ChallengeAnswer(Output):
 
 
 class SignedIn(Output):
-    """Nothing: the session is in the cookie."""
+    """An empty object: the session token is in the cookie."""
 
 
 class Registered(Output):
@@ -105,7 +105,7 @@ class SessionAnswer(Output):
     createdAt: str
     lastSeenAt: str
     expiresAt: str
-    current: bool = Field(description="True for the session that asks")
+    current: bool = Field(description="True for the session of this request")
 
     @classmethod
     def of(cls, session: Session, current: Session) -> Self:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from chalicelib.accounts.branding.records import ClientBranding
+from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
@@ -78,7 +78,7 @@ def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
 
 
 def multicall_answer(
-    details: MulticallDetails, branding: ClientBranding | None, confirmations: Mapping[str, int]
+    details: MulticallDetails, branding: PageBranding | None, confirmations: Mapping[str, int]
 ) -> MulticallAnswer:
     """The details of a multicall: each child, why it is blocked, and the totals."""
     link, children = details.payment.link, details.children

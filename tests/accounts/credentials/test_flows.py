@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chalicelib.access.audit.records import AuditEntry
-from chalicelib.access.credentials.flows import _MAX_NOTED, note_use
+from chalicelib.access.credentials.flows import _MAX_REMEMBERED, record_use
 from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialPointer, CredentialStatus, LastUse
 from chalicelib.access.credentials.store import own_client_id
 from chalicelib.access.modes import Tier
@@ -56,12 +56,12 @@ def test_a_use_is_written_once_a_minute_by_a_container(world: World) -> None:
     key = new_key(world)
     first = world.now
     for _ in range(3):
-        note_use(world.services, (key.key_id,))
+        record_use(world.services, (key.key_id,))
     world.advance(59)
-    note_use(world.services, (key.key_id,))
+    record_use(world.services, (key.key_id,))
     assert last_use(world, key.key_id) == LastUse(key.key_id, first, 1)
     world.advance(1)
-    note_use(world.services, (key.key_id,))
+    record_use(world.services, (key.key_id,))
     assert last_use(world, key.key_id) == LastUse(key.key_id, world.now, 2)
 
 
@@ -69,26 +69,26 @@ def test_within_the_minute_a_use_costs_no_call_at_all(world: World) -> None:
     key, client = new_key(world), new_client(world)
     for expected in ({"GetItem": 2, "PutItem": 2}, {}):
         with counted(world.client) as calls:
-            note_use(world.services, (key.key_id, client.record_id))
+            record_use(world.services, (key.key_id, client.record_id))
         assert dict(calls.by_operation) == expected
 
 
 def test_another_container_writes_no_use_that_is_written_already(world: World) -> None:
     key, other = new_key(world), world.start()
-    note_use(world.services, (key.key_id,))
+    record_use(world.services, (key.key_id,))
     world.advance(30)
-    note_use(other, (key.key_id,))
+    record_use(other, (key.key_id,))
     found = last_use(world, key.key_id)
     assert found is not None and found.version == 1
     world.advance(60)
-    note_use(other, (key.key_id,))
+    record_use(other, (key.key_id,))
     assert credentials.read(world.services, world.account_id, ApiKey, key.key_id)[1] == world.now
 
 
 def test_the_memory_of_a_container_is_bounded(world: World) -> None:
-    world.services.noted.update({str(number): world.now for number in range(_MAX_NOTED + 1)})
-    note_use(world.services, ("x",))
-    assert world.services.noted == {"x": world.now}
+    world.services.last_uses.update({str(number): world.now for number in range(_MAX_REMEMBERED + 1)})
+    record_use(world.services, ("x",))
+    assert world.services.last_uses == {"x": world.now}
 
 
 # --- bounds ---
@@ -129,9 +129,9 @@ def test_a_credential_is_found_by_itself_and_by_its_id_of_the_right_account(worl
     key, client = new_key(world), new_client(world)
     assert credentials.find(world.services, client.client_id) == client
     assert credentials.find(world.services, "key_unknown") is None
-    assert credentials.find_owned(world.services, world.account_id, key.key_id) == key
-    assert credentials.find_owned(world.services, world.account_id, client.record_id) == client
-    assert credentials.find_owned(world.services, "another", key.key_id) is None
+    assert credentials.find_by_id(world.services, world.account_id, key.key_id) == key
+    assert credentials.find_by_id(world.services, world.account_id, client.record_id) == client
+    assert credentials.find_by_id(world.services, "another", key.key_id) is None
 
 
 def test_a_client_id_is_own_in_any_status_and_nobody_elses(world: World) -> None:
@@ -262,10 +262,10 @@ def test_a_key_that_is_revoked_between_the_reads_of_a_change_is_not_brought_back
 
 def test_a_use_that_ten_containers_note_at_once_is_one_record(cloud: Cloud, shared: World) -> None:
     key = new_key(shared)
-    in_parallel(lambda services, _: note_use(services, (key.key_id,)), cloud, shared)
+    in_parallel(lambda services, _: record_use(services, (key.key_id,)), cloud, shared)
     found = last_use(shared, key.key_id)
     assert found is not None and found.at == shared.now
     shared.now += timedelta(minutes=2)
-    in_parallel(lambda services, _: note_use(services, (key.key_id,)), cloud, shared)
+    in_parallel(lambda services, _: record_use(services, (key.key_id,)), cloud, shared)
     found = last_use(shared, key.key_id)
     assert found is not None and (found.at, found.version) == (shared.now, 2)

@@ -90,7 +90,7 @@ def light_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes of 1 MiB and one pass. What a real one costs, and that nobody's costs the same, is core's to hold."""
     monkeypatch.setattr(passwords, "MEMORY_KIB", 1024)
     monkeypatch.setattr(passwords, "PASSES", 1)
-    monkeypatch.setattr(passwords, "NOBODYS", passwords.password_hash("nobody's password", bytes(passwords.SALT_BYTES)))
+    monkeypatch.setattr(passwords, "DUMMY_HASH", passwords.password_hash("nobody's password", bytes(passwords.SALT_BYTES)))
 
 
 @pytest.mark.parametrize("wallet", [evm_wallet(), tron_wallet()], ids=["evm", "tron"])
