@@ -67,13 +67,9 @@ class SafeService:
 
 
 def _proposal(fields: Any) -> Proposal:
-<<<<<<< HEAD
-    """Raises ValueError, TypeError, LookupError or BadRequest for anything but the documented form."""
+    """Raises ValueError, TypeError, LookupError or BadRequest unless the fields have the documented form."""
     from chalicelib.calldata.safe import SafeTerms, SafeTransaction
 
-=======
-    """Raises ValueError, TypeError, LookupError or BadRequest unless the fields have the documented form."""
->>>>>>> a068d2b (Reword chain in plain language)
     data = "0x" if fields["data"] is None else fields["data"]
     if not _DATA.fullmatch(data):
         raise ValueError("data is not hexadecimal text, or longer than a transaction can be")
