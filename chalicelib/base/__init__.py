@@ -1,1 +1,1 @@
-"""What every part of the service shares and none of it owns: money, ids, addresses, hashes, errors."""
+"""Money, ids, addresses, hashes, timestamps, stored records and errors: shared by every other package."""

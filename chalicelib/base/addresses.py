@@ -1,4 +1,4 @@
-"""Addresses of EVM chains (hex, EIP-55) and of Tron (base58check): checked, compared, turned into bytes."""
+"""Addresses of EVM chains (hex, EIP-55) and of Tron (base58check): validation, comparison and conversion."""
 
 import hashlib
 import re
@@ -17,10 +17,10 @@ _TRON_PREFIX = 0x41
 
 
 def evm_address(text: str) -> str:
-    """The EIP-55 spelling of an EVM address.
+    """Returns an EVM address in its EIP-55 spelling.
 
-    All lower-case and all upper-case digits are accepted as they carry no checksum; mixed case must be the
-    right EIP-55 case, as a wrong one is a mistyped address. Raises BadRequest.
+    Digits that are all lower case or all upper case carry no checksum and are accepted. Mixed case must match the
+    EIP-55 checksum, because a mismatch means that the address was mistyped. Raises BadRequest.
     """
     if _EVM.fullmatch(text) is None:
         raise BadRequest("Invalid EVM address: use 0x followed by 40 hexadecimal digits")
@@ -32,25 +32,25 @@ def evm_address(text: str) -> str:
 
 
 def tron_address(text: str) -> str:
-    """The same text, when it is a Tron address: base58check of 0x41 and 20 bytes. Raises BadRequest.
+    """Returns the text unchanged if it is a Tron address (base58check of 0x41 and 20 bytes), else raises BadRequest.
 
-    The case of the letters is part of the address and is never changed.
+    Base58 is case-sensitive, so the case of the letters is kept.
     """
     _tron_bytes(text)
     return text
 
 
 def tron_to_evm(text: str) -> str:
-    """The 20 bytes of a Tron address as lower-case 0x hex, as nodes and ABI words use them. Raises BadRequest."""
+    """Returns the 20 bytes of a Tron address as lower-case 0x hex, as nodes use them. Raises BadRequest."""
     return "0x" + _tron_bytes(text).hex()
 
 
 def tron_address_of(raw: bytes) -> str:
-    """The base58 text of a Tron address from the 20 bytes it shares with EVM chains."""
+    """Returns the base58 text of a Tron address from its 20 bytes (without the prefix 0x41)."""
     if len(raw) != 20:
         raise ValueError("an address has 20 bytes")
     payload = bytes([_TRON_PREFIX]) + raw
-    number = int.from_bytes(payload + _check(payload), "big")
+    number = int.from_bytes(payload + _checksum(payload), "big")
     text = ""
     while number:
         number, digit = divmod(number, 58)
@@ -59,12 +59,12 @@ def tron_address_of(raw: bytes) -> str:
 
 
 def address_of_family(text: str, family: str) -> str:
-    """`text` checked as an address of a network's family, `evm` or `tron`. Raises BadRequest."""
+    """Returns the canonical spelling of an address of a network's family, `evm` or `tron`. Raises BadRequest."""
     return tron_address(text) if family == "tron" else evm_address(text)
 
 
 def address_bytes(text: str) -> bytes:
-    """The 20 bytes of an EVM or Tron address that was checked before; ValueError or BadRequest otherwise."""
+    """Returns the 20 bytes of an EVM or Tron address. Raises ValueError or BadRequest if it is not a valid one."""
     if not text.startswith("0x"):
         return _tron_bytes(text)
     raw = bytes.fromhex(text[2:])
@@ -74,17 +74,17 @@ def address_bytes(text: str) -> bytes:
 
 
 def hex_address(text: str) -> str:
-    """An EVM or Tron address that was checked before as logs have it: lower-case 0x hex of its 20 bytes."""
+    """Returns the 20 bytes of a valid EVM or Tron address as lower-case 0x hex, the form of addresses in logs."""
     return "0x" + address_bytes(text).hex()
 
 
 def address_of_log(text: str, family: str) -> str:
-    """The hex address of a log as callers write it: EIP-55, or base58 on tron."""
+    """Converts the hex address of a log to the spelling that callers use: EIP-55, or base58 on tron."""
     return tron_address_of(address_bytes(text)) if family == "tron" else evm_address(text)
 
 
 def same_address(a: str, b: str) -> bool:
-    """Whether two texts name one address: EVM ignoring case, Tron to the letter."""
+    """Whether two texts name the same address. EVM addresses are compared without case, Tron addresses exactly."""
     if a.startswith("0x") and b.startswith("0x"):
         return a.lower() == b.lower()
     return a == b
@@ -92,7 +92,7 @@ def same_address(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _eip55(lower_digits: str) -> str:
-    """EIP-55: a letter is upper-case where the matching hex digit of keccak256(text) is 8 or more."""
+    """EIP-55: a letter is upper case where the hex digit of keccak256(text) at its position is 8 or more."""
     digest = keccak256(lower_digits.encode()).hex()
     return "0x" + "".join(
         digit.upper() if nibble >= "8" else digit for digit, nibble in zip(lower_digits, digest, strict=False)
@@ -100,17 +100,17 @@ def _eip55(lower_digits: str) -> str:
 
 
 def _tron_bytes(text: str) -> bytes:
-    """The 20 bytes of base58check( 0x41 | 20 bytes ), where the check is 4 bytes of a double SHA-256."""
+    """Decodes base58check( 0x41 | 20 bytes ); the checksum is the first 4 bytes of a double SHA-256."""
     if _TRON.fullmatch(text) is not None:
         number = 0
         for character in text:
             number = number * 58 + _BASE58.index(character)
         raw = number.to_bytes(25, "big")  # 58**34 < 2**200
-        payload, check = raw[:21], raw[21:]
-        if payload[0] == _TRON_PREFIX and check == _check(payload):
+        payload, checksum = raw[:21], raw[21:]
+        if payload[0] == _TRON_PREFIX and checksum == _checksum(payload):
             return payload[1:]
     raise BadRequest("Invalid Tron address: use the 34 characters that start with T, in their exact case")
 
 
-def _check(payload: bytes) -> bytes:
+def _checksum(payload: bytes) -> bytes:
     return hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]

@@ -1,31 +1,31 @@
-"""Every error the service answers with, in one tree. They hold records; `http/errors.py` makes response bodies of them.
+"""The errors that become HTTP error responses, in one tree. They hold records; `http/errors.py` builds their bodies.
 
-ServiceError                      a status, a message that says what to do, and records of what it is about
-├── BadRequest              400   the caller's input cannot be used; the message says what to change
-│   ├── ValidationFailed    400   several fields at once: a list of problems
-│   ├── MulticallRefused    400   payouts that cannot be paid together, in links.multicalls.rules
-│   └── TransfersOfChildren 400   a multicall was asked for transfers, in transfers.rules
-├── Unauthorized            401   no credential, or one that is not known
-├── Forbidden               403   a known credential that may not do this
-│   ├── ForeignOrigin       403   a page that the client id does not admit
-│   ├── LinkClosed          403   a link that has expired or was invalidated, in links.errors
-│   └── WrongWallet         403   a payout that only its creator's wallet may pay, in links.errors
-├── NotFound                404
-├── MethodNotAllowed        405
-├── Conflict                409   the record is in another state than the call needs
-│   └── LinkCompleted       409   a link that is paid already, in links.errors
-├── PayloadTooLarge         413
-├── UnsupportedMediaType    415
-├── Unprocessable           422   an idempotency key that was used for another body
-├── Locked                  423
-│   └── LinkLocked          423   a link that waits for a multisig transaction, in links.errors
-├── TooManyRequests         429
-├── BadGateway              502   what was handed to a network may not have arrived there, or its response was lost
-├── SafeServiceUnavailable  503   the Safe Transaction Service did not answer, in chain.safe_service
-└── ChainUnavailable        503   a node did not answer; nothing was decided
-    ├── RpcError             503  the node answered with an error, in chain.jsonrpc
-    ├── NodeTimeout          503  the node did not answer in time, in chain.jsonrpc
-    └── NodeResponseTooLarge 503  the node sent more than is read, in chain.jsonrpc
+ServiceError                         a status and a message that tells the caller what to do
+├── BadRequest                 400   the input cannot be used; the message says what to change
+│   ├── ValidationFailed       400   a list of problems, one or more fields
+│   ├── MulticallRefused       400   payouts that cannot be paid together, in links.multicalls.rules
+│   └── TransfersOfChildren    400   a request for the transfers of a multicall, in transfers.rules
+├── Unauthorized               401   no credential, or an unknown one
+├── Forbidden                  403   the credential is valid but does not permit the call
+│   ├── ForeignOrigin          403   the credential does not allow the Origin
+│   ├── LinkClosed             403   the link has expired or was invalidated, in links.errors
+│   └── WrongWallet            403   only the creator's wallet may pay the payout, in links.errors
+├── NotFound                   404
+├── MethodNotAllowed           405
+├── Conflict                   409   the record is not in the state that the call requires
+│   └── LinkCompleted          409   the link is already paid, in links.errors
+├── PayloadTooLarge            413
+├── UnsupportedMediaType       415
+├── Unprocessable              422   the idempotency key was used with another body
+├── Locked                     423
+│   └── LinkLocked             423   the link has a pending multisig transaction, in links.errors
+├── TooManyRequests            429
+├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
+├── SafeServiceUnavailable     503   the Safe Transaction Service gave no usable response, in chain.safe_service
+└── ChainUnavailable           503   a node gave no usable response; nothing was changed
+    ├── RpcError               503   the node responded with an error, in chain.jsonrpc
+    ├── NodeTimeout            503   the node did not respond in time, in chain.jsonrpc
+    └── NodeResponseTooLarge   503   the node's response is too long, in chain.jsonrpc
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from typing import Any
 
 
 class ServiceError(Exception):
-    """A response that is not a success: `message` is what the caller reads."""
+    """An error response with the class's `status`; `message` is shown to the caller."""
 
     status = 500
     shown_by: str | None = None
@@ -50,7 +50,7 @@ class BadRequest(ServiceError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with the input: `path` names the field, `message` says what to do, `details` is shown as is."""
+    """One problem of the input: `path` names the field, `message` says what to do, `details` are added to the body."""
 
     path: tuple[str, ...]
     message: str
@@ -59,10 +59,10 @@ class Problem:
 
 
 class ValidationFailed(BadRequest):
-    """Input that does not have the documented form.
+    """The input does not have the documented form.
 
-    The body's `message` is the first problem's text; `errors` lists all of them. Where the interface
-    documents a list under `message` (currencies, webhook test), `listed` is true.
+    The body's `message` is the first problem's message and `errors` lists all problems. With `listed`, `message` is a
+    list of all messages, as the interface documents it for currencies and the webhook test.
     """
 
     def __init__(self, problems: tuple[Problem, ...], listed: bool = False) -> None:
@@ -83,7 +83,7 @@ class Forbidden(ServiceError):
 
 
 class ForeignOrigin(Forbidden):
-    """The Origin is not one that the client id admits; nor may a page there read the answer."""
+    """The credential does not allow the Origin. The page may not read the response: it gets no CORS headers."""
 
 
 class NotFound(ServiceError):
@@ -115,7 +115,7 @@ class Locked(ServiceError):
 
 
 class TooManyRequests(ServiceError):
-    """The caller is over `limit` calls a window; `retry_after` is when to come back, in seconds."""
+    """The caller made more than `limit` calls in the current window, which ends in `retry_after` seconds."""
 
     status = 429
 

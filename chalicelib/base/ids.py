@@ -1,22 +1,22 @@
-"""Identifiers and secrets: how each is spelt, made from the time and random bytes that the caller hands in."""
+"""Identifiers and secrets, built from the time and the random bytes that the caller passes in."""
 
 import string
 from collections.abc import Callable
 from datetime import datetime
 
 Entropy = Callable[[int], bytes]
-"""Gives that many random bytes; `secrets.token_bytes` in production."""
+"""Returns the given number of random bytes; `secrets.token_bytes` in production."""
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
 
 
 def ulid(now: datetime, entropy: Entropy) -> str:
-    """26 characters of Crockford base32: 48 bits of milliseconds, 80 random bits."""
+    """26 characters of Crockford base32: 48 bits of milliseconds and 80 random bits."""
     return ulid_from(now, entropy(10))
 
 
 def ulid_from(now: datetime, tail: bytes) -> str:
-    """The ULID of `now` with the given 10 bytes as its random part."""
+    """The ULID of `now` whose random part is the 10 bytes of `tail`."""
     from ulid import ULID
 
     milliseconds = int(now.timestamp() * 1000)
@@ -29,7 +29,7 @@ def request_id(entropy: Entropy) -> str:
 
 
 def salt(entropy: Entropy) -> str:
-    """16 hex characters, one per request: makes the payment reference unguessable."""
+    """16 hex characters, one salt per request: makes the payment reference unguessable."""
     return entropy(8).hex()
 
 
@@ -59,7 +59,7 @@ def webhook_secret(entropy: Entropy) -> str:
 
 
 def _alphanumeric(length: int, entropy: Entropy) -> str:
-    """Uniform characters: a random number of 64 spare bits more than needed, read in base 62."""
+    """Characters of a random number in base 62. The number has 64 more bits than needed, so they are nearly uniform."""
     number = int.from_bytes(entropy(length * 6 // 8 + 8 + 1), "big")
     characters = []
     for _ in range(length):

@@ -1,5 +1,5 @@
-"""Numbers of the interface that several packages hold to."""
+"""Limits of the interface that several packages use."""
 
 FEWEST_CHILDREN = 2
 MOST_CHILDREN = 1000
-"""Children of a multicall; a deployment sets its own limit at or below."""
+"""The number of children of a multicall. A deployment may set a lower maximum."""

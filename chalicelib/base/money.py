@@ -1,4 +1,4 @@
-"""Amounts and percentages: decimal text outside, whole base units inside, never a float."""
+"""Amounts and percentages: decimal text in the interface, integer base units in the code, never floats."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from chalicelib.base.errors import BadRequest
 
 @dataclass(frozen=True)
 class Fee:
-    """`percentage` of an amount, paid on top of it to `address`; nothing is taken while one of them is None."""
+    """`percentage` of an amount, paid in addition to it to `address`. No fee is charged while either is None."""
 
     percentage: str | None = None
     address: str | None = None
@@ -19,22 +19,23 @@ class Fee:
     def is_charged(self) -> bool:
         return self.percentage is not None and self.address is not None and parse_percentage(self.percentage) > 0
 
+
 BaseUnits = NewType("BaseUnits", int)
-"""A sum in the smallest unit of its token: 1.5 USDC (6 decimals) is 1_500_000."""
+"""An amount in the smallest unit of its token: 1.5 USDC (6 decimals) is 1_500_000."""
 
 MAX_UINT256 = 2**256 - 1
 _MAX_INTEGER_DIGITS = len(str(MAX_UINT256))
 _MAX_PERCENTAGE_DECIMALS = 18
 
-# One spelling per number: no sign, exponent, separator, bare point or leading zero, ASCII digits only.
+# ASCII digits, and a point only between digits; no sign, exponent, separator or leading zero.
 _PLAIN_DECIMAL = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?")
 
 
 def parse_amount(text: str, decimals: int) -> BaseUnits:
-    """The base units of a human-readable amount such as `12.50` (interface.md, Limits: greater than 0).
+    """Returns the base units of a human-readable amount such as `12.50` (interface.md, Limits: greater than 0).
 
-    Raises BadRequest for anything but a plain decimal above 0 that the token can hold: at most `decimals`
-    digits after the point, trailing zeros included, and at most uint256 in base units.
+    Raises BadRequest unless the text is a plain decimal above 0 with at most `decimals` digits after the point,
+    trailing zeros included, whose base units fit in a uint256.
     """
     match = _PLAIN_DECIMAL.fullmatch(text)
     if match is None:
@@ -56,7 +57,7 @@ def parse_amount(text: str, decimals: int) -> BaseUnits:
 
 
 def format_amount(value: int, decimals: int) -> str:
-    """Base units as human-readable decimal text: no exponent, no trailing zeros (`10`, `0.5`, `0`)."""
+    """Returns base units as human-readable decimal text without exponent and trailing zeros (`10`, `0.5`, `0`)."""
     if value < 0:
         raise ValueError("an amount is never negative")
     digits = str(value).rjust(decimals + 1, "0")
@@ -65,10 +66,10 @@ def format_amount(value: int, decimals: int) -> str:
 
 
 def parse_percentage(text: str) -> Decimal:
-    """A fee percentage from `0` to `100` (interface.md, Limits), exact. Raises BadRequest."""
+    """Returns the exact value of a fee percentage from `0` to `100` (interface.md, Limits). Raises BadRequest."""
     match = _PLAIN_DECIMAL.fullmatch(text)
     fraction = (match[2] or "") if match else ""
-    # Three digits before the point are enough for 100, and spare Decimal an absurdly long text.
+    # The length is checked first, so that Decimal never parses a very long text.
     if match is None or len(match[1]) > 3 or len(fraction) > _MAX_PERCENTAGE_DECIMALS or Decimal(text) > 100:
         raise BadRequest(
             "feePercentage must be a plain decimal number from 0 to 100 "
@@ -78,6 +79,6 @@ def parse_percentage(text: str) -> Decimal:
 
 
 def fee_of(amount: int, percentage: Decimal) -> BaseUnits:
-    """floor(amount * percentage / 100) in base units, in whole numbers: no Decimal context may round it."""
+    """floor(amount * percentage / 100) in base units. Computed with integers, as Decimal rounds to its context."""
     numerator, denominator = percentage.as_integer_ratio()
     return BaseUnits(amount * numerator // (denominator * 100))

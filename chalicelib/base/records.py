@@ -1,4 +1,4 @@
-"""What a stored record says of itself: its table and key, when it is due, when it vanishes.
+"""The base of stored records: the table and key of each kind, when a record is due, and when it is deleted.
 
     @dataclass(frozen=True)
     class Reference(Record):
@@ -21,7 +21,7 @@ FIRST_SORT_KEY, LAST_SORT_KEY = " ", "\uffff"
 
 
 class Key(NamedTuple):
-    """Where one record is stored: table, partition key and sort key."""
+    """The table, partition key and sort key of one record."""
 
     table: str
     pk: str
@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 
 class KeyRange(NamedTuple):
-    """Records of one partition, by the first and the last sort key."""
+    """The records of one partition from the first to the last sort key, both included."""
 
     table: str
     pk: str
@@ -38,10 +38,10 @@ class KeyRange(NamedTuple):
 
 
 class KeyPattern:
-    """Where the records of a kind are stored: a table, and the two keys as format strings.
+    """The table of a kind of record, and its partition key and sort key as format strings.
 
     A placeholder names a field or property of the record. Its format specification may pad a number (`{position:04}`),
-    so that keys sort as the numbers do, or cut a text (`{nonce:.64}`), as keys are also made of what callers send.
+    so that keys sort in numeric order, or truncate a text of a caller (`{nonce:.64}`), so that keys stay short.
     """
 
     def __init__(self, table: str, partition: str, sort: str) -> None:
@@ -50,10 +50,10 @@ class KeyPattern:
         self._partition_of_record, self._sort_of_record = _of_attributes(partition), _of_attributes(sort)
         self._sort_parts = tuple(Formatter().parse(sort))
         self.kind = sort.partition("#")[0]
-        """What tells this kind of record from others of the same partition: the first word of the sort key."""
+        """The first word of the sort key, which distinguishes the kinds of records in a partition."""
 
     def of(self, **values: object) -> Key:
-        """The key of the record with these values. Raises KeyError when a placeholder has none."""
+        """The key of the record with these values. Raises KeyError if a placeholder has no value."""
         return Key(self.table, self.partition_format.format_map(values), self.sort_format.format_map(values))
 
     def of_record(self, record: object) -> Key:
@@ -64,12 +64,12 @@ class KeyPattern:
         return self.partition_format.format_map(values)
 
     def all(self, **values: object) -> KeyRange:
-        """Every record of a partition whose sort key begins with these values."""
+        """The range of all records of a partition whose sort key begins with these values."""
         prefix = self._prefix(values)
         return KeyRange(self.table, self.partition(**values), prefix or FIRST_SORT_KEY, prefix + LAST_SORT_KEY)
 
     def starting(self, **values: object) -> KeyRange:
-        """Every record of a partition, from the first whose sort key begins with these values."""
+        """The range from the first record whose sort key begins with these values to the last one of the kind."""
         return KeyRange(self.table, self.partition(**values), self._prefix(values), self._prefix({}) + LAST_SORT_KEY)
 
     def _prefix(self, values: dict[str, object]) -> str:
@@ -84,15 +84,15 @@ class KeyPattern:
 
 
 class Record:
-    """The base of every stored record, which is a frozen dataclass with a field `version`.
+    """The base of all stored records, which are frozen dataclasses with a field `version`.
 
-    `version` is how often the record was written: 0 for one that is not stored yet. Each field is stored under its own
-    name, so renaming a field needs a migration; properties are not stored.
+    `version` is the number of times the record was written, 0 before the first write. A field is stored as an attribute
+    of the same name, so renaming a field needs a migration. Properties are not stored.
     """
 
     KEY: ClassVar[KeyPattern]
     DUE_GROUP: ClassVar[str] = ""
-    """Which shards of the index `by_due` hold records of this kind: a sweep reads one group."""
+    """The prefix of this kind's shards in the index `by_due`. A sweep reads the shards of one group."""
 
     version: int
 
@@ -102,17 +102,17 @@ class Record:
 
     @property
     def next_due(self) -> datetime | None:
-        """When a sweep has to look at the record: its place in the index `by_due`, which None keeps it out of."""
+        """When a sweep has to process the record, which is its `due_at` in the index `by_due`; None keeps it out."""
         return None
 
     @property
     def vanishes_at(self) -> datetime | None:
-        """When DynamoDB may delete the record, which it may do days later; None for a record that stays."""
+        """From when DynamoDB may delete the record (it may take days to do so); None for a record that is kept."""
         return None
 
 
 def _of_attributes(pattern: str) -> str:
-    """The format string that takes the record itself: `LINK#{token}` as `LINK#{0.token}`."""
+    """The same format string with the attributes of its first argument: `LINK#{token}` becomes `LINK#{0.token}`."""
     return "".join(
         literal if name is None else f"{literal}{{0.{name}:{specification}}}"
         for literal, name, specification, _ in Formatter().parse(pattern)

@@ -1,12 +1,12 @@
-"""Who signed: wallet signatures over messages and typed data, for EVM wallets and Tron.
+"""Wallet signatures over messages and typed data, on EVM chains and Tron: their digests and their signers.
 
     EIP-191   keccak256("\\x19Ethereum Signed Message:\\n" | decimal length in bytes | message)
     TIP-191   keccak256("\\x19TRON Signed Message:\\n" | decimal length in bytes | message)       signMessageV2
     EIP-712   keccak256(0x1901 | hash of the domain | hash of the message)
     TIP-712   EIP-712 over the 20 bytes of each base58 address
 
-A signature is r | s | v: 65 bytes. The older signing of Tron (v1) hashes something else, so that it recovers to a
-stranger. Contract wallets answer for themselves: chain/evm.py, is_valid_signature.
+A signature is r | s | v: 65 bytes. Tron's older signMessage (v1) hashes another text, so its signatures recover to a
+wrong address. The signatures of contract wallets are checked on chain: `EvmChain.is_valid_signature`.
 """
 
 import re
@@ -19,12 +19,12 @@ from chalicelib.base.keccak import keccak256
 
 SIGNATURE_BYTES = 65
 MAX_SIGNATURE_BYTES = 32 * 1024
-"""A contract wallet's signature may be longer; nodes refuse a call that creates more than 48 kB of code (EIP-3860)."""
+"""Contract wallets have longer signatures. They are checked by a call whose init code may have 48 kB (EIP-3860)."""
 
 _SIGNATURE = re.compile(f"(?:0x)?((?:[0-9a-fA-F]{{2}}){{{SIGNATURE_BYTES},{MAX_SIGNATURE_BYTES}}})")
 _RECOVERY_ID = {0: 0, 1: 1, 27: 0, 28: 1}
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
-"""Half the order of secp256k1. Of a signature's two forms only the one with s up to here is accepted (EIP-2)."""
+"""Half the order of secp256k1: a signature with an s above it is refused (EIP-2), as each signature has two forms."""
 
 _WORD = 32
 _DOMAIN = (
@@ -41,7 +41,7 @@ _Fields = list[dict[str, str]]
 
 
 def signature_bytes(text: str) -> bytes:
-    """A signature as it is sent: hexadecimal, with or without 0x, of 65 bytes or more. Raises BadRequest."""
+    """Parses a signature: 65 bytes or more in hexadecimal, with or without 0x. Raises BadRequest."""
     match = _SIGNATURE.fullmatch(text)
     if match is None:
         raise BadRequest(f"Invalid signature: use the hexadecimal digits of {SIGNATURE_BYTES} bytes or more")
@@ -49,19 +49,21 @@ def signature_bytes(text: str) -> bytes:
 
 
 def recover_personal(message: str, signature: bytes) -> str | None:
-    """The EIP-55 address whose wallet signed a message (personal_sign), None when no address comes out."""
+    """The EIP-55 address that signed a message with personal_sign; None if the signature is invalid."""
     return recover_digest(personal_digest(message), signature)
 
 
 def recover_tron(message: str, signature: bytes) -> str | None:
-    """The base58 address whose wallet signed a message (signMessageV2), None when no address comes out."""
+    """The base58 address that signed a message with signMessageV2; None if the signature is invalid."""
     signer = _signer(tron_digest(message), signature)
     return None if signer is None else tron_address_of(signer)
 
 
 def recover_digest(digest: bytes, signature: bytes) -> str | None:
-    """The EIP-55 address that signed 32 bytes; None when the signature has another length, a v that is not
-    0, 1, 27 or 28, a high s, or belongs to no key. Any other signature recovers to some address: compare it.
+    """The EIP-55 address that signed a digest of 32 bytes.
+
+    None if the signature does not have 65 bytes, its v is not 0, 1, 27 or 28, its s is high, or no key fits it. Every
+    other signature recovers to some address, so the caller has to compare the address.
     """
     signer = _signer(digest, signature)
     return None if signer is None else evm_address("0x" + signer.hex())
@@ -73,16 +75,16 @@ def personal_digest(message: str) -> bytes:
 
 
 def tron_digest(message: str) -> bytes:
-    """TIP-191 as signMessageV2 has it."""
+    """TIP-191, as used by signMessageV2."""
     return _message_digest("TRON", message)
 
 
 def typed_data_digest(typed: Mapping[str, Any]) -> bytes:
-    """The digest of `{domain, types, primaryType, message}`: EIP-712, and TIP-712 where addresses are base58.
+    """The digest of `{domain, types, primaryType, message}`: EIP-712, or TIP-712 where addresses are base58.
 
-    Encodes what is signed here: a struct of string, bytes, bytes32, address, bool and uint members, without arrays and
-    other structs. Integers may be decimal or 0x text, bytes are 0x text. Raises ValueError, LookupError, OverflowError
-    or BadRequest (an address) when a value is not of its type: the service, never a caller, chooses the types.
+    Supports one struct of string, bytes, bytes32, address, bool and uint members, without arrays and nested structs.
+    Integers may be decimal or 0x text, bytes are 0x text. Raises ValueError, LookupError, OverflowError or BadRequest
+    (for an address) if a value is not of its type. The types are set by the service, never by a caller.
     """
     domain, name = typed["domain"], typed["primaryType"]
     domain_type = [{"name": member, "type": kind} for member, kind in _DOMAIN if member in domain]
@@ -96,7 +98,7 @@ def _message_digest(chain: str, message: str) -> bytes:
 
 
 def _signer(digest: bytes, signature: bytes) -> bytes | None:
-    """The last 20 bytes of keccak256 of the public key that made the signature."""
+    """The 20 address bytes of the key that made the signature: the end of keccak256 of the public key."""
     from coincurve import PublicKey
 
     if len(signature) != SIGNATURE_BYTES:
@@ -119,7 +121,7 @@ def _struct_hash(name: str, fields: _Fields, values: Mapping[str, Any]) -> bytes
 
 
 def _word(kind: str, value: Any) -> bytes:
-    """A member's 32 bytes."""
+    """The 32 bytes that encode one member."""
     if kind == "string":
         return keccak256(value.encode())
     if kind == "bytes" and value.startswith("0x"):

@@ -1,4 +1,4 @@
-"""Instants as text, as every response and event spells them."""
+"""The text form of timestamps in responses and events."""
 
 from datetime import UTC, datetime
 

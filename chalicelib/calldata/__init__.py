@@ -1,3 +1,1 @@
-"""Calldata: the bytes a wallet sends, one module per family of contracts."""
-
-
+"""Calldata for wallets to sign, one module per family of contracts, and its decoding and explanation."""

@@ -1,7 +1,7 @@
-"""The words of the contract ABI that our calls are made of.
+"""Encoding and decoding of the 32-byte words of the contract ABI.
 
-The layouts of our few calls are fixed, so they are joined from words directly: importing an ABI library would
-cost a cold start more than everything else in this package. The tests hold the result against such a library.
+Our few calls have fixed layouts and are built from words directly, because importing an ABI library would take longer
+at a cold start than the rest of this package. The tests compare the result with such a library.
 """
 
 from chalicelib.base.addresses import address_bytes
@@ -10,17 +10,17 @@ WORD = 32
 
 
 def uint_word(value: int) -> bytes:
-    """A uint256, big-endian. Raises OverflowError below 0 and above 2**256 - 1."""
+    """A uint256, big-endian. Raises OverflowError if the value is below 0 or above 2**256 - 1."""
     return value.to_bytes(WORD, "big")
 
 
 def address_word(address: str) -> bytes:
-    """An address, EVM or Tron: its 20 bytes to the right."""
+    """An EVM or Tron address: 12 zero bytes, then its 20 bytes."""
     return bytes(12) + address_bytes(address)
 
 
 def bytes_tail(data: bytes) -> bytes:
-    """The tail of a `bytes` argument: its length, then the data padded with zeros to whole words."""
+    """The tail of a `bytes` argument: its length, then the data, padded with zeros to whole words."""
     return uint_word(len(data)) + data + bytes(-len(data) % WORD)
 
 
@@ -29,8 +29,8 @@ def call(selector: bytes, *words: bytes) -> str:
     return "0x" + selector.hex() + b"".join(words).hex()
 
 
-def read_uint(data: bytes, at: int) -> int:
-    """The uint256 that begins `at` bytes into `data`. Raises ValueError when the data ends before it does."""
-    if at < 0 or at + WORD > len(data):
+def read_uint(data: bytes, offset: int) -> int:
+    """The uint256 at a byte offset of `data`. Raises ValueError if the data ends before its last byte."""
+    if offset < 0 or offset + WORD > len(data):
         raise ValueError("the ABI data is shorter than it says")
-    return int.from_bytes(data[at : at + WORD], "big")
+    return int.from_bytes(data[offset : offset + WORD], "big")

@@ -1,34 +1,33 @@
-"""Many payments in one transaction, through the batch contracts; each emits the event of the fee proxy it goes through.
+"""Many payments in one transaction, through the batch contracts. Each payment emits the event of its fee proxy.
 
-A payment is a RequestDetail, 11 words, as nothing is converted:
+A payment is a RequestDetail of 11 words, without currency conversion:
 
     000  payee
     020  amount
-    040  0xe0: where the path begins
-    060  0x120: where the reference begins
+    040  0xe0: offset of the path
+    060  0x120: offset of the reference
     080  fee amount
-    0a0  0 and 0: what a conversion might spend, and how old its rate might be
-    0e0  1: length of the path, then the token (the native coin: its hash)
+    0a0  0 and 0: the conversion's maximum to spend, and the maximum age of its rate
+    0e0  1: length of the path, then the token (for the native coin its hash)
     120  8: length of the reference, then the reference, 8 bytes and 24 zeros
 
-and `details` are their number, where each begins, and they. BatchConversionPayments takes one ERC-20 token alone with
-batchERC20Payments, anything else with batchPayments, in groups: 2 is ERC-20, 3 the native coin.
+`details` is an array of them: their number, their offsets, then the payments. On EVM networks BatchConversionPayments
+pays one ERC-20 token by batchERC20Payments and everything else by batchPayments, in groups (2: ERC-20, 3: native coin):
 
-    9af8a581 | 0x60 | where 0 begins | fee address | details | 0
-    92cddb91 | 0x60 | where 0 begins | fee address | number of groups | where each begins | groups | 0
+    9af8a581 | 0x60 | offset of the last word | fee address | details | 0
+    92cddb91 | 0x60 | offset of the last word | fee address | number of groups | their offsets | groups | 0
                group: 2 or 3 | 0x40 | details
 
-The 0 is an empty list of paths to USD: the batch fee is not capped. Payments are made, and events emitted, in the order
-of the items within a group, ERC-20 before native.
+The last word is an empty list of paths to USD, so that the batch fee has no maximum in USD. Payments are made in the
+order of the items within a group, the ERC-20 group first.
 
-ERC20BatchPayments on Tron takes columns, for one token, and no batch fee of its own:
+ERC20BatchPayments on Tron pays one token, takes columns, and has no batch fee:
 
-    c6e6d98b | token | where 4 columns begin: payees, amounts, references, fees (with the fee address after the
-    4 places) | the columns, each with its length; references as (where each begins) and (8 | reference)
+    c6e6d98b | token | offsets of payees, amounts, references and fees | fee address | the four columns
+               each column begins with its length; references are the offsets of all, then 8 | reference for each
 
-A batch has one fee address. Without a fee it is 0x..dEaD: BatchConversionPayments transfers the fee of 0 to it, and
-tokens refuse the zero address even so. Tron's contract refuses the zero address only for a fee above 0, but older
-versions of it behave like the other one, so it gets the same.
+A batch has one fee address. Without fees it is 0x..dEaD, because BatchConversionPayments transfers the fee even if it
+is 0, and tokens refuse transfers to the zero address. Older versions of the Tron contract do the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,7 +53,7 @@ _EMPTY = uint_word(0)
 
 @dataclass(frozen=True)
 class BatchItem:
-    """One payment: amounts in base units, `token` None for the native coin, an 8-byte reference."""
+    """One payment: amounts in base units, `token` None for the native coin, a reference of 8 bytes."""
 
     token: str | None
     payee: str
@@ -66,13 +65,13 @@ class BatchItem:
 def pay_batch(
     network: str, items: Sequence[BatchItem], fee_address: str | None = None, batch_fee_bps: int = 0
 ) -> Transaction:
-    """Pays all items or none; the value is what `token_debits` has for the native coin.
+    """Pays all items or none. The transaction's value is the native coin's debit of `token_debits`.
 
-    The batch contract needs the debits of the tokens approved. Its batch fee goes to the fee address too, and without
-    one is lost at 0x..dEaD. The fee address must not be a contract when the native coin is paid. Raises LookupError
-    where the contract is not deployed, ValueError without items and for a fee without a real address.
+    The batch contract needs an approval of each token's debit. Its own fee is also paid to the fee address, or to
+    0x..dEaD if there is none. If the native coin is paid, the fee address must not be a contract. Raises LookupError if
+    the network has no batch contract, ValueError without items, or for a fee without a fee address.
     """
-    to, receiver = address_of(BATCH, network), _receiver(items, fee_address, batch_fee_bps)
+    to, receiver = address_of(BATCH, network), _fee_receiver(items, fee_address, batch_fee_bps)
     debits = token_debits(items, batch_fee_bps)
     if None not in debits and len(debits) == 1:
         return Transaction(to, _with_paths(_PAY_ONE_TOKEN, receiver, _details(network, items)), 0)
@@ -87,11 +86,11 @@ def pay_batch(
 
 
 def pay_tron_batch(network: str, items: Sequence[BatchItem], fee_address: str | None = None) -> Transaction:
-    """Pays all items, in one TRC-20 token, or none; the batch contract needs the debit approved.
+    """Pays all items, in one TRC-20 token, or none. The batch contract needs an approval of the debit.
 
     Raises as `pay_batch`, and ValueError for several tokens or the native coin.
     """
-    receiver = _receiver(items, fee_address)
+    receiver = _fee_receiver(items, fee_address)
     (token, *others) = {item.token for item in items}
     if token is None or others:
         raise ValueError("a batch on Tron pays one TRC-20 token")
@@ -101,31 +100,31 @@ def pay_tron_batch(network: str, items: Sequence[BatchItem], fee_address: str | 
         _array([reference_tail(item.reference) for item in items]),
         _column(uint_word(item.fee_amount) for item in items),
     )
-    places = _places(columns, 6 * WORD)
+    offsets = _offsets(columns, 6 * WORD)
     return Transaction(
         address_of(TRON_BATCH, network),
-        call(_PAY_TRON, address_word(token), *places, address_word(receiver), *columns),
+        call(_PAY_TRON, address_word(token), *offsets, address_word(receiver), *columns),
         0,
     )
 
 
 def batch_fee_of(network: str) -> Call:
-    """Asks the batch contract for its own fee in basis points of the amounts; the answer is one uint256."""
+    """Reads the batch contract's own fee, in basis points of the amounts: one uint256."""
     return Call(address_of(BATCH, network), call(_BATCH_FEE))
 
 
 def batch_fee(amounts: int, batch_fee_bps: int) -> int:
-    """The batch contract's own fee, in base units, on the sum of the amounts in one token, their fees left out.
+    """The batch contract's own fee in base units, for the sum of the amounts in one token (without the items' fees).
 
-    The contract may take less: nothing once its limit in USD is 0.
+    This is the most it takes: it takes less where it has a limit in USD.
     """
     return amounts * batch_fee_bps // _BASIS
 
 
 def token_debits(items: Iterable[BatchItem], batch_fee_bps: int = 0) -> dict[str | None, int]:
-    """What a batch takes in base units of each token (None: the native coin), batch fee included.
+    """The base units of each token (None: the native coin) that a batch takes, including the batch fee.
 
-    Also what each token has to be approved for. In the order, and the spelling, of each token's first item.
+    This is also the amount to approve. Tokens have the order and the spelling of their first items.
     """
     by_token: dict[bytes | None, list[BatchItem]] = {}
     for item in items:
@@ -138,22 +137,22 @@ def token_debits(items: Iterable[BatchItem], batch_fee_bps: int = 0) -> dict[str
     return debits
 
 
-def _receiver(items: Sequence[BatchItem], fee_address: str | None, batch_fee_bps: int = 0) -> str:
-    """Who gets the fees: nobody's address when there are none."""
+def _fee_receiver(items: Sequence[BatchItem], fee_address: str | None, batch_fee_bps: int = 0) -> str:
+    """The address that receives the fees: 0x..dEaD if there are none."""
     if not items:
         raise ValueError("a batch needs payments")
-    real = fee_address if fee_address and any(address_bytes(fee_address)) else None
+    nonzero = fee_address if fee_address and any(address_bytes(fee_address)) else None
     if any(item.fee_amount for item in items):
-        if real is None:
+        if nonzero is None:
             raise ValueError("a fee needs the address that receives it")
-        return real
-    return real if real and batch_fee_bps else DEAD_ADDRESS
+        return nonzero
+    return nonzero if nonzero and batch_fee_bps else DEAD_ADDRESS
 
 
 def _with_paths(selector: bytes, receiver: str, payments: bytes) -> str:
-    """(details or groups, no paths to USD, fee address)"""
-    places = _places((payments, _EMPTY), 3 * WORD)
-    return call(selector, *places, address_word(receiver), payments, _EMPTY)
+    """Calldata with the arguments (details or groups, no paths to USD, fee address)."""
+    offsets = _offsets((payments, _EMPTY), 3 * WORD)
+    return call(selector, *offsets, address_word(receiver), payments, _EMPTY)
 
 
 def _details(network: str, items: Sequence[BatchItem]) -> bytes:
@@ -178,7 +177,7 @@ def _detail(network: str, item: BatchItem) -> bytes:
 
 
 def native_hash(network: str) -> str:
-    """The hash that stands for a network's native coin in a path. Raises LookupError where none is invoiced."""
+    """The hash that stands for a network's native coin in a path. Raises LookupError if it is not listed."""
     chain = network_named(network)
     coin = token_with_id(chain.native_currency_id) if chain and chain.native_currency_id else None
     if coin is None:
@@ -187,8 +186,8 @@ def native_hash(network: str) -> str:
 
 
 def _array(members: Sequence[bytes]) -> bytes:
-    """An array of what has no fixed size: where each member begins is counted from after the length."""
-    return b"".join((uint_word(len(members)), *_places(members, WORD * len(members)), *members))
+    """An array of members of a dynamic type: length, offsets (counted from after the length), members."""
+    return b"".join((uint_word(len(members)), *_offsets(members, WORD * len(members)), *members))
 
 
 def _column(words: Iterable[bytes]) -> bytes:
@@ -197,10 +196,10 @@ def _column(words: Iterable[bytes]) -> bytes:
     return uint_word(len(joined) // WORD) + joined
 
 
-def _places(parts: Iterable[bytes], first: int) -> list[bytes]:
-    """Where parts that follow each other begin, the first at `first`."""
-    places = []
+def _offsets(parts: Iterable[bytes], first: int) -> list[bytes]:
+    """The offsets of consecutive parts, beginning with `first`."""
+    offsets = []
     for part in parts:
-        places.append(uint_word(first))
+        offsets.append(uint_word(first))
         first += len(part)
-    return places
+    return offsets

@@ -1,4 +1,4 @@
-"""What a payer signs for what is owed: the approvals it needs and the payments, from plain values."""
+"""The transactions that a payer signs to pay requests: approvals and payments, built from plain values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,28 +12,28 @@ from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PR
 from chalicelib.catalogue.tokens import Token
 
 TRANSFER_GAS = 60_000
-"""Of an approval or a transferFrom: approve measures about 46,000 gas."""
+"""The upper estimate for an approval or a transferFrom; an approval used about 46,000 gas when measured."""
 ERC20_PAYMENT_GAS = 130_000
 NATIVE_PAYMENT_GAS = 65_000
 BATCH_GAS, BATCH_ITEM_GAS = 100_000, 60_000
-"""Upper estimates: the proxies measure 96,000 and 49,000 gas, a batch about 46,000 for each payment, proxied tokens
-somewhat more."""
+"""Upper estimates. Measured: 96,000 and 49,000 gas for the fee proxies, about 46,000 per payment of a batch, and a bit
+more for tokens behind a proxy contract."""
 BATCH_TOKEN_GAS, BATCH_SEARCH_GAS = 100_000, 1_000
-"""What every further token of a batch adds, and adds for each of its payments, for which the contract goes through its
-list of tokens: measured 81,000 and 770."""
+"""What each token after the first adds to a batch, and to each payment of it, because the contract searches its list of
+tokens for every payment. Measured: 81,000 and 770 gas."""
 MAX_BATCH_ITEMS, MAX_BATCH_GAS = 250, 15_500_000
-"""In one transaction: 250 of one token take 11.5 million gas and 97 kB, below what a transaction may have (EIP-7825:
-16.8 million) and what nodes pass on (128 kB); of many tokens gas is the narrower limit."""
+"""The limits of one transaction. 250 payments in one token use 11.5 million gas and 97 kB, which is below the limits of
+a transaction (16.8 million gas, EIP-7825) and of nodes (128 kB). With many tokens the gas limit is reached first."""
 
 MAX_FEE_LIMIT = 15_000 * 10**6
-"""Sun; the network takes no transaction with a fee limit above it."""
+"""Sun; Tron accepts no transaction with a higher fee limit."""
 _SUN_PER_ENERGY = 500
-"""Burnt energy costs 100 to 210 sun."""
+"""An upper estimate: the network charges 100 to 210 sun for a unit of energy."""
 
 
 @dataclass(frozen=True)
 class Due:
-    """What one request is still owed: base units of `token`, and the fee on top, with who receives it."""
+    """What is still to be paid for one request, in base units of `token`: the amount, and the fee in addition."""
 
     token: Token
     payee: str
@@ -49,10 +49,10 @@ class Due:
 
 @dataclass(frozen=True)
 class Checkout:
-    """Transactions in the order they are sent: funding, approvals, payments.
+    """Transactions in the order in which they are sent: funding, approvals, payments.
 
-    `debits` is what each token takes in all (amounts, fees and the batch contract's own fee); `spender` is the contract
-    that takes it. `funding` draws the tokens from another wallet first.
+    `debits` is the total to pay in each token (amounts, fees and the batch contract's own fee), `spender` the contract
+    that takes it. `funding` first transfers the tokens from another wallet.
     """
 
     spender: str
@@ -68,12 +68,12 @@ class Checkout:
 
     @property
     def fee_limit(self) -> int:
-        """The most that one payment on tron may burn, in sun: the usual limit, or three times what a batch may take."""
+        """The fee limit of a payment transaction on tron, in sun: at least the usual one, more for a large batch."""
         return max(PAYMENT_FEE_LIMIT, min(self.gas * _SUN_PER_ENERGY, MAX_FEE_LIMIT))
 
 
 def spender_of(token: Token, batched: bool) -> str:
-    """The contract that takes a token, or forwards the native coin."""
+    """The contract that transfers a token, or forwards the native coin, for a payment."""
     if batched:
         return address_of(TRON_BATCH if token.type == "TRC20" else BATCH, token.network)
     return address_of(NATIVE_FEE_PROXY if token.is_native else ERC20_FEE_PROXY, token.network)
@@ -105,9 +105,9 @@ def pay_one(due: Due) -> Checkout:
 
 
 def pay_together(dues: Sequence[Due], batch_fee_bps: int = 0) -> Checkout:
-    """Payments of one network through its batch contract, in one transaction.
+    """Payments on one network through its batch contract.
 
-    There are more transactions where one cannot do it: a batch has one fee address, MAX_BATCH_ITEMS payments and
+    One transaction, or several if there are several fee addresses, more than MAX_BATCH_ITEMS payments, or more gas than
     MAX_BATCH_GAS.
     """
     network = dues[0].token.network
@@ -121,10 +121,10 @@ def pay_together(dues: Sequence[Due], batch_fee_bps: int = 0) -> Checkout:
             payments.append(batch.pay_tron_batch(network, items, fee_address))
         else:
             payments.append(batch.pay_batch(network, items, fee_address, batch_fee_bps))
-        taken = batch.token_debits(items, batch_fee_bps)
-        for address, debit in taken.items():
+        batch_debits = batch.token_debits(items, batch_fee_bps)
+        for address, debit in batch_debits.items():
             debits[tokens[address]] = debits.get(tokens[address], 0) + debit
-        gas += _batch_gas(len(taken)) + _item_gas(len(taken)) * len(group)
+        gas += _batch_gas(len(batch_debits)) + _item_gas(len(batch_debits)) * len(group)
     return Checkout(
         spender=spender_of(dues[0].token, batched=True),
         debits={token: BaseUnits(debit) for token, debit in debits.items()},
@@ -134,9 +134,9 @@ def pay_together(dues: Sequence[Due], batch_fee_bps: int = 0) -> Checkout:
 
 
 def with_approvals(checkout: Checkout, allowances: Mapping[str, int], resets: frozenset[str] = frozenset()) -> Checkout:
-    """The checkout with an approval, of exactly the debit, for each token whose allowance is short.
+    """The checkout with an approval of exactly the debit for each token whose allowance is below it.
 
-    `resets` are the tokens (their addresses) whose old allowance has to be withdrawn before.
+    `resets` are the addresses of tokens whose allowance must be set to 0 before a new approval.
     """
     approvals: list[Transaction] = []
     for token, debit in checkout.debits.items():
@@ -149,7 +149,7 @@ def with_approvals(checkout: Checkout, allowances: Mapping[str, int], resets: fr
 
 
 def with_funding(checkout: Checkout, owner: str, wallet: str) -> Checkout:
-    """The checkout for a smart account `wallet` that first draws every debit from `owner`, who approved it for that."""
+    """The checkout of a smart account `wallet`, which first transfers each debit from `owner` by an allowance."""
     funding = tuple(
         erc20.transfer_from(token.address, owner, wallet, debit) for token, debit in checkout.debits.items()
     )
@@ -157,7 +157,7 @@ def with_funding(checkout: Checkout, owner: str, wallet: str) -> Checkout:
 
 
 def _groups(dues: Sequence[Due]) -> list[list[Due]]:
-    """The dues in their order, parted by fee address; those without a fee go with the first that has one."""
+    """The dues in their order, grouped by fee address and by size. Dues without a fee join the first fee address."""
     by_address: dict[str | None, list[Due]] = {}
     first = next((due.fee_address for due in dues if due.fee), None)
     for due in dues:

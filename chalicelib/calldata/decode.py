@@ -1,7 +1,7 @@
-"""Calldata read back, strictly: the one canonical layout of each function we write, or ValueError.
+"""Decoding of calldata, which accepts only the canonical encoding of each function and raises ValueError otherwise.
 
-Canonical means: what has no fixed size begins exactly where the part before it ended, padding is zeros, and nothing
-follows. Two texts of bytes never read as the same call, so what is read is what is signed.
+Canonical means that each dynamic value begins where the part before it ends, padding is zeros, and no bytes follow.
+Different bytes never decode to the same call, so the decoded call is exactly the one that is signed.
 """
 
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ SELECTOR = 4
 
 @dataclass(frozen=True)
 class Array:
-    """Any number of one kind."""
+    """An array of any length whose members have one type."""
 
     of: "Kind"
 
 
 Kind = str | Array | tuple["Kind", ...]
-"""`address`, `uint256`, `bytes`, an array, or a struct; a struct holds at least one part without a fixed size."""
+"""An ABI type: `address`, `uint256`, `bytes`, an array, or a struct with at least one dynamic member."""
 
 
 def read(kinds: tuple[Kind, ...], data: bytes) -> tuple[Any, ...]:
-    """The arguments: addresses as their 20 bytes, whole numbers, bytes; tuples for arrays and structs.
+    """Decodes arguments: addresses to their 20 bytes, uint256 to int, bytes to bytes, arrays and structs to tuples.
 
-    Raises ValueError when the data is anything but their canonical encoding.
+    Raises ValueError unless the data is their canonical encoding.
     """
     values, end = _struct(kinds, data, 0)
     if end != len(data):
@@ -42,28 +42,28 @@ def type_text(kind: Kind) -> str:
 
 
 def _struct(kinds: tuple[Kind, ...], data: bytes, start: int) -> tuple[tuple[Any, ...], int]:
-    """The values from `start`, and where they end: a word each, then what has no fixed size."""
+    """Decodes the values at `start` and returns them with their end: one word each, then the dynamic values."""
     values: list[Any] = []
     end = start + WORD * len(kinds)
-    for position, kind in enumerate(kinds):
-        at = start + WORD * position
-        word = read_uint(data, at)
+    for index, kind in enumerate(kinds):
+        offset = start + WORD * index
+        word = read_uint(data, offset)
         if kind == "uint256":
             values.append(word)
         elif kind == "address":
             if word >> 160:
                 raise ValueError("a word is no address")
-            values.append(data[at + 12 : at + WORD])
+            values.append(data[offset + 12 : offset + WORD])
         elif word != end - start:
             raise ValueError("an argument is not where it belongs")
         else:
-            value, end = _sized(kind, data, end)
+            value, end = _dynamic(kind, data, end)
             values.append(value)
     return tuple(values), end
 
 
-def _sized(kind: Kind, data: bytes, start: int) -> tuple[Any, int]:
-    """A value without a fixed size, and where it ends."""
+def _dynamic(kind: Kind, data: bytes, start: int) -> tuple[Any, int]:
+    """Decodes the value of a dynamic type at `start` and returns it with its end."""
     if isinstance(kind, tuple):
         return _struct(kind, data, start)
     length, first = read_uint(data, start), start + WORD

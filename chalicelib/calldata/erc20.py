@@ -1,4 +1,4 @@
-"""ERC-20 tokens (TRC-20 alike): approvals and transfers to sign, balances and allowances to read.
+"""Calls of ERC-20 and TRC-20 tokens: approvals and transfers to sign, balances and allowances to read.
 
 approve       095ea7b3 | spender | amount
 transferFrom  23b872dd | owner | recipient | amount
@@ -17,25 +17,25 @@ _ALLOWANCE = bytes.fromhex("dd62ed3e")
 
 
 def approve(token: str, spender: str, amount: int) -> Transaction:
-    """Lets `spender` take up to `amount` base units; 0 withdraws an allowance that is there."""
-    return Transaction(_spelled(token), call(_APPROVE, address_word(spender), uint_word(amount)), 0)
+    """Allows `spender` to take up to `amount` base units; 0 withdraws the allowance."""
+    return Transaction(_canonical(token), call(_APPROVE, address_word(spender), uint_word(amount)), 0)
 
 
 def transfer_from(token: str, owner: str, recipient: str, amount: int) -> Transaction:
-    """Moves base units of `owner`, who has allowed the sender that much, to the recipient."""
+    """Transfers base units from `owner` to the recipient. The sender needs an allowance of `owner`."""
     words = address_word(owner), address_word(recipient), uint_word(amount)
-    return Transaction(_spelled(token), call(_TRANSFER_FROM, *words), 0)
+    return Transaction(_canonical(token), call(_TRANSFER_FROM, *words), 0)
 
 
 def balance_of(token: str, owner: str) -> Call:
-    """Asks a token how many base units `owner` holds; the answer is one uint256."""
+    """Reads the balance of `owner` in base units: one uint256."""
     return Call(token, call(_BALANCE_OF, address_word(owner)))
 
 
 def allowance(token: str, owner: str, spender: str) -> Call:
-    """Asks a token how many base units of `owner` `spender` may take; the answer is one uint256."""
+    """Reads how many base units `spender` may take from `owner`: one uint256."""
     return Call(token, call(_ALLOWANCE, address_word(owner), address_word(spender)))
 
 
-def _spelled(token: str) -> str:
+def _canonical(token: str) -> str:
     return evm_address(token) if token.startswith("0x") else token

@@ -1,7 +1,7 @@
-"""What transactions do, read from the very bytes that are signed: contract, function, amounts, the event to expect.
+"""Explains transactions from the bytes that are signed: contract, function, arguments, amounts and expected event.
 
-Only what this package writes is explained, to the byte and at the contract's own address; all else is said to be
-unknown, never half explained. On the command line:
+Only calls that this package builds are explained: the bytes must be exactly those it would write, and the address that
+of the contract. Every other call is reported as unknown as a whole. On the command line:
 
     python -m chalicelib.calldata.explain 0x... [--network base] [--to 0x...] [--value 0]
 """
@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from chalicelib.calldata.decode import SELECTOR, read
-from chalicelib.calldata.explain_payments import batch_groups, batch_one_token, batch_tron, pay_alone
-from chalicelib.calldata.explanation import Explanation, ReadCall, contract_name, explained
+from chalicelib.calldata.explain_payments import batch_groups, batch_one_token, batch_tron, single_payment
+from chalicelib.calldata.explanation import DecodedCall, Explanation, contract_name, explanation_of
 from chalicelib.calldata.functions import (
     APPROVE,
     BATCH_GROUPS,
@@ -28,7 +28,7 @@ from chalicelib.calldata.functions import (
     TRANSFER_FROM,
     Function,
 )
-from chalicelib.calldata.safe import unpack_packed
+from chalicelib.calldata.safe import unpack_transactions
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.wording import Wording
 from chalicelib.catalogue.networks import network as network_named
@@ -42,17 +42,20 @@ _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 
 def explain(network: str, transactions: Sequence[Transaction]) -> tuple[Explanation, ...]:
-    """One explanation for each transaction. Whatever the bytes are, they raise nothing.
+    """Returns one explanation for each transaction, whatever its bytes are.
 
-    Raises LookupError for a network that is not ours.
+    Raises LookupError for a network that is not in the catalogue.
     """
     words = _wording(network)
-    return tuple(_explained(words, each.to, each.data, each.value) for each in transactions)
+    return tuple(_explain_call(words, each.to, each.data, each.value) for each in transactions)
 
 
 def explain_data(data: str, network: str | None = None, to: str | None = None, value: int = 0) -> Explanation:
-    """One call of which not all is known: without network and contract it is told by its bytes alone, and says so."""
-    explanation = _explained(_wording(network), to, data, value)
+    """Explains one call. If network or contract is None, the summary says that the address was not checked.
+
+    Raises LookupError for a network that is not in the catalogue.
+    """
+    explanation = _explain_call(_wording(network), to, data, value)
     if explanation.function is None or (network is not None and to is not None):
         return explanation
     return replace(explanation, summary=f"{explanation.summary}; the address of the contract was not checked")
@@ -65,30 +68,30 @@ def _wording(network: str | None) -> Wording:
     return Wording(chain)
 
 
-def _explained(words: Wording, to: str | None, data: str, value: int, bundled: bool = False) -> Explanation:
+def _explain_call(words: Wording, to: str | None, data: str, value: int, bundled: bool = False) -> Explanation:
     try:
-        return _known(words, to, data, value, bundled)
+        return _explain_known_call(words, to, data, value, bundled)
     except ValueError as reason:
-        return _unknown(words, to, data, value, str(reason))
+        return _unknown_call(words, to, data, value, str(reason))
 
 
-def _known(words: Wording, to: str | None, data: str, value: int, bundled: bool) -> Explanation:
-    """Raises ValueError, with the reason, for all that we do not write."""
+def _explain_known_call(words: Wording, to: str | None, data: str, value: int, bundled: bool) -> Explanation:
+    """Raises ValueError with the reason if this package does not build such a call."""
     if _HEX.fullmatch(data) is None:
         raise ValueError("the data is not hexadecimal")
     raw = bytes.fromhex(data[2:])
     function = FUNCTIONS.get(raw[:SELECTOR])
     if function is None or (bundled and raw[:SELECTOR] == MULTI_SEND_CALLS):
         raise ValueError("no such function is used here")
-    spelled = None if to is None else words.spelled(to)
-    if spelled is not None and words.network is not None:
-        _check_contract(words, function, spelled)
+    contract = None if to is None else words.canonical(to)
+    if contract is not None and words.network is not None:
+        _check_contract(words, function, contract)
     kinds = tuple(kind for _, kind in function.parameters)
     names = (name for name, _ in function.parameters)
     values = dict(zip(names, read(kinds, raw[SELECTOR:]), strict=True))
     if value and raw[:SELECTOR] not in (PAY_NATIVE, BATCH_GROUPS):
         raise ValueError("the function takes no native coin")
-    return _EXPLAINERS[raw[:SELECTOR]](ReadCall(words, spelled, function, values, value))
+    return _EXPLAINERS[raw[:SELECTOR]](DecodedCall(words, contract, function, values, value))
 
 
 def _check_contract(words: Wording, function: Function, to: str) -> None:
@@ -99,66 +102,66 @@ def _check_contract(words: Wording, function: Function, to: str) -> None:
         raise ValueError(f"this is not the {function.contract} of the network")
 
 
-def _unknown(words: Wording, to: str | None, data: str, value: int, reason: str) -> Explanation:
+def _unknown_call(words: Wording, to: str | None, data: str, value: int, reason: str) -> Explanation:
     selector = data[: 2 + 2 * SELECTOR] if _HEX.fullmatch(data) else ""
-    what = f"4 bytes {selector.lower()}" if len(selector) == 2 + 2 * SELECTOR else "no function"
+    function = f"4 bytes {selector.lower()}" if len(selector) == 2 + 2 * SELECTOR else "no function"
     try:
-        place = None if to is None else words.spelled(to)
+        contract = None if to is None else words.canonical(to)
     except ValueError:
-        place = None
-    paying = f" with {words.coins(value)}" if value else ""
+        contract = None
+    paying = f" with {words.coin_amount(value)}" if value else ""
     return Explanation(
-        to=place,
-        contract=contract_name(words, place),
+        to=contract,
+        contract=contract_name(words, contract),
         function=None,
         arguments=(),
         value=value,
         value_human=words.human(value, words.coin),
-        summary=f"Unknown call: {what}{f' to {place}' if place else ''}{paying}; {reason}; "
+        summary=f"Unknown call: {function}{f' to {contract}' if contract else ''}{paying}; {reason}; "
         "do not sign unless you know it",
     )
 
 
-def _approve(call: ReadCall) -> Explanation:
+def _approve(call: DecodedCall) -> Explanation:
     words, amount, spender = call.words, call.values["amount"], call.address("spender")
     if amount == 0:
         summary = f"Withdraw what {words.spender(spender)} may still take of {words.symbol(call.to)}"
     else:
         summary = f"Allow {words.spender(spender)} to take {words.allowance(amount, call.to)}"
-    return explained(call, summary, {"spender": words.contract_at(spender), "amount": _amount(call)})
+    return explanation_of(call, summary, {"spender": words.contract_at(spender), "amount": _amount(call)})
 
 
-def _transfer(call: ReadCall) -> Explanation:
-    summary = f"Send {call.words.tokens(call.values['amount'], call.to)} to {call.address('to')}"
-    return explained(call, summary + ", without a payment reference", {"amount": _amount(call)})
+def _transfer(call: DecodedCall) -> Explanation:
+    summary = f"Send {call.words.token_amount(call.values['amount'], call.to)} to {call.address('to')}"
+    return explanation_of(call, summary + ", without a payment reference", {"amount": _amount(call)})
 
 
-def _transfer_from(call: ReadCall) -> Explanation:
-    amount = call.words.tokens(call.values["amount"], call.to)
+def _transfer_from(call: DecodedCall) -> Explanation:
+    amount = call.words.token_amount(call.values["amount"], call.to)
     summary = f"Move {amount} from {call.address('from')} to {call.address('to')}, without a payment reference"
-    return explained(call, summary, {"amount": _amount(call)})
+    return explanation_of(call, summary, {"amount": _amount(call)})
 
 
-def _amount(call: ReadCall) -> str | None:
+def _amount(call: DecodedCall) -> str | None:
     return call.words.human(call.values["amount"], call.words.token_at(call.to))
 
 
-def _multi_send(call: ReadCall) -> Explanation:
-    inner = unpack_packed(call.values["transactions"])
-    calls = tuple(_explained(call.words, each.to, each.data, each.value, bundled=True) for each in inner)
+def _multi_send(call: DecodedCall) -> Explanation:
+    inner = unpack_transactions(call.values["transactions"])
+    calls = tuple(_explain_call(call.words, each.to, each.data, each.value, bundled=True) for each in inner)
     unknown = sum(each.function is None for each in calls)
     summary = f"As a Safe, make {len(calls)} call{'s' if len(calls) > 1 else ''} in one transaction"
     if unknown:
         summary += f", {unknown} of them unknown; do not sign unless you know them"
-    return explained(call, summary, {}, calls=calls)
+    return explanation_of(call, summary, {}, calls=calls)
 
 
-_EXPLAINERS: dict[bytes, Callable[[ReadCall], Explanation]] = {
+_EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     APPROVE: _approve,
     TRANSFER: _transfer,
     TRANSFER_FROM: _transfer_from,
-    PAY_ERC20: pay_alone,
-    PAY_NATIVE: pay_alone,
+    PAY_ERC20: single_payment,
+    PAY_NATIVE: single_payment,
     BATCH_ONE_TOKEN: batch_one_token,
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,
@@ -167,25 +170,25 @@ _EXPLAINERS: dict[bytes, Callable[[ReadCall], Explanation]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line: what a call does on stdout, or one sentence on stderr and exit code 2."""
+    """The command line: prints what a call does, or one sentence on stderr with exit code 2."""
     parser = _parser()
-    given = parser.parse_args(arguments)
-    if _HEX.fullmatch(given.data) is None:
+    options = parser.parse_args(arguments)
+    if _HEX.fullmatch(options.data) is None:
         parser.error("the data must be 0x and an even number of hexadecimal digits")
-    if given.value < 0:
+    if options.value < 0:
         parser.error("the value must not be negative")
     try:
-        words = _wording(given.network)
-        if given.to is not None:
-            words.spelled(given.to)
+        words = _wording(options.network)
+        if options.to is not None:
+            words.canonical(options.to)
     except (LookupError, ValueError) as error:
         parser.error(str(error))
-    explanation = explain_data(given.data, given.network, given.to, given.value)
+    explanation = explain_data(options.data, options.network, options.to, options.value)
     sys.stdout.write("".join(f"{line}\n" for line in _lines(explanation)))
 
 
 def _parser() -> "ArgumentParser":
-    from argparse import ArgumentParser  # of no use to the service, which would load it at every cold start
+    from argparse import ArgumentParser  # imported here because the service, which loads this module, does not use it
 
     class Parser(ArgumentParser):
         def error(self, message: str) -> NoReturn:

@@ -1,49 +1,48 @@
-"""Explains payments: one through a fee proxy, and the batches that are many of them.
+"""Explains payments: single payments through a fee proxy, and batches of them.
 
-Every explainer takes a call whose arguments have been read and raises ValueError, with the reason, when they are not
-what this package writes.
+Each function takes a decoded call and raises ValueError with the reason if this package would not write its arguments.
 """
 
 from typing import Any
 
 from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
 from chalicelib.calldata.batch import ERC20_GROUP, NATIVE_GROUP
-from chalicelib.calldata.explanation import ExpectedEvent, Explanation, ReadCall, explained
+from chalicelib.calldata.explanation import DecodedCall, ExpectedEvent, Explanation, explanation_of
 from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
 from chalicelib.calldata.functions import FUNCTIONS, PAY_ERC20, PAY_NATIVE, Function
-from chalicelib.calldata.wording import Wording, listed
+from chalicelib.calldata.wording import Wording, joined
 from chalicelib.catalogue.contracts import BATCH
 
 PAYMENT_EVENT = "TransferWithReferenceAndFee"
 
 
-def pay_alone(call: ReadCall) -> Explanation:
-    """One payment through a fee proxy."""
+def single_payment(call: DecodedCall) -> Explanation:
+    """One payment through a fee proxy, not part of a batch."""
     if not call.values["_feeAmount"] and any(call.values["_feeAddress"]):
         raise ValueError("it names a fee address and no fee")
-    return _pay(call)
+    return _payment(call)
 
 
-def _pay(call: ReadCall) -> Explanation:
-    """A payment through either fee proxy, alone or as one of a batch."""
+def _payment(call: DecodedCall) -> Explanation:
+    """A payment through either fee proxy, single or in a batch."""
     words, event = call.words, _event(call)
     token = words.coin if event.token is None else words.token_at(event.token)
 
-    def say(units: int) -> str:
-        return words.coins(units) if event.token is None else words.tokens(units, event.token)
+    def amount_text(units: int) -> str:
+        return words.coin_amount(units) if event.token is None else words.token_amount(units, event.token)
 
-    with_fee = f"with {say(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
+    fee = f"with {amount_text(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
     human: dict[str, str | None] = {
         "_tokenAddress": token.symbol if token else None,
         "_amount": words.human(event.amount, token),
         "_feeAmount": words.human(event.fee_amount, token),
     }
-    summary = f"Pay {say(event.amount)} to {event.payee} {with_fee}, reference {event.payment_reference}"
-    return explained(call, summary, human, event)
+    summary = f"Pay {amount_text(event.amount)} to {event.payee} {fee}, reference {event.payment_reference}"
+    return explanation_of(call, summary, human, event)
 
 
-def _event(call: ReadCall) -> ExpectedEvent:
-    """What the fee proxy will emit."""
+def _event(call: DecodedCall) -> ExpectedEvent:
+    """The event that the fee proxy will emit."""
     words, values, contract = call.words, call.values, call.function.contract or ""
     fee, reference = values["_feeAmount"], values["_paymentReference"]
     if len(reference) != REFERENCE_LENGTH:
@@ -69,8 +68,8 @@ def _event(call: ReadCall) -> ExpectedEvent:
     )
 
 
-def batch_one_token(call: ReadCall) -> Explanation:
-    """batchERC20Payments."""
+def batch_one_token(call: DecodedCall) -> Explanation:
+    """batchERC20Payments of BatchConversionPayments: payments in one ERC-20 token."""
     details = call.values["requestDetails"]
     _check_batch(call, details)
     if len({detail[2] for detail in details}) != 1:
@@ -78,8 +77,8 @@ def batch_one_token(call: ReadCall) -> Explanation:
     return _batch(call, [_erc20_detail(call, detail) for detail in details])
 
 
-def batch_groups(call: ReadCall) -> Explanation:
-    """batchPayments: ERC-20, native, or one group of each."""
+def batch_groups(call: DecodedCall) -> Explanation:
+    """batchPayments of BatchConversionPayments: a group of ERC-20 payments, of native payments, or one of each."""
     groups = call.values["metaDetails"]
     numbers = [number for number, _ in groups]
     if numbers not in ([ERC20_GROUP], [NATIVE_GROUP], [ERC20_GROUP, NATIVE_GROUP]):
@@ -91,7 +90,7 @@ def batch_groups(call: ReadCall) -> Explanation:
     return _batch(call, payments)
 
 
-def _check_batch(call: ReadCall, details: tuple[Any, ...]) -> None:
+def _check_batch(call: DecodedCall, details: tuple[Any, ...]) -> None:
     if not details or not any(call.values["feeAddress"]) or call.values["pathsToUSD"]:
         raise ValueError("it is not a batch as it is built here")
     for _, _, path, _, _, to_spend, rate_age in details:
@@ -99,22 +98,22 @@ def _check_batch(call: ReadCall, details: tuple[Any, ...]) -> None:
             raise ValueError("it converts between currencies")
 
 
-def _erc20_detail(call: ReadCall, detail: tuple[Any, ...]) -> ReadCall:
+def _erc20_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
     payee, amount, (token,), reference, fee, _, _ = detail
     function = FUNCTIONS[PAY_ERC20]
     values = token, payee, amount, reference, fee, call.values["feeAddress"]
     return _nested(call.words, function, values)
 
 
-def _native_detail(call: ReadCall, detail: tuple[Any, ...]) -> ReadCall:
+def _native_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
     payee, amount, (coin,), reference, fee, _, _ = detail
     if not call.words.is_coin(call.words.address(coin)):
         raise ValueError("it pays in a coin of another network")
     return _nested(call.words, FUNCTIONS[PAY_NATIVE], (payee, reference, fee, call.values["feeAddress"]), amount + fee)
 
 
-def batch_tron(call: ReadCall) -> Explanation:
-    """batchERC20PaymentsWithReference of ERC20BatchPayments."""
+def batch_tron(call: DecodedCall) -> Explanation:
+    """batchERC20PaymentsWithReference of ERC20BatchPayments: payments in one TRC-20 token."""
     values = call.values
     columns = [values[name] for name in ("_recipients", "_amounts", "_paymentReferences", "_feeAmounts")]
     if len({len(column) for column in columns}) != 1 or not columns[0] or not any(values["_feeAddress"]):
@@ -124,43 +123,45 @@ def batch_tron(call: ReadCall) -> Explanation:
     return _batch(call, [_nested(call.words, function, (token, *row, receiver)) for row in rows])
 
 
-def _nested(words: Wording, function: Function, values: tuple[Any, ...], value: int = 0) -> ReadCall:
-    """The call that the batch contract makes of a fee proxy."""
+def _nested(words: Wording, function: Function, values: tuple[Any, ...], value: int = 0) -> DecodedCall:
+    """The call of a fee proxy that the batch contract makes."""
     names = (name for name, _ in function.parameters)
     proxy = words.deployed(function.contract or "")
-    return ReadCall(words, proxy, function, dict(zip(names, values, strict=True)), value)
+    return DecodedCall(words, proxy, function, dict(zip(names, values, strict=True)), value)
 
 
-def _batch(call: ReadCall, payments: list[ReadCall]) -> Explanation:
+def _batch(call: DecodedCall, payments: list[DecodedCall]) -> Explanation:
     words = call.words
-    calls = tuple(_pay(each) for each in payments)
+    calls = tuple(_payment(each) for each in payments)
     amounts: dict[str | None, int] = {}
     fees: dict[str | None, int] = {}
     for event in (each.expected_event for each in calls if each.expected_event):
         amounts[event.token] = amounts.get(event.token, 0) + event.amount
         if event.fee_amount:
             fees[event.token] = fees.get(event.token, 0) + event.fee_amount
-    spare = call.value - sum(each.value for each in payments)
-    if spare < 0 or (spare and None not in amounts):
+    surplus = call.value - sum(each.value for each in payments)
+    if surplus < 0 or (surplus and None not in amounts):
         raise ValueError("its value is not what it pays in the native coin")
     count = f"{len(calls)} payment{'s' if len(calls) > 1 else ''}"
     summary = f"Make {count} in one transaction: {_sums(words, amounts)}"
     receiver_name = call.function.parameters[-1][0]
     receiver = call.address(receiver_name)
-    summary += f", with {_sums(words, fees)} fees to {receiver}" if fees else _without_fees(call, spare)
-    if spare:
-        summary += f"; up to {words.coins(spare)} are the batch contract's own fee, the rest comes back"
-    nobody = call.values[receiver_name] == address_bytes(DEAD_ADDRESS)
-    human = {receiver_name: "an address without an owner, as the link has no fees" if nobody and not fees else None}
-    return explained(call, summary, human, calls=calls)
+    summary += f", with {_sums(words, fees)} fees to {receiver}" if fees else _without_fees(call, surplus)
+    if surplus:
+        summary += f"; up to {words.coin_amount(surplus)} are the batch contract's own fee, the rest comes back"
+    is_dead = call.values[receiver_name] == address_bytes(DEAD_ADDRESS)
+    human = {receiver_name: "an address without an owner, as the link has no fees" if is_dead and not fees else None}
+    return explanation_of(call, summary, human, calls=calls)
 
 
-def _without_fees(call: ReadCall, spare: int) -> str:
-    """What the batch contract of EVM networks takes for itself is not in the call, but for the coins sent along."""
+def _without_fees(call: DecodedCall, surplus: int) -> str:
+    """The end of a summary without fees. The call does not contain the own fee of an EVM network's batch contract."""
     if call.function.contract != BATCH:
         return ", without fees"
-    return ", without fees of the link" + ("" if spare else "; the batch contract may take its own")
+    return ", without fees of the link" + ("" if surplus else "; the batch contract may take its own")
 
 
 def _sums(words: Wording, sums: dict[str | None, int]) -> str:
-    return listed(words.coins(units) if token is None else words.tokens(units, token) for token, units in sums.items())
+    return joined(
+        words.coin_amount(units) if token is None else words.token_amount(units, token) for token, units in sums.items()
+    )

@@ -1,4 +1,4 @@
-"""What an explanation holds, and how a call that was read becomes one."""
+"""The parts of an explanation, and how one is made of a decoded call."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from chalicelib.calldata.wording import Wording
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument: its Solidity type, its value as text, and what that means where it is not plain."""
+    """One argument: its Solidity type, its value as text, and for some values a readable form such as `12.5 USDC`."""
 
     name: str
     type: str
@@ -23,7 +23,7 @@ class Argument:
 class ExpectedEvent:
     """The event that a payment emits: amounts in base units, `token` None for the native coin.
 
-    `address` is the fee proxy's, None when the network is not known.
+    `address` is that of the fee proxy, None if the network is not known.
     """
 
     name: str
@@ -39,9 +39,9 @@ class ExpectedEvent:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one call does. `value` is base units of the native coin; `function` is None when the call is unknown.
+    """What one call does. `value` is in base units of the native coin; `function` is None for an unknown call.
 
-    `calls` are those that it makes in turn: the payments of a batch, the transactions of a bundle.
+    `calls` are the calls inside it: the payments of a batch, the transactions of a bundle.
     """
 
     to: str | None
@@ -56,8 +56,8 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class ReadCall:
-    """A call whose arguments have been read, by name."""
+class DecodedCall:
+    """A call with its decoded arguments by name."""
 
     words: Wording
     to: str | None
@@ -70,14 +70,14 @@ class ReadCall:
         return self.words.address(raw)
 
 
-def explained(
-    call: ReadCall,
+def explanation_of(
+    call: DecodedCall,
     summary: str,
     human: dict[str, str | None],
     event: ExpectedEvent | None = None,
     calls: tuple[Explanation, ...] = (),
 ) -> Explanation:
-    """The explanation of a call; `human` says by name what arguments mean."""
+    """The explanation of a call; `human` has the readable forms of arguments by their names."""
     arguments = tuple(
         Argument(name, type_text(kind), _text(call.words, kind, call.values[name]), human.get(name))
         for name, kind in call.function.parameters
@@ -88,7 +88,7 @@ def explained(
 
 
 def _text(words: Wording, kind: Kind, value: Any) -> str:
-    """Numbers in decimal, short bytes in hex; of what holds many only how many, as each is a call of its own."""
+    """A value as text: decimal numbers, hex for short bytes, and only the length of arrays and long bytes."""
     if kind == "address":
         return words.address(value)
     if kind == "uint256":
@@ -99,7 +99,7 @@ def _text(words: Wording, kind: Kind, value: Any) -> str:
 
 
 def contract_name(words: Wording, to: str | None) -> str:
-    """The contract or the token at an address."""
+    """The name of the contract or the symbol of the token at an address."""
     if to is None:
         return "unknown contract"
     token = words.token_at(to)

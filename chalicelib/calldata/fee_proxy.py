@@ -1,4 +1,4 @@
-"""Single payments through the fee proxies: payee and fee are paid and an event with the reference is emitted.
+"""Single payments through the fee proxies, which pay payee and fee and emit an event with the reference.
 
 ERC20FeeProxy.transferFromWithReferenceAndFee (EVM and Tron), 4 + 8 words of 32 bytes:
 
@@ -6,24 +6,24 @@ ERC20FeeProxy.transferFromWithReferenceAndFee (EVM and Tron), 4 + 8 words of 32 
     000  token
     020  payee
     040  amount
-    060  0xc0: where the reference begins
+    060  0xc0: offset of the reference
     080  fee amount
     0a0  fee address
     0c0  8: length of the reference
     0e0  reference, 8 bytes and 24 zeros
 
-EthereumFeeProxy.transferWithReferenceAndFee, 4 + 6 words; the payee gets the value less the fee:
+EthereumFeeProxy.transferWithReferenceAndFee, 4 + 6 words; the payee receives the value minus the fee:
 
     b868980b
     000  payee
-    020  0x80: where the reference begins
+    020  0x80: offset of the reference
     040  fee amount
     060  fee address
     080  8: length of the reference
     0a0  reference, 8 bytes and 24 zeros
 
-Without a fee both name the zero address: the native proxy would also "send" 0 to any other one and revert
-when that is a contract. With the zero address a fee would be announced and never moved, so that is refused.
+Without a fee the fee address is zero: to any other address the native proxy would send 0, which reverts if it is a
+contract. A fee to the zero address is refused, because it would be in the event but would not be paid.
 """
 
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes
@@ -46,9 +46,10 @@ def pay_erc20(
     fee_amount: int = 0,
     fee_address: str | None = None,
 ) -> Transaction:
-    """Pays `amount` base units to the payee and `fee_amount` on top to the fee address; the proxy needs both approved.
+    """Pays `amount` base units to the payee and `fee_amount` in addition to the fee address.
 
-    Raises LookupError where the proxy is not deployed, ValueError for a fee without a real address.
+    The proxy needs an approval of the sum. Raises LookupError if the network has no such proxy, ValueError for a fee
+    without a fee address.
     """
     return Transaction(
         to=address_of(ERC20_FEE_PROXY, network),
@@ -75,9 +76,9 @@ def pay_native(
     fee_amount: int = 0,
     fee_address: str | None = None,
 ) -> Transaction:
-    """Pays `amount` of the native coin to the payee and `fee_amount` to the fee address: the value is their sum.
+    """Pays `amount` of the native coin to the payee and `fee_amount` to the fee address; the value is their sum.
 
-    The fee address must not be a contract. Raises as `pay_erc20`.
+    The fee address must not be a contract. Raises the same errors as `pay_erc20`.
     """
     return Transaction(
         to=address_of(NATIVE_FEE_PROXY, network),
@@ -102,7 +103,7 @@ def _fee_word(fee_amount: int, fee_address: str | None) -> bytes:
 
 
 def reference_tail(reference: bytes) -> bytes:
-    """A payment reference as a `bytes` argument. Raises ValueError unless it has 8 bytes."""
+    """The tail of a payment reference as a `bytes` argument. Raises ValueError unless it has 8 bytes."""
     if len(reference) != REFERENCE_LENGTH:
         raise ValueError(f"a payment reference has {REFERENCE_LENGTH} bytes")
     return bytes_tail(reference)

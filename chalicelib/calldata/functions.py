@@ -1,4 +1,4 @@
-"""The functions that are explained: every one that this package writes, by selector, as its contract names it."""
+"""The contract functions whose calls are explained, by selector, with the names that their contracts use."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ _DETAILS = Array(("address", "uint256", Array("address"), "bytes", "uint256", "u
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one contract, or of every token when `contract` is None."""
+    """A function of one contract, or of every token if `contract` is None."""
 
     contract: str | None
     name: str

@@ -1,11 +1,10 @@
-"""Many reads in one question to a node, through Multicall3 (EVM networks).
+"""Many contract reads in one eth_call, through Multicall3 (EVM networks).
 
-aggregate3((address target, bool allowFailure, bytes callData)[]) and its answer (bool success, bytes data)[]
-are both an array of dynamic tuples; offsets count from the word after the array's length, in a tuple from the
-tuple's start:
+The argument of aggregate3 is (address target, bool allowFailure, bytes callData)[], its result (bool success, bytes
+data)[]. In an array, offsets count from the word after its length; in a tuple, from its start:
 
-    82ad56cb | 0x20 | n | n offsets | n times: target | 1 | 0x60 | length | call, padded
-    answer:    0x20 | n | n offsets | n times: success | 0x40 | length | data, padded
+    call:    82ad56cb | 0x20 | n | n offsets | n times: target | 1 | 0x60 | length | call, padded
+    result:  0x20 | n | n offsets | n times: success | 0x40 | length | data, padded
 """
 
 from collections.abc import Sequence
@@ -19,27 +18,27 @@ _GET_ETH_BALANCE = bytes.fromhex("4d2301cc")
 
 
 def eth_balance(network: str, owner: str) -> Call:
-    """Asks Multicall3 how much of the native coin `owner` holds; the answer is one uint256."""
+    """Reads the native balance of `owner` from Multicall3: one uint256."""
     return Call(address_of(MULTICALL3, network), call(_GET_ETH_BALANCE, address_word(owner)))
 
 
 def aggregate(network: str, calls: Sequence[Call]) -> Call:
-    """One read that asks all of `calls`; a failing one does not fail the others. LookupError without Multicall3."""
+    """One read that makes all `calls`; each may fail alone. Raises LookupError if the network has no Multicall3."""
     items = [_item(each) for each in calls]
-    offsets, position = [], WORD * len(items)
+    offsets, offset = [], WORD * len(items)
     for item in items:
-        offsets.append(uint_word(position))
-        position += len(item)
+        offsets.append(uint_word(offset))
+        offset += len(item)
     data = call(_AGGREGATE3, uint_word(WORD), uint_word(len(items)), *offsets, *items)
     return Call(address_of(MULTICALL3, network), data)
 
 
-def decode(answer: str) -> tuple[bytes | None, ...]:
-    """The answers in the order asked, from the 0x hex a node returned; None for a call that failed.
+def decode(returned: str) -> tuple[bytes | None, ...]:
+    """The results in the order of the calls, from the 0x hex of the eth_call; None for a call that failed.
 
-    Raises ValueError when the text is not such an answer.
+    Raises ValueError if the text is not such a result.
     """
-    data = bytes.fromhex(answer.removeprefix("0x"))
+    data = bytes.fromhex(returned.removeprefix("0x"))
     array = read_uint(data, 0)
     count, first = read_uint(data, array), array + WORD
     if count > len(data) // WORD:
@@ -47,9 +46,9 @@ def decode(answer: str) -> tuple[bytes | None, ...]:
     return tuple(_result(data, first + read_uint(data, first + WORD * index)) for index in range(count))
 
 
-def as_uint(answer: bytes | None) -> int | None:
-    """The uint256 of one answer; None when the call failed or the target is no contract and said nothing."""
-    return None if answer is None or len(answer) < WORD else read_uint(answer, 0)
+def as_uint(result: bytes | None) -> int | None:
+    """The uint256 of one result; None if the call failed, or returned nothing because the target is not a contract."""
+    return None if result is None or len(result) < WORD else read_uint(result, 0)
 
 
 def _item(each: Call) -> bytes:

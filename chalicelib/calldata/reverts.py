@@ -1,10 +1,10 @@
-"""Why a contract refused: the data of a revert in words.
+"""The reason of a revert in words, from the data that the contract returned.
 
     08c379a0 | 0x20 | length | text      Error(string), of `require` and `revert`
-    4e487b71 | code                      Panic(uint256), of the compiler's own checks
+    4e487b71 | code                      Panic(uint256), of checks that the compiler adds
     4 bytes and more                     an error that the contract defines
 
-Anybody writes such text, and it is shown to others: what comes out is one short printable line.
+Anybody can deploy a contract that returns any text, so the result is always one short printable line.
 """
 
 from chalicelib.calldata.abi import WORD, read_uint
@@ -23,7 +23,7 @@ _PANICS = {
 
 
 def revert_reason(data: bytes) -> str:
-    """The reason in words, whatever a contract returned; at most 200 characters."""
+    """The reason of a revert in at most 200 characters, for any data."""
     selector, arguments = data[:4], data[4:]
     try:
         if selector == _ERROR:
@@ -35,12 +35,12 @@ def revert_reason(data: bytes) -> str:
             code = read_uint(arguments, 0)
             return f"panic 0x{code:02x}: {_PANICS.get(code, 'a check of the compiler failed')}"[:MAX_REASON]
     except ValueError:
-        pass  # it begins like one of the two and is none
+        pass  # the data after the selector is malformed
     if len(selector) < 4:
         return "reverted without a reason"
     return f"reverted with the contract's own error 0x{selector.hex()}"
 
 
 def printable(text: str) -> str:
-    """One line of at most 200 characters, without control, bidirectional or other invisible ones."""
+    """The text in one line of at most 200 characters, without control, bidirectional and other invisible characters."""
     return "".join(c for c in text[: 4 * MAX_REASON] if c.isprintable()).strip()[:MAX_REASON]

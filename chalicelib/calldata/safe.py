@@ -1,10 +1,10 @@
-"""What a Safe executes: several transactions as one MultiSendCallOnly, and the hash its owners sign.
+"""Safe transactions: several transactions as one call of MultiSendCallOnly, and the hash that the owners sign.
 
-    8d80ff0a | 0x20 | length | transactions, packed one after the other | zeros up to a whole word
+    8d80ff0a | 0x20 | length | packed transactions, one after the other | zeros up to a whole word
     packed:  00 (a call) | to, 20 bytes | value, 32 bytes | length of the data, 32 bytes | data
 
-The Safe runs the code of MultiSendCallOnly as its own (operation 1, a delegatecall), so that the Safe is the sender of
-each transaction. One that fails undoes them all.
+The Safe calls MultiSendCallOnly by delegatecall (operation 1), so the Safe is the sender of each transaction. If one
+fails, all are reverted.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ DELEGATECALL = 1
 
 _MULTI_SEND = bytes.fromhex("8d80ff0a")
 _CALL = b"\x00"
-_HEAD = 1 + 20 + WORD + WORD
+_HEADER_LENGTH = 1 + 20 + WORD + WORD
 _SAFE_TX = [
     {"name": "to", "type": "address"},
     {"name": "value", "type": "uint256"},
@@ -37,7 +37,7 @@ _SAFE_TX = [
 
 @dataclass(frozen=True)
 class SafeTransaction:
-    """What a Safe is asked to execute; `operation` is 0 for a call, 1 for a delegatecall."""
+    """A transaction for a Safe to execute; `operation` is 0 for a call, 1 for a delegatecall."""
 
     to: str
     value: int
@@ -47,7 +47,7 @@ class SafeTransaction:
 
 @dataclass(frozen=True)
 class SafeTerms:
-    """What the owners sign besides: the Safe's nonce, and the refund of gas, which is usually none."""
+    """The other signed values: the Safe's nonce, and the terms of a gas refund, which is usually none."""
 
     nonce: int
     safe_tx_gas: int = 0
@@ -58,32 +58,32 @@ class SafeTerms:
 
 
 def bundle(network: str, transactions: Sequence[Transaction]) -> SafeTransaction:
-    """One Safe transaction that makes all of them, in their order. LookupError where MultiSendCallOnly is not."""
+    """One Safe transaction that makes all transactions in order. LookupError without MultiSendCallOnly there."""
     packed = b"".join(_packed(each) for each in transactions)
     data = call(_MULTI_SEND, uint_word(WORD), bytes_tail(packed))
     return SafeTransaction(address_of(MULTI_SEND, network), 0, data, DELEGATECALL)
 
 
-def unpack_packed(packed: bytes) -> tuple[Transaction, ...]:
-    """The transactions of multiSend's one argument. Raises ValueError when they are none, or not only calls."""
-    found, at = [], 0
-    while at < len(packed):
-        if packed[at : at + 1] != _CALL:
+def unpack_transactions(packed: bytes) -> tuple[Transaction, ...]:
+    """The transactions in the argument of multiSend. Raises ValueError if there are none, or one is not a call."""
+    transactions, start = [], 0
+    while start < len(packed):
+        if packed[start : start + 1] != _CALL:
             raise ValueError("a transaction of the bundle is no call")
-        value, length = read_uint(packed, at + 21), read_uint(packed, at + 21 + WORD)
-        end = at + _HEAD + length
+        value, length = read_uint(packed, start + 21), read_uint(packed, start + 21 + WORD)
+        end = start + _HEADER_LENGTH + length
         if end > len(packed):
             raise ValueError("a transaction of the bundle is shorter than it says")
-        to = evm_address("0x" + packed[at + 1 : at + 21].hex())
-        found.append(Transaction(to, "0x" + packed[at + _HEAD : end].hex(), value))
-        at = end
-    if not found:
+        to = evm_address("0x" + packed[start + 1 : start + 21].hex())
+        transactions.append(Transaction(to, "0x" + packed[start + _HEADER_LENGTH : end].hex(), value))
+        start = end
+    if not transactions:
         raise ValueError("the bundle is empty")
-    return tuple(found)
+    return tuple(transactions)
 
 
 def safe_tx_hash(chain_id: int, safe: str, transaction: SafeTransaction, terms: SafeTerms) -> str:
-    """The hash (0x hex) that owners sign and that ExecutionSuccess names: EIP-712 in the domain of that one Safe."""
+    """The EIP-712 hash (0x hex) that the owners of a Safe sign, and that its ExecutionSuccess event contains."""
     digest = typed_data_digest(
         {
             "domain": {"chainId": chain_id, "verifyingContract": safe},
@@ -106,6 +106,7 @@ def safe_tx_hash(chain_id: int, safe: str, transaction: SafeTransaction, terms: 
     return "0x" + digest.hex()
 
 
-def _packed(each: Transaction) -> bytes:
-    data = bytes.fromhex(each.data.removeprefix("0x"))
-    return b"".join((_CALL, address_bytes(each.to), uint_word(each.value), uint_word(len(data)), data))
+def _packed(transaction: Transaction) -> bytes:
+    data = bytes.fromhex(transaction.data.removeprefix("0x"))
+    to, value = address_bytes(transaction.to), uint_word(transaction.value)
+    return b"".join((_CALL, to, value, uint_word(len(data)), data))

@@ -1,4 +1,4 @@
-"""What a wallet sends, and what a node is asked."""
+"""The two kinds of contract calls: transactions to sign, and reads."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Call:
-    """A read: the contract that is asked (hex address) and the 0x hex question."""
+    """A read of a contract: its address (hex) and the calldata as 0x hex."""
 
     to: str
     data: str

@@ -1,4 +1,4 @@
-"""Tron transactions as wallets sign them: protobuf of `Transaction.raw` with one TriggerSmartContract.
+"""Tron transactions in the form that wallets sign: the protobuf `Transaction.raw` with one TriggerSmartContract.
 
     raw             1 ref_block_bytes | 4 ref_block_hash | 8 expiration | 10 memo | 11 contract | 14 timestamp
                     18 fee_limit
@@ -7,7 +7,7 @@
     trigger         1 owner | 2 contract | 3 call_value | 4 data          addresses: 0x41 and 20 bytes
     Transaction     1 raw | 2 signature, each 65 bytes
 
-A field of 0 or of no bytes is left out. The id is the SHA-256 of raw, and that is what is signed.
+Fields that are 0 or empty are left out. The transaction's id is the SHA-256 of raw, and is what wallets sign.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.base.signatures import SIGNATURE_BYTES, recover_digest
 
 APPROVAL_FEE_LIMIT = 100_000_000
-"""Sun (100 TRX) that an approval may burn for energy at most: what Request Network's payment processor sets."""
+"""The most sun (100 TRX) that an approval may burn for energy: the value of Request Network's payment processor."""
 PAYMENT_FEE_LIMIT = 300_000_000
-"""Sun (300 TRX) that a payment may burn for energy at most: what Request Network's payment processor sets."""
+"""The most sun (300 TRX) that a payment may burn for energy: the value of Request Network's payment processor."""
 
 _TRIGGER = 31
 _TYPE_URL = b"type.googleapis.com/protocol.TriggerSmartContract"
@@ -33,8 +33,8 @@ _INT64 = 2**63
 class TronTransaction:
     """A contract call to sign. Addresses in base58, `data` 0x hex, value and fee limit in sun, times in milliseconds.
 
-    `ref_block_bytes` (2) and `ref_block_hash` (8) name a recent block; at `expiration` the transaction is void.
-    `permission_id` is 0 for the owner's own key, above it for an account with several.
+    `ref_block_bytes` (2 bytes) and `ref_block_hash` (8 bytes) name a recent block. Nodes refuse the transaction from
+    `expiration` on. `permission_id` is 0 for the account's owner permission, above 0 for its other permissions.
     """
 
     owner: str
@@ -51,7 +51,7 @@ class TronTransaction:
 
 
 def encode_raw(transaction: TronTransaction) -> bytes:
-    """The bytes that are hashed and signed: `raw_data_hex` of tronweb. Raises ValueError for numbers out of range."""
+    """The bytes to hash and sign (`raw_data_hex` of tronweb). Raises ValueError for numbers out of range."""
     trigger = b"".join(
         (
             _bytes(1, _PREFIX + address_bytes(transaction.owner)),
@@ -76,25 +76,27 @@ def encode_raw(transaction: TronTransaction) -> bytes:
 
 
 def decode_raw(raw: bytes) -> TronTransaction:
-    """The call in a transaction's raw bytes. Raises ValueError unless they are exactly what `encode_raw` makes of it:
-    one contract call, no other kind, no TRC-10 tokens, nothing unknown, repeated or written in another way.
+    """The contract call in a transaction's raw bytes.
+
+    Raises ValueError unless `encode_raw` would return the same bytes for it. This refuses other kinds of contracts,
+    TRC-10 tokens, unknown or repeated fields, and other encodings of the same values.
     """
     outer = dict(_fields(raw))
-    contract = dict(_fields(_part(outer, 11)))
-    parameter = dict(_fields(_part(contract, 2)))
-    trigger = dict(_fields(_part(parameter, 2)))
+    contract = dict(_fields(_bytes_of(outer, 11)))
+    parameter = dict(_fields(_bytes_of(contract, 2)))
+    trigger = dict(_fields(_bytes_of(parameter, 2)))
     transaction = TronTransaction(
-        owner=_address(_part(trigger, 1)),
-        contract=_address(_part(trigger, 2)),
-        data="0x" + _part(trigger, 4).hex(),
-        call_value=_value(trigger, 3),
-        fee_limit=_value(outer, 18),
-        expiration=_value(outer, 8),
-        ref_block_bytes=_part(outer, 1),
-        ref_block_hash=_part(outer, 4),
-        timestamp=_value(outer, 14),
-        permission_id=_value(contract, 5),
-        memo=_part(outer, 10),
+        owner=_address(_bytes_of(trigger, 1)),
+        contract=_address(_bytes_of(trigger, 2)),
+        data="0x" + _bytes_of(trigger, 4).hex(),
+        call_value=_number_of(trigger, 3),
+        fee_limit=_number_of(outer, 18),
+        expiration=_number_of(outer, 8),
+        ref_block_bytes=_bytes_of(outer, 1),
+        ref_block_hash=_bytes_of(outer, 4),
+        timestamp=_number_of(outer, 14),
+        permission_id=_number_of(contract, 5),
+        memo=_bytes_of(outer, 10),
     )
     if encode_raw(transaction) != raw:
         raise ValueError("the transaction is more or other than one contract call")
@@ -102,18 +104,18 @@ def decode_raw(raw: bytes) -> TronTransaction:
 
 
 def tx_id(raw: bytes) -> str:
-    """The transaction's id, 64 hexadecimal digits without 0x as Tron writes them."""
+    """The transaction's id: 64 hexadecimal digits, without 0x as usual on Tron."""
     return hashlib.sha256(raw).hexdigest()
 
 
 def recover_signer(raw: bytes, signature: bytes) -> str | None:
-    """The base58 address whose key signed the transaction; None when the signature belongs to no key."""
+    """The base58 address whose key signed the transaction; None if the signature is invalid."""
     signer = recover_digest(hashlib.sha256(raw).digest(), signature)
     return None if signer is None else tron_address_of(address_bytes(signer))
 
 
 def signed_transaction(raw: bytes, signatures: Sequence[bytes]) -> bytes:
-    """The bytes that a node takes: /wallet/broadcasthex. Raises ValueError for a signature of another length."""
+    """The signed transaction for /wallet/broadcasthex. Raises ValueError unless each signature has 65 bytes."""
     if any(len(signature) != SIGNATURE_BYTES for signature in signatures):
         raise ValueError(f"a signature has {SIGNATURE_BYTES} bytes")
     return _bytes(1, raw) + b"".join(_bytes(2, signature) for signature in signatures)
@@ -138,37 +140,38 @@ def _bytes(field: int, value: bytes) -> bytes:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """Each field's number and value: bytes or an integer, as nothing else occurs. Raises ValueError."""
-    at = 0
-    while at < len(data):
-        key, at = _read_varint(data, at)
-        value, at = _read_varint(data, at)
+    """The number and value of each field. Raises ValueError for other wire types than bytes and varint."""
+    offset = 0
+    while offset < len(data):
+        key, offset = _read_varint(data, offset)
+        value, offset = _read_varint(data, offset)
         if key & 7 == _NUMBER:
             yield key >> 3, value
-        elif key & 7 == _BYTES and at + value <= len(data):
-            yield key >> 3, data[at : at + value]
-            at += value
+        elif key & 7 == _BYTES and offset + value <= len(data):
+            yield key >> 3, data[offset : offset + value]
+            offset += value
         else:
             raise ValueError("a field of another kind, or one longer than its message")
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
+    """The varint at an offset, and the offset after it."""
     value = 0
-    for place, byte in enumerate(data[at : at + 10]):
-        value |= (byte & 0x7F) << (7 * place)
+    for index, byte in enumerate(data[offset : offset + 10]):
+        value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
-            return value, at + place + 1
+            return value, offset + index + 1
     raise ValueError("a number has no end")
 
 
-def _part(fields: dict[int, bytes | int], number: int) -> bytes:
+def _bytes_of(fields: dict[int, bytes | int], number: int) -> bytes:
     value = fields.get(number, b"")
     if not isinstance(value, bytes):
         raise ValueError(f"field {number} is a number")
     return value
 
 
-def _value(fields: dict[int, bytes | int], number: int) -> int:
+def _number_of(fields: dict[int, bytes | int], number: int) -> int:
     value = fields.get(number, 0)
     if not isinstance(value, int):
         raise ValueError(f"field {number} is no number")

@@ -1,1 +1,1 @@
-"""Tokens, networks and contracts: the data, and how it is looked up."""
+"""Tokens, networks and contract addresses, and their lookups."""

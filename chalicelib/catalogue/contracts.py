@@ -1,4 +1,4 @@
-"""Where the payment contracts are deployed, per network."""
+"""The addresses of the payment contracts on each network."""
 
 from chalicelib.catalogue.data import load
 
@@ -11,10 +11,7 @@ MULTI_SEND = "MultiSendCallOnly"
 
 
 def address_of(contract: str, network: str) -> str:
-    """The address of a contract on a network: EIP-55, or base58 on tron.
-
-    Raises LookupError when it is not deployed there.
-    """
+    """The address of a contract on a network: EIP-55, or base58 on tron. Raises LookupError if it has none there."""
     entry = load("contracts").get(contract, {}).get(network)
     if entry is None:
         raise LookupError(f"{contract} is not deployed on {network}")
@@ -32,7 +29,7 @@ def fee_proxies(network: str) -> tuple[str, ...]:
 
 
 def payment_contracts(network: str) -> tuple[str, ...]:
-    """The contracts that payers call: the fee proxies and the batch contract of a network."""
+    """The contracts that payers call on a network: the fee proxies and the batch contract."""
     deployed = load("contracts")
     batches = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH))
     return (*fee_proxies(network), *(str(address) for address in batches if address))

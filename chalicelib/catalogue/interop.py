@@ -1,12 +1,12 @@
-"""Payee destinations: wallet, chain and token in one id, after ERC-7930 and ERC-7828.
+"""Destination ids: wallet, chain and token of a payee in one text, based on ERC-7930 and ERC-7828.
 
     binary        0x0001 | chain type 0000 | length | chain id, big-endian minimal | 14 | 20 address bytes
     checksum      first 4 bytes of keccak256(binary without its version 0x0001), upper-case hex
     address       <wallet>@eip155:<chain id>#<checksum>
     destination   <address>:<token address>
 
-No public profile says how Tron enters the binary: the text stays base58 under `eip155:728126428`, and the
-20 bytes that Tron shares with EVM chains are hashed.
+No published profile defines the binary of a Tron address. We write the wallet in base58 under `eip155:728126428`, and
+put its 20 bytes (without the prefix 0x41) into the binary.
 """
 
 import re
@@ -25,9 +25,9 @@ _INTEROP_ADDRESS = re.compile(r"([0-9A-Za-z]+)@eip155:([1-9][0-9]{0,31})(?:#([0-
 
 @dataclass(frozen=True, eq=False)
 class Destination:
-    """Where money goes: a wallet on a chain, in one token (a native coin is named by its hash).
+    """A wallet on a chain that receives one token; a native coin is named by its hash.
 
-    Destinations are equal when they mean the same: EVM addresses ignore case, Tron addresses do not.
+    EVM addresses are compared without case, Tron addresses exactly.
     """
 
     wallet: str
@@ -48,7 +48,7 @@ class Destination:
 
 @dataclass(frozen=True)
 class ParsedDestination:
-    """A destination as it was read; `checksum_ok` is False when the id carried a checksum that does not match."""
+    """The destination of an id. `checksum_ok` is False if the id has a checksum that does not match."""
 
     destination: Destination
     checksum_ok: bool
@@ -60,44 +60,44 @@ def destination_id(destination: Destination) -> str:
 
 
 def interop_address(wallet: str, chain_id: int) -> str:
-    """The human-readable interoperable address `<wallet>@eip155:<chain id>#<checksum>`, an EVM wallet in EIP-55."""
+    """`<wallet>@eip155:<chain id>#<checksum>`, the wallet in EIP-55 or base58. Raises BadRequest for another wallet."""
     wallet = address_of_family(wallet, _family(chain_id))
     return f"{wallet}@eip155:{chain_id}#{checksum(interop_binary(wallet, chain_id))}"
 
 
 def interop_binary(wallet: str, chain_id: int) -> bytes:
-    """The binary interoperable address of ERC-7930, for a wallet that was checked."""
+    """The binary interoperable address of ERC-7930, for a valid wallet address."""
     reference = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
     raw = address_bytes(wallet)
     return b"".join((_VERSION, _EIP155, bytes([len(reference)]), reference, bytes([len(raw)]), raw))
 
 
 def checksum(binary: bytes) -> str:
-    """The 8 upper-case hex digits of ERC-7828 over a binary interoperable address."""
+    """The checksum of ERC-7828 for a binary interoperable address: 8 upper-case hex digits."""
     return keccak256(binary[len(_VERSION) :])[:4].hex().upper()
 
 
 def parse_destination_id(text: str, strict: bool) -> ParsedDestination:
-    """Reads a destination id; the addresses come back in their canonical spelling, the token's as catalogued.
+    """Parses a destination id. Addresses are returned in their canonical spelling, listed tokens as in the catalogue.
 
-    Raises BadRequest `Invalid destination ID format` for anything outside the grammar, and when `strict` also
-    for a checksum that does not match. A missing checksum is accepted. The chain may be one we do not serve.
+    Raises BadRequest `Invalid destination ID format` for any text outside the grammar and, if `strict`, for a checksum
+    that does not match. The checksum may be missing, and the chain may be one that the service does not support.
     """
-    interop, separator, token_text = text.rpartition(":")  # the last colon: `eip155:8453` has one of its own
+    interop, separator, token_text = text.rpartition(":")  # the last colon, as `eip155:8453` contains one
     match = _INTEROP_ADDRESS.fullmatch(interop)
     if not separator or match is None:
         raise _malformed()
-    wallet_text, chain_text, given = match.groups()
+    wallet_text, chain_text, checksum_text = match.groups()
     chain_id = int(chain_text)
     family = _family(chain_id)
     try:
         wallet, token_address = address_of_family(wallet_text, family), address_of_family(token_text, family)
     except BadRequest as error:
         raise _malformed() from error
-    checksum_ok = given is None or given == checksum(interop_binary(wallet, chain_id))
+    checksum_ok = checksum_text is None or checksum_text == checksum(interop_binary(wallet, chain_id))
     if strict and not checksum_ok:
         raise _malformed()
-    return ParsedDestination(Destination(wallet, chain_id, _catalogued(chain_id, token_address)), checksum_ok)
+    return ParsedDestination(Destination(wallet, chain_id, _as_listed(chain_id, token_address)), checksum_ok)
 
 
 def _malformed() -> BadRequest:
@@ -109,7 +109,8 @@ def _family(chain_id: int) -> str:
     return chain.family if chain else "evm"
 
 
-def _catalogued(chain_id: int, address: str) -> str:
+def _as_listed(chain_id: int, address: str) -> str:
+    """The token address in the catalogue's spelling; unchanged for a token that is not listed."""
     chain = network_of_chain(chain_id)
-    listed = token_at(chain.name, address) if chain else None
-    return listed.address if listed else address
+    token = token_at(chain.name, address) if chain else None
+    return token.address if token else address

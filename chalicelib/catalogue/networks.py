@@ -1,19 +1,19 @@
-"""The eight networks payments settle on: chain ids, labels, and how deep a payment must be buried.
+"""The eight networks on which payments are made: chain ids, labels, confirmations and log ranges.
 
-Confirmations are how many blocks, its own included, a payment's block must be deep before it is reported,
-chosen from what each chain's blocks are worth (the settings may override them per network):
+Confirmations are the number of blocks, the payment's own block included, that must exist before a payment is reported.
+They depend on how deep each chain's reorganisations reach; the settings may override them per network:
 
-    mainnet       12   about 2.5 minutes; since proof of stake, reorganisations reach a block or two
-    arbitrum-one  40   about 10 seconds; one sequencer orders blocks, this outlives its restarts, not L1's
-    optimism      10   about 20 seconds; one sequencer, unsafe heads are replaced within a few blocks
-    base          10   as optimism, the same software
-    matic         32   about a minute; deep reorganisations happened here before milestone finality
-    bsc           15   about 12 seconds; fast finality comes after 2 blocks, this covers a stall of it
-    tron           1   read up to the newest solidified block, which 19 of 27 representatives built on: it is final
-    sepolia        2   test money: what matters is that the wait is exercised at all
+    mainnet       12   about 2.5 minutes; since proof of stake, reorganisations reach one or two blocks
+    arbitrum-one  40   about 10 seconds; one sequencer orders the blocks; covers its restarts, not those of mainnet
+    optimism      10   about 20 seconds; one sequencer; unsafe heads are replaced within a few blocks
+    base          10   as optimism, which runs the same software
+    matic         32   about a minute; deep reorganisations happened before milestone finality
+    bsc           15   about 12 seconds; fast finality takes 2 blocks; covers times when it stalls
+    tron           1   only solidified blocks are read, which are final: 19 of 27 representatives built on them
+    sepolia        2   a test network; 2 so that waiting for a confirmation is exercised
 
-The log range is how many blocks one eth_getLogs call may span: 2,000 is what hosted nodes commonly accept,
-more on Arbitrum for its quarter-second blocks, less on Tron whose JSON-RPC is the slowest.
+The log range is how many blocks one eth_getLogs call may span. Hosted nodes commonly accept 2,000; it is larger on
+Arbitrum, which has four blocks a second, and smaller on Tron, whose JSON-RPC is the slowest.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from chalicelib.catalogue.data import load
 
 @dataclass(frozen=True)
 class Coin:
-    """A network's own coin as wallets name it."""
+    """The native coin of a network, as wallets name it."""
 
     name: str
     symbol: str
@@ -34,10 +34,10 @@ class Coin:
 
 @dataclass(frozen=True)
 class Network:
-    """One chain. `label` is its name in `chain` queries and in `paymentOptions`, `title` what people call it.
+    """One network. `label` is its name in `chain` queries and in `paymentOptions`, `title` its name for people.
 
-    `explorer_url` shows the transaction whose hash is appended to it. `public_rpc_urls` are handed to wallets that do
-    not know the network; the service itself asks none of them.
+    A transaction's page is `explorer_url` followed by its hash. `public_rpc_urls` are for wallets that add the network;
+    the service itself does not use them.
     """
 
     name: str
@@ -74,17 +74,17 @@ ALL_NETWORKS: tuple[Network, ...] = tuple(
 
 
 def network(name: str) -> Network | None:
-    """The network of that name or alias (`polygon` is matic, `ethereum` is mainnet), or None."""
+    """The network with a name or an alias (`polygon` is matic, `ethereum` is mainnet), or None."""
     return _by_name().get(name)
 
 
 def network_of_chain(chain_id: int) -> Network | None:
-    """The network with that chain id, or None."""
+    """The network with a chain id, or None."""
     return _by_chain().get(chain_id)
 
 
 def canonical_name(name: str) -> str:
-    """A network's own name for one of its aliases; any other text stays as it is."""
+    """The name of the network that has this alias; any other text is returned unchanged."""
     chain = network(name)
     return chain.name if chain else name
 

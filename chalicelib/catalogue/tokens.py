@@ -1,4 +1,4 @@
-"""The catalogue of currencies: what can be invoiced, what it can be paid in, and which id means what."""
+"""The catalogue of currencies: tokens, native coins and fiat, with lookups by id, network, symbol and address."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ FIAT = "fiat"
 _NATIVE_DECIMALS = 18
 _FIAT_DECIMALS = 2
 
-# Ids that are in use though the catalogue knows the token under another one.
+# Ids that clients use for tokens which have another id in the catalogue.
 _ALIASES = {
     "USDC-base-base": "USDC-base",
     "USDC-matic": "USDCn-matic",
@@ -28,10 +28,10 @@ _ALIASES = {
 
 @dataclass(frozen=True)
 class Token:
-    """One currency, the nine fields of the interface.
+    """One currency with the nine fields of the interface.
 
-    `type` is ERC20, TRC20, ETH (any native coin) or ISO4217. Native coins and fiat have no contract: `hash` is
-    computed, and a native coin's `address` repeats it. A TRC20 answer leaves `hash` out (interface.md, Token).
+    `type` is ERC20, TRC20, ETH (any native coin) or ISO4217. Native coins and fiat have no contract: their `hash` is
+    computed, and a native coin's `address` is its hash. Responses omit the `hash` of a TRC20 (interface.md, Token).
     """
 
     id: str
@@ -54,22 +54,22 @@ class Token:
 
 
 def token_with_id(id: str) -> Token | None:
-    """The token of that id, in its exact case; known aliases and network aliases (`USDT-polygon`) are followed."""
+    """The token with an id (case-sensitive), an alias of the id, or a network alias in it (`USDT-polygon`); or None."""
     symbol, _, suffix = id.rpartition("-")
     chain = network(suffix)
-    known = f"{symbol}-{chain.name}" if chain and symbol else id
-    return _by_id().get(_ALIASES.get(known, known))
+    canonical_id = f"{symbol}-{chain.name}" if chain and symbol else id
+    return _by_id().get(_ALIASES.get(canonical_id, canonical_id))
 
 
 def family_of(token: Token) -> str:
-    """The family of the network that a token is on, `evm` or `tron`."""
+    """The family of a token's network, `evm` or `tron`. Fiat has none."""
     chain = network(token.network)
-    assert chain is not None, "only what is paid on a chain has a family"
+    assert chain is not None, "fiat has no network family"
     return chain.family
 
 
 def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[Token, ...]:
-    """Tokens of a network (a name, an alias or `fiat`) and a symbol, case ignored; all tokens without a filter."""
+    """The tokens of a network (a name, an alias or `fiat`) with a symbol (case-insensitive); None matches all."""
     name = None if network is None else canonical_name(network)
     folded = None if symbol is None else symbol.lower()
     return tuple(
@@ -80,18 +80,18 @@ def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[
 
 
 def token_at(network: str, address: str) -> Token | None:
-    """The token of a network at a contract address, or its native coin at the coin's hash; None when unlisted."""
+    """The token with a contract address on a network, or the native coin with this hash; None if it is not listed."""
     return _by_address().get((canonical_name(network), _address_key(address)))
 
 
 def currency_hash(type: str, symbol: str) -> str:
-    """The stand-in for a contract address: the last 20 bytes of keccak256 of a lower-cased JSON text."""
+    """The hash that replaces a contract address: the last 20 bytes of keccak256 of a lower-case JSON text."""
     text = f'{{"type":"{type}","value":"{symbol}"}}'.lower()
     return "0x" + keccak256(text.encode())[-20:].hex()
 
 
 def _address_key(address: str) -> str:
-    # Hex is compared without case, base58 to the letter.
+    # Hex addresses are compared without case, base58 addresses exactly.
     return address.lower() if address.startswith("0x") else address
 
 

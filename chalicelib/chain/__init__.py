@@ -1,1 +1,1 @@
-"""Nodes of the networks: blocks, logs, balances, simulations, receipts."""
+"""Reads of the networks through their nodes: blocks, logs, balances, receipts, simulations; and the Safe's service."""

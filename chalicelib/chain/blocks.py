@@ -1,4 +1,4 @@
-"""Blocks: their hashes and times, and whether a node is of the chain that it is configured for."""
+"""Hashes and times of blocks, and the check that a node serves the chain it is configured for."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,30 +11,30 @@ from chalicelib.chain.jsonrpc import JsonRpcClient, block_at, unavailable_if_mal
 
 @unavailable_if_malformed
 def block_hashes(node: JsonRpcClient, numbers: Sequence[int]) -> dict[int, str]:
-    """The canonical hash at each height now. Raises ChainUnavailable where the node does not have a height."""
+    """The current canonical hash at each height. Raises ChainUnavailable if the node does not have a block."""
     return {number: block["hash"].lower() for number, block in _blocks(node, numbers).items()}
 
 
 @unavailable_if_malformed
 def block_times(node: JsonRpcClient, numbers: Sequence[int]) -> dict[int, datetime]:
-    """When each block was made (UTC). Raises ChainUnavailable where the node does not have a height."""
-    found = _blocks(node, numbers)
-    return {number: datetime.fromtimestamp(int(block["timestamp"], 16), UTC) for number, block in found.items()}
+    """The time (UTC) of each block. Raises ChainUnavailable if the node does not have a block."""
+    blocks = _blocks(node, numbers)
+    return {number: datetime.fromtimestamp(int(block["timestamp"], 16), UTC) for number, block in blocks.items()}
 
 
 def check_chain_id(name: str, chain_id: str) -> None:
     """Raises ChainUnavailable unless a node's eth_chainId is that of the network.
 
-    The native fee proxy has one address on several chains: with a node of the wrong chain, coins of little value would
-    count as ones of much.
+    The native fee proxy has the same address on several chains. With a node of the wrong chain, payments in a coin of
+    little value would be recorded as payments in a valuable one.
     """
-    known, found = network(name), int(chain_id, 16)
-    if known is None or found != known.chain_id:
-        raise ChainUnavailable(f"The node for {name} is of chain {found}")
+    known, actual = network(name), int(chain_id, 16)
+    if known is None or actual != known.chain_id:
+        raise ChainUnavailable(f"The node for {name} is of chain {actual}")
 
 
 def _blocks(node: JsonRpcClient, numbers: Sequence[int]) -> dict[int, Mapping[str, Any]]:
-    """The headers by their heights, each read once."""
+    """The headers by height; each is read once, all in one request."""
     distinct = list(dict.fromkeys(numbers))
     blocks = node.results([block_at(number) for number in distinct])
     if not all(blocks):

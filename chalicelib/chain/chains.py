@@ -1,4 +1,4 @@
-"""The networks that this deployment has nodes for."""
+"""The networks for which this deployment has nodes, and their `Chain`s."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Chains:
-    """The networks that have a node, by name. A chain is created on first use and kept as long as the container."""
+    """The chains by the names of their networks. A chain is created on first use and kept for the container's life."""
 
     def __init__(self, secrets: Any) -> None:
         self._secrets = secrets
@@ -23,24 +23,24 @@ class Chains:
         return tuple(self._secrets.rpc_urls)
 
     def of(self, name: str) -> "Chain":
-        """Raises ChainUnavailable when the deployment has no node for the network."""
+        """The chain of a network. Raises ChainUnavailable if the deployment has no node for it."""
         if name not in self._chains:
             url = self._secrets.rpc_urls.get(name)
             if url is None:
                 raise ChainUnavailable(f"This deployment has no node for {name}")
-            self._chains[name] = self._created(name, url)
+            self._chains[name] = self._create(name, url)
         return self._chains[name]
 
     def evm(self, name: str) -> "EvmChain":
-        """An EVM network, for what Tron does not have. Raises ChainUnavailable when the deployment has no node."""
+        """An EVM chain, with the methods that Tron does not have. Raises ChainUnavailable without a node."""
         return cast("EvmChain", self.of(name))
 
     def tron(self) -> "TronChain":
-        """Tron, for what EVM networks do not have. Raises ChainUnavailable when the deployment has no node."""
+        """The Tron chain, with the methods that EVM chains do not have. Raises ChainUnavailable without a node."""
         return cast("TronChain", self.of("tron"))
 
-    def _created(self, name: str, url: str) -> "Chain":
-        """The family's module is imported here: a process that reads no chain does not pay for it."""
+    def _create(self, name: str, url: str) -> "Chain":
+        """Imports the module of the family here, so that processes which read no chain do not load it."""
         known = network(name)
         if known is not None and known.family == "tron":
             from chalicelib.chain.tron import TronChain

@@ -1,4 +1,4 @@
-"""EVM chains, read through nodes that take JSON-RPC in batches."""
+"""EVM chains, read through nodes that accept JSON-RPC batches."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ from chalicelib.chain.wallets import WalletReading
 
 
 class EvmChain:
-    """A `Chain` (protocol.py), with the reads of Safes."""
+    """A `Chain` (protocol.py) that can also read Safes."""
 
     def __init__(self, network: str, url: str) -> None:
         self.network = network
@@ -65,10 +65,10 @@ class EvmChain:
 
     @unavailable_if_malformed
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
-        """Whether the wallet at an address accepts a signature over 32 bytes as its own, at the newest block.
+        """Whether the wallet at an address accepts a signature over a digest of 32 bytes, at the newest block.
 
-        The signature of a key is recovered, without the node. A contract decides by ERC-1271, or by ERC-6492 when it is
-        not deployed yet, in one eth_call that changes nothing; any failure of the wallet's code means no.
+        A key's signature is recovered without the node. The signature of a contract wallet is checked by ERC-1271, or
+        ERC-6492 if it is not deployed yet, in one eth_call; if the wallet's code fails, the signature is invalid.
         """
         signer = recover_digest(digest, signature)
         if signer is not None and same_address(signer, address):
@@ -86,9 +86,9 @@ class EvmChain:
         return self._simulator.run(sent)
 
     def safe_nonce(self, safe: str, block: int) -> int:
-        """How many transactions a Safe had executed after a block, which is the nonce of its next one then."""
+        """The nonce of a Safe's next transaction after a block: the number of transactions it had executed."""
         return safe_reads.safe_nonce(self._node, safe, block)
 
     def safe_event(self, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
-        """The Safe's event of a transaction in a block range, None when there is none. Raises RangeTooLarge."""
+        """The Safe's event of a transaction in a block range; None if there is none. Raises RangeTooLarge."""
         return safe_reads.safe_event(self._node, safe, safe_tx_hash, blocks)

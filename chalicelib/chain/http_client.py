@@ -1,8 +1,7 @@
 """A small HTTP client over urllib3, for nodes and the Safe Transaction Service.
 
-It limits what a server can cost its caller: the time to connect, the wait for each part of a response, the time for
-the whole of it, and its size. It follows no redirect and sends nothing a second time. urllib3 is loaded by the first
-request; boto3 has loaded it by then.
+It limits the time to connect, the time between two parts of a response, the time for the whole response, and its size.
+It follows no redirects and does not retry. The first request imports urllib3, which boto3 has usually imported by then.
 """
 
 import time
@@ -13,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 2, 6, 10
-"""Two requests, one after the other, stay within what API Gateway waits for (29 s)."""
+"""Two requests, one after the other, take less than the 29 seconds of API Gateway."""
 _USER_AGENT = "payment-requests/1"
 _CHUNK_BYTES = 64 * 1024
 
@@ -23,7 +22,7 @@ class HttpError(Exception):
 
 
 class ResponseTimeout(HttpError):
-    """The server took the request and did not send the whole response in time."""
+    """The server accepted the request but did not send the whole response in time."""
 
 
 class ResponseTooLarge(HttpError):
@@ -32,7 +31,7 @@ class ResponseTooLarge(HttpError):
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """`body` is decompressed; it is read for a status of 200 to 299 only, and empty otherwise."""
+    """`body` is decompressed. It is only read for a status from 200 to 299, and empty otherwise."""
 
     status: int
     body: bytes
@@ -66,7 +65,7 @@ class HttpClient:
             try:
                 body = self._read(response, deadline) if 200 <= response.status < 300 else b""
             finally:
-                response.close()  # of a body that was read to its end, the connection is in the pool again already
+                response.close()  # after a complete body the connection is already back in the pool and stays open
         except ReadTimeoutError as error:
             raise ResponseTimeout("the response did not arrive in time") from error
         except (HTTPError, OSError, ValueError) as error:
@@ -75,7 +74,7 @@ class HttpClient:
 
     def _read(self, response: Any, deadline: float) -> bytes:
         body = bytearray()
-        while chunk := response.read1(_CHUNK_BYTES):  # returns what has arrived: a slow server cannot stretch it
+        while chunk := response.read1(_CHUNK_BYTES):  # returns the bytes that have arrived, so the deadline is checked
             body += chunk
             if len(body) > self._max_bytes:
                 raise ResponseTooLarge(f"the response is longer than {self._max_bytes} bytes")

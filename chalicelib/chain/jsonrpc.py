@@ -1,4 +1,4 @@
-"""JSON-RPC with a node: sending calls, checking responses, and telling the kinds of failure apart."""
+"""The JSON-RPC client of a node: sends calls, checks responses, and distinguishes the kinds of failure."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from chalicelib.calldata.transaction import Call
 from chalicelib.chain.http_client import HttpClient, HttpError, ResponseTimeout, ResponseTooLarge
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
-"""About 40,000 logs; nodes usually stop at 10,000. Parsed, it takes several times as much of a function's memory."""
+"""About 40,000 logs; nodes usually return at most 10,000. Parsed JSON takes several times as much memory."""
 _METHOD_NOT_FOUND = -32601
 _REVERTED_CODE = 3
 _REVERTED = ("revert", "out of gas", "opcode", "invalid jump", "stack ", "evm error", "vm execution error")
-"""How nodes word that a contract failed, as opposed to the node itself."""
+"""Texts by which nodes report that a contract failed, not the node."""
 _NO_RESULT = object()
 
 RpcCall = tuple[str, list[Any]]
@@ -23,7 +23,7 @@ RpcCall = tuple[str, list[Any]]
 
 
 class RpcError(ChainUnavailable):
-    """The node responded with an error object. `reason` is the node's own text: for logs, never for API callers."""
+    """The node responded with an error object. `reason` is the node's text, for logs only, not for callers."""
 
     def __init__(self, network: str, error: Any) -> None:
         super().__init__(f"The {network} node refused a request")
@@ -40,12 +40,12 @@ class RpcError(ChainUnavailable):
 
     @property
     def is_revert(self) -> bool:
-        """Whether a contract failed, which is a result, and not the node."""
+        """Whether a contract failed, not the node."""
         return self.code == _REVERTED_CODE or self.says(*_REVERTED)
 
 
 class NodeTimeout(ChainUnavailable):
-    """The node took the request and did not respond in time."""
+    """The node accepted the request but did not respond in time."""
 
 
 class NodeResponseTooLarge(ChainUnavailable):
@@ -53,9 +53,9 @@ class NodeResponseTooLarge(ChainUnavailable):
 
 
 class JsonRpcClient:
-    """The client of one node; `rpc_path` is where its JSON-RPC is below the URL.
+    """The client of one node. `rpc_path` is the path of its JSON-RPC API, which is added to the URL.
 
-    Calls that are made together travel in one JSON-RPC batch, or one after the other where `batches` is False.
+    Several calls are sent as one JSON-RPC batch, or in one request each if `batches` is False.
     """
 
     def __init__(self, network: str, http: HttpClient, rpc_path: str = "", *, batches: bool = True) -> None:
@@ -70,13 +70,13 @@ class JsonRpcClient:
         return result
 
     def results(self, calls: Sequence[RpcCall]) -> list[Any]:
-        """The results of calls, in order. Raises RpcError for the first that failed, or ChainUnavailable."""
+        """The results of calls, in order. Raises the RpcError of the first call that failed, or ChainUnavailable."""
         outcomes = self.outcomes(calls)
         raise_first_error(outcomes)
         return outcomes
 
     def outcomes(self, calls: Sequence[RpcCall]) -> list[Any]:
-        """As `results`, but with an RpcError in the place of each call that failed."""
+        """The results of calls, in order, with an RpcError for each call that failed. Raises ChainUnavailable."""
         if not calls:
             return []
         bodies = [
@@ -91,7 +91,7 @@ class JsonRpcClient:
         return each
 
     def post(self, path: str, body: Any) -> Any:
-        """The JSON with which the node responds to JSON. Raises ChainUnavailable."""
+        """Posts JSON to a path of the node and returns the JSON of its response. Raises ChainUnavailable."""
         try:
             response = self._http.post_json(path, body)
             if not 200 <= response.status < 300:
@@ -106,25 +106,25 @@ class JsonRpcClient:
 
 
 def contract_read(read: Call, block: str = "latest") -> RpcCall:
-    """A contract's function, run on the state after a block. Nodes take addresses as 0x hex, on tron too."""
+    """A contract's function on the state after a block. Addresses are sent as 0x hex, on tron too."""
     return "eth_call", [{"to": hex_address(read.to), "data": read.data}, block]
 
 
 def block_at(number: int) -> RpcCall:
-    """A block's header; its result is None when the node does not have the block."""
+    """A block's header; the result is None if the node does not have the block."""
     return "eth_getBlockByNumber", [hex(number), False]
 
 
 def code_at(address: str) -> RpcCall:
-    """The code of an address; `0x` when there is none."""
+    """The code of an address; the result is `0x` if it has none."""
     return "eth_getCode", [hex_address(address), "latest"]
 
 
 def _outcomes(network: str, responses: Any, count: int) -> list[Any]:
-    """What became of `count` calls, in the order of their ids: the result of each, or an RpcError in its place.
+    """The outcomes of `count` calls in the order of their ids: the result of each, or its RpcError.
 
-    Raises ChainUnavailable for what is not JSON-RPC, and the RpcError where one error stands for all calls. A response
-    that is not a list is that to the only call.
+    A response that is not a list is the response to a single call. Raises ChainUnavailable if the responses are not
+    JSON-RPC, and the RpcError if the node responds to the batch with one error.
     """
     if isinstance(responses, dict):
         responses = [{**responses, "id": 0}]
@@ -162,9 +162,9 @@ T = TypeVar("T")
 
 
 def unavailable_if_malformed(function: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P], T]:
-    """Raises ChainUnavailable where reading a node's response fails because it does not have the documented form.
+    """Raises ChainUnavailable if a node's response does not have the documented form and reading it fails.
 
-    For methods and functions whose first argument knows the network: a chain, or the client of its node.
+    For methods and functions whose first argument has the attribute `network`: a chain, or the client of its node.
     """
 
     @wraps(function)

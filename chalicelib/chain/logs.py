@@ -1,4 +1,4 @@
-"""The payment contracts' events as transfers, and the ranges of blocks they are read in."""
+"""Decodes the events of the fee proxies into transfers, and defines the ranges of blocks they are read in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.networks import network as known_network
 
 ERC20_TRANSFER_TOPIC = "0x9f16cbcc523c67a60c450e5ffe4f3b7b6dbe772e7abcadb2686ce029a9a0a2b6"
-"""Of ERC20FeeProxy: TransferWithReferenceAndFee(token, to, amount, indexed reference, fee, fee address)."""
+"""The event of ERC20FeeProxy: TransferWithReferenceAndFee(token, to, amount, indexed reference, fee, fee address)."""
 NATIVE_TRANSFER_TOPIC = "0xa1c241e337c4610a9d0f881111e977e9dc8690c85fe2108897bb1483c66e6a96"
-"""Of EthereumFeeProxy: TransferWithReferenceAndFee(to, amount, indexed reference, fee, fee address)."""
+"""The event of EthereumFeeProxy: TransferWithReferenceAndFee(to, amount, indexed reference, fee, fee address)."""
 TRANSFER_TOPICS = (ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC)
 
 
@@ -22,8 +22,8 @@ TRANSFER_TOPICS = (ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC)
 class ProxyTransfer:
     """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
 
-    `tx_hash` is spelt as wallets and explorers of the network do: 0x hex, on tron without the 0x. `paid_at` is the
-    time of the block, once it has been read.
+    `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `paid_at` is the
+    time of the block, None until it has been read.
     """
 
     network: str
@@ -42,18 +42,22 @@ class ProxyTransfer:
 
 @dataclass(frozen=True)
 class Checkpoint:
+    """The block up to which a network has been read."""
+
     number: int
     hash: str
 
 
 @dataclass(frozen=True)
 class BlockRange:
+    """The blocks from `first` to `last`, both included."""
+
     first: int
     last: int
 
 
 def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | None:
-    """A JSON-RPC log object as a transfer; None when it is not exactly what this network's fee proxies emit.
+    """Decodes a JSON-RPC log object; None if it is not a transfer event of one of this network's fee proxies.
 
     Data words (32 bytes each): ERC-20: token, to, amount, fee, feeTo; native: to, amount, fee, feeTo.
     """

@@ -1,4 +1,4 @@
-"""What the service asks of any chain, whatever its family."""
+"""The protocol `Chain`: the reads that EVM chains and Tron have in common."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,61 +13,61 @@ from chalicelib.chain.wallets import WalletReading
 
 
 class Chain(Protocol):
-    """One network, read through its node. Addresses are EIP-55, or base58 on tron; logs stay as the node gives them.
+    """One network, read through its node. Addresses are EIP-55, or base58 on tron; logs are the node's JSON.
 
-    Every method raises ChainUnavailable when the node does not respond, or not in the documented form. What only one
-    family has is a method of its class: Safes of EvmChain, broadcasting of TronChain.
+    Every method raises ChainUnavailable if the node does not respond, or not in the documented form. Methods that only
+    one family has are in its class: reading Safes in EvmChain, broadcasting in TronChain.
     """
 
     @property
     def network(self) -> str:
-        """Its name in the catalogue."""
+        """The network's name in the catalogue."""
 
     # blocks and logs
 
     def head(self) -> int:
-        """The number of the newest block; on tron, of the newest solidified one.
+        """The number of the newest block; on tron, of the newest solidified block.
 
-        Raises ChainUnavailable also when the node is of another chain.
+        Also raises ChainUnavailable if the node serves another chain.
         """
 
     def block_hashes(self, numbers: Sequence[int]) -> dict[int, str]:
-        """The canonical hash at each height now. Raises ChainUnavailable where the node does not have a height."""
+        """The current canonical hash at each height. Raises ChainUnavailable if the node does not have a block."""
 
     def block_times(self, numbers: Sequence[int]) -> dict[int, datetime]:
-        """When each block was made (UTC). Raises ChainUnavailable where the node does not have a height."""
+        """The time (UTC) of each block. Raises ChainUnavailable if the node does not have a block."""
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-        """The fee proxies' transfer logs of a range that continues from the checkpoint `after`.
+        """The fee proxies' transfer logs of a range of blocks.
 
-        Raises Disconnected when the checkpoint is no longer canonical, RangeTooLarge when the node cannot answer for so
-        many blocks.
+        Raises Disconnected if the block of the checkpoint `after` is no longer canonical, RangeTooLarge if the node
+        cannot return the logs of so many blocks.
         """
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-        """Who paid each of the payments; None where the receipt does not tell."""
+        """The sender of each payment; None if the receipt does not show it."""
 
     # the newest state
 
     def read_wallet(
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
     ) -> WalletReading:
-        """Balances of a wallet, what the spender may take of each token, and the gas price; for up to 200 tokens.
+        """A wallet's balances, its allowances for the spender, and the gas price; for up to 200 tokens.
 
-        With `batch_fee` the batch contract's fee, too.
+        With `batch_fee`, also the batch contract's fee.
         """
 
     def read_batch_fee(self) -> int:
-        """The batch contract's own fee, in basis points of what is paid."""
+        """The batch contract's own fee, in basis points of the amounts."""
 
     def has_code(self, address: str) -> bool:
         """Whether there is a contract at the address."""
 
     def would_revert(self, sender: str, to: str, data: str) -> bool:
-        """Whether the node says that this call fails now."""
+        """Whether the node reports that this call fails on the newest state."""
 
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
-        """Whether the wallet at an address accepts a signature over 32 bytes as its own."""
+        """Whether the wallet at an address accepts a signature over a digest of 32 bytes."""
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
-        """What transactions would do, each with its sender, one after the other."""
+        """Simulates transactions, each with its sender, one after the other."""

@@ -1,9 +1,10 @@
-"""Who paid: read from transactions' receipts.
+"""Finds the payers of payments in the receipts of transactions.
 
-A batch contract first takes the tokens itself, so that the transfer to the payee comes from it: the payer is then the
-address that sent it that token in the same transaction. Any other contract in between is taken for the payer. A native
-payment is that of the transaction's sender only where the transaction calls a payment contract directly: the
-transaction of a Safe or a smart account is sent by somebody else.
+The payer of a token is the sender of the ERC-20 transfer to the payee. A batch contract first takes the tokens itself;
+the payer is then the address that sent it the token in the same transaction. Any other contract counts as the payer.
+
+The payer of a native payment is the transaction's sender if the transaction calls a payment contract directly. It is
+unknown otherwise, because somebody else may send the transaction of a Safe or a smart account.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +18,14 @@ from chalicelib.catalogue.networks import network
 from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, unavailable_if_malformed
 
 _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-"""Of ERC-20: Transfer(indexed from, indexed to, value)."""
+"""The ERC-20 event Transfer(indexed from, indexed to, value)."""
 _DELEGATION, _DELEGATION_LENGTH = "0xef0100", 48
-"""The code of a key's own address that uses the code of a contract (EIP-7702)."""
+"""The prefix and length of the code of a key's address that delegates to a contract (EIP-7702)."""
 
 
 @dataclass(frozen=True)
 class PaidTransfer:
-    """A payment whose payer is to be found; `token_address` is None for the native coin, `amount` in base units."""
+    """A payment whose payer is looked up; `token_address` is None for the native coin, `amount` in base units."""
 
     tx_hash: str
     token_address: str | None
@@ -34,9 +35,9 @@ class PaidTransfer:
 
 @dataclass(frozen=True)
 class PaymentSender:
-    """The address that a payment came from. `is_wallet` when a key owns it: what is sent there reaches the payer.
+    """The address that a payment came from. `is_wallet` if a key owns it, so that a refund to it reaches the payer.
 
-    Any other is a contract: a wallet, or one that passed on the money of somebody else and would keep a refund.
+    Other addresses are contracts: contract wallets, or contracts that forward payments and would keep a refund.
     """
 
     address: str
@@ -45,15 +46,15 @@ class PaymentSender:
 
 @unavailable_if_malformed
 def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-    """Who paid each of the payments; None where the receipt does not tell.
+    """The sender of each payment; None if the receipt does not show it.
 
-    Payers who did not send the transaction themselves are checked for code by a second request.
+    One request for the receipts, and a second one for the code of payers that did not send the transaction themselves.
     """
     hashes = list(dict.fromkeys(payment.tx_hash for payment in payments))
-    found = node.results([("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes])
-    receipts = dict(zip(hashes, found, strict=True))
+    calls = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
+    receipts = dict(zip(hashes, node.results(calls), strict=True))
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
-    senders = {address_bytes(receipt["from"]) for receipt in found if receipt}
+    senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
     return tuple(
         None if raw is None else PaymentSender(_text(node.network, raw), raw not in contracts) for raw in payers
@@ -61,23 +62,23 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
 
 
 def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> bytes | None:
-    """The 20 bytes of the payer's address; None when the receipt does not tell, or tells of several."""
+    """The 20 bytes of the payer's address; None if the receipt shows none, or more than one."""
     if not receipt:
         return None
-    ours = {address_bytes(contract) for contract in payment_contracts(name)}
+    contracts = {address_bytes(contract) for contract in payment_contracts(name)}
     if paid.token_address is None:
         called = receipt.get("to")
-        return address_bytes(receipt["from"]) if called and address_bytes(called) in ours else None
+        return address_bytes(receipt["from"]) if called and address_bytes(called) in contracts else None
     token = address_bytes(paid.token_address)
-    moves = [move for log in receipt["logs"] if (move := _move(log, token)) is not None]
-    senders = _senders(moves, address_bytes(paid.payee), paid.amount)
-    if len(senders) == 1 and senders <= ours:
-        senders = _senders(moves, senders.pop())
-    return senders.pop() if len(senders) == 1 and not senders & ours else None
+    transfers = [transfer for log in receipt["logs"] if (transfer := _token_transfer(log, token)) is not None]
+    senders = _senders(transfers, address_bytes(paid.payee), paid.amount)
+    if len(senders) == 1 and senders <= contracts:
+        senders = _senders(transfers, senders.pop())
+    return senders.pop() if len(senders) == 1 and not senders & contracts else None
 
 
 def _contracts(node: JsonRpcClient, addresses: Sequence[bytes]) -> set[bytes]:
-    """Those of the addresses that no key owns."""
+    """Those of the addresses that have code and do not belong to a key."""
     codes = node.results([code_at("0x" + address.hex()) for address in addresses])
     return {address for address, code in zip(addresses, codes, strict=True) if len(code) > 2 and not _delegates(code)}
 
@@ -92,8 +93,8 @@ def _text(name: str, raw: bytes) -> str:
     return address_of_log("0x" + raw.hex(), known.family if known else "evm")
 
 
-def _move(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:
-    """(from, to, amount) of a log that is a transfer of the token."""
+def _token_transfer(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:
+    """(from, to, amount) of a log that is an ERC-20 transfer of the token; None for other logs."""
     topics, data = log["topics"], bytes.fromhex(log["data"][2:])
     if len(topics) != 3 or len(data) != WORD or topics[0].lower() != _TRANSFER_TOPIC:
         return None
@@ -102,5 +103,5 @@ def _move(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | No
     return bytes.fromhex(topics[1][-40:]), bytes.fromhex(topics[2][-40:]), int.from_bytes(data, "big")
 
 
-def _senders(moves: list[tuple[bytes, bytes, int]], receiver: bytes, amount: int | None = None) -> set[bytes]:
-    return {sender for sender, to, moved in moves if to == receiver and amount in (None, moved)}
+def _senders(transfers: list[tuple[bytes, bytes, int]], receiver: bytes, amount: int | None = None) -> set[bytes]:
+    return {sender for sender, to, transferred in transfers if to == receiver and amount in (None, transferred)}

@@ -1,9 +1,9 @@
-"""What an EVM chain knows of a Safe: its nonce, and the events by which it names the transactions it executed.
+"""Reads of a Safe from an EVM chain: its nonce, and the events of the transactions it executed.
 
     ExecutionSuccess(txHash, payment)   its calls succeeded
-    ExecutionFailure(txHash, payment)   its calls failed and were undone; the nonce is used up
+    ExecutionFailure(txHash, payment)   its calls failed and were reverted; the nonce is used
 
-`txHash` (bytes32) is indexed in Safe 1.4.1; in 1.3.0 and before it is in the data, under the same first topic.
+`txHash` (bytes32) is indexed in Safe 1.4.1. Up to 1.3.0 it is in the data; the first topic is the same.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _HASH_DIGITS = 64
 
 @dataclass(frozen=True)
 class SafeEvent:
-    """An executed transaction of a Safe: `safe_tx_hash` is what its owners signed, `transaction_hash` the chain's."""
+    """A transaction that a Safe executed. `safe_tx_hash` is the hash that its owners signed."""
 
     safe_tx_hash: str
     success: bool
@@ -44,18 +44,18 @@ class SafeEvent:
 
 @unavailable_if_malformed
 def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int:
-    """How many transactions a Safe had executed after a block, which is the nonce of its next one then."""
+    """The nonce of a Safe's next transaction after a block: the number of transactions it had executed."""
     (nonce,) = node.results([contract_read(Call(safe, _NONCE), hex(block))])
     return int(nonce, 16)
 
 
 @unavailable_if_malformed
 def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
-    """The Safe's event of a transaction in a block range, None when there is none. Raises RangeTooLarge.
+    """The Safe's event of a transaction in a block range; None if there is none. Raises RangeTooLarge.
 
-    Searched by the hash, which 1.4.1 indexes, and among all events of the Safe, for 1.3.0. A contract that is not a
-    Safe may emit any number of such events: a single block with more of them than the node returns, or than we accept,
-    counts as one without an event in the data.
+    Reads the logs with the hash as a topic (Safe 1.4.1) and all events of the Safe (1.3.0). A contract that is not a
+    Safe may emit any number of such events. If a single block has more of them than the node returns or the client
+    accepts, only those with the hash as a topic count.
     """
     by_hash = logs_of(blocks, [safe], SAFE_TOPICS, [safe_tx_hash])
     calls = [by_hash, block_at(blocks.last), logs_of(blocks, [safe], SAFE_TOPICS)]
@@ -84,7 +84,7 @@ def _event_among(logs: tuple[Mapping[str, Any], ...], safe: str, safe_tx_hash: s
 
 
 def _event(safe: str, log: Mapping[str, Any]) -> SafeEvent | None:
-    """A log as an event of this Safe; None when it is not one."""
+    """Decodes a log as an event of this Safe; None for other logs."""
     topics, words = [topic.lower() for topic in log["topics"]], log["data"][2:].lower()
     if not same_address(log["address"], safe) or not topics or topics[0] not in SAFE_TOPICS or log.get("removed"):
         return None

@@ -1,4 +1,4 @@
-"""The Safe Transaction Service: it knows the transactions that a Safe's owners sign before they are on a chain."""
+"""The client of the Safe Transaction Service, which stores Safe transactions while their owners sign them."""
 
 import json
 import re
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from chalicelib.calldata.safe import SafeTerms, SafeTransaction
 
 _LONGEST_DATA = 128 * 1024
-"""Bytes: what Ethereum's nodes accept as one transaction."""
+"""Bytes; the longest transaction that Ethereum nodes accept."""
 _MAX_RESPONSE_BYTES = 2 * 1024 * 1024
-"""The data is in a response as hexadecimal text, and a second and third time decoded."""
+"""A response holds the data as hexadecimal text and up to two more times in decoded form."""
 _DATA = re.compile(f"0x(?:[0-9a-fA-F]{{2}}){{0,{_LONGEST_DATA}}}")
 _OPERATIONS, _NONCES, _LONGEST_NUMBER = 2, 2**63, 80
 
 
 class SafeServiceUnavailable(ServiceError):
-    """The service did not respond, or not in its documented form: nothing is known of the transaction."""
+    """The service did not respond, or not in the documented form. Nothing is known about the transaction."""
 
     status = 503
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A Safe's transaction as the service describes it. The caller checks that it has the hash that was looked up."""
+    """A Safe transaction from the service. The caller has to check that it has the hash that was requested."""
 
     safe: str
     transaction: "SafeTransaction"
@@ -38,7 +38,7 @@ class Proposal:
 
 
 class SafeService:
-    """A client of one service for each network: `urls` are their base URLs, without the path /api/v1."""
+    """The clients of the networks' services. `urls` are their base URLs by network, without the path /api/v1."""
 
     def __init__(self, urls: Mapping[str, str]) -> None:
         self._clients = {network: HttpClient(url, _MAX_RESPONSE_BYTES) for network, url in urls.items()}
@@ -48,8 +48,10 @@ class SafeService:
         return network in self._clients
 
     def transaction(self, network: str, safe_tx_hash: str) -> Proposal | None:
-        """The transaction with that hash (0x and 64 lower-case digits), from the service of a network that has one;
-        None when the service does not know it. Raises SafeServiceUnavailable."""
+        """The transaction with a hash (0x and 64 lower-case digits); None if the service does not have it.
+
+        Raises SafeServiceUnavailable, and KeyError for a network without a service.
+        """
         try:
             response = self._clients[network].get(f"/api/v1/multisig-transactions/{safe_tx_hash}/")
         except HttpError as error:
@@ -65,29 +67,29 @@ class SafeService:
 
 
 def _proposal(fields: Any) -> Proposal:
-    """Raises ValueError, TypeError, LookupError or BadRequest for anything but the documented form."""
+    """Raises ValueError, TypeError, LookupError or BadRequest unless the fields have the documented form."""
     from chalicelib.calldata.safe import SafeTerms, SafeTransaction
 
     data = "0x" if fields["data"] is None else fields["data"]
     if not _DATA.fullmatch(data):
         raise ValueError("data is not hexadecimal text, or longer than a transaction can be")
-    operation = _whole(fields["operation"], _OPERATIONS)
+    operation = _integer(fields["operation"], _OPERATIONS)
     return Proposal(
         evm_address(fields["safe"]),
-        SafeTransaction(_address(fields["to"]), _whole(fields["value"]), data, operation),
+        SafeTransaction(_address(fields["to"]), _integer(fields["value"]), data, operation),
         SafeTerms(
-            nonce=_whole(fields["nonce"], _NONCES),
-            safe_tx_gas=_whole(fields["safeTxGas"]),
-            base_gas=_whole(fields["baseGas"]),
-            gas_price=_whole(fields["gasPrice"]),
+            nonce=_integer(fields["nonce"], _NONCES),
+            safe_tx_gas=_integer(fields["safeTxGas"]),
+            base_gas=_integer(fields["baseGas"]),
+            gas_price=_integer(fields["gasPrice"]),
             gas_token=_address(fields["gasToken"]),
             refund_receiver=_address(fields["refundReceiver"]),
         ),
     )
 
 
-def _whole(value: Any, end: int = MAX_UINT256 + 1) -> int:
-    """A number from 0 to below `end`. The service writes large ones as text, newer versions of it all of them."""
+def _integer(value: Any, end: int = MAX_UINT256 + 1) -> int:
+    """A number from 0 to below `end`. The service sends large numbers as text, newer versions all numbers."""
     if isinstance(value, str) and value.isdecimal() and len(value) < _LONGEST_NUMBER:
         value = int(value)
     if type(value) is not int or not 0 <= value < end:
@@ -96,5 +98,5 @@ def _whole(value: Any, end: int = MAX_UINT256 + 1) -> int:
 
 
 def _address(value: Any) -> str:
-    """The service writes the zero address as null."""
+    """An address in EIP-55. The service sends the zero address as null."""
     return ZERO_ADDRESS if value is None else evm_address(value)

@@ -1,4 +1,4 @@
-"""What transactions would do now: simulated by a node, as steps with their reasons and gas."""
+"""Simulates transactions by a node: the result of each, with the reason of a failure and the gas."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _FAILURES = {
     "opcode": "invalid instruction",
     "invalid jump": "invalid instruction",
 }
-"""Parts of a node's text on a failure without data, and what callers read instead: never the node's own text."""
+"""Parts of a node's text for failures without revert data, and the reasons shown instead of the node's text."""
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """One transaction. `success` is None when it is not known; `gas` was used, or is estimated (on tron: energy)."""
+    """The result of one transaction. `success` is None if unknown; `gas` is used or estimated (on tron, energy)."""
 
     success: bool | None
     reason: str | None = None
@@ -32,7 +32,7 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Steps in the order of the transactions, and the node's method that ran them."""
+    """The results in the order of the transactions, and the node's method that returned them."""
 
     method: str
     steps: tuple[StepResult, ...]
@@ -43,7 +43,7 @@ _UNREACHED_STEP = StepResult(None, "a transaction before it cannot be sent")
 
 
 class Simulator:
-    """Simulates by eth_simulateV1 while the node has that method, by eth_call and eth_estimateGas otherwise."""
+    """Simulates by eth_simulateV1, or by eth_call and eth_estimateGas on a node without that method."""
 
     def __init__(self, node: JsonRpcClient) -> None:
         self.network = node.network
@@ -52,9 +52,9 @@ class Simulator:
 
     @unavailable_if_malformed
     def run(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
-        """What transactions would do, each with its sender, one after the other, at the newest block.
+        """Simulates transactions, each with its sender, one after the other on the state of the newest block.
 
-        Without eth_simulateV1 only the first is run; the results of the others depend on it and are not known.
+        Without eth_simulateV1 only the first is run. The others depend on it, so their results are not known.
         """
         calls = [_transaction(sender, each) for sender, each in sent]
         if self._has_simulate:
@@ -67,10 +67,10 @@ class Simulator:
         return Simulation("eth_call", (_called_step(returned, estimate), *rest))
 
     def _simulated(self, calls: list[dict[str, str]]) -> tuple[StepResult, ...]:
-        """The steps by eth_simulateV1: one block of the calls, unsigned and without fees, each on the state before it.
+        """Simulates the calls by eth_simulateV1 in one block, unsigned and without gas fees, each after the one before.
 
-        Nodes refuse the whole block when the sender lacks the coin that one call sends. Then the calls before the last
-        one that sends any are simulated alone.
+        Nodes refuse the whole block if a sender lacks the native coin that a call sends. The last call that sends the
+        coin is then taken as the one that fails, and the calls before it are simulated again without it.
         """
         block = {"blockStateCalls": [{"calls": calls}], "validation": False}
         try:
@@ -93,7 +93,7 @@ def _transaction(sender: str, each: Transaction) -> dict[str, str]:
 
 
 def _simulated_step(call: Mapping[str, Any]) -> StepResult:
-    """A step from what eth_simulateV1 returned for one call."""
+    """The step of one call's result from eth_simulateV1."""
     gas = int(call["gasUsed"], 16)
     if int(call["status"], 16) == 1:
         return StepResult(True, None, gas)
@@ -102,7 +102,7 @@ def _simulated_step(call: Mapping[str, Any]) -> StepResult:
 
 
 def _called_step(returned: Any, estimate: Any) -> StepResult:
-    """A step from the outcomes of eth_call and eth_estimateGas. Raises the RpcError that is about the node itself."""
+    """The step of the outcomes of eth_call and eth_estimateGas. Raises the RpcError if the node itself failed."""
     if isinstance(returned, RpcError):
         if not returned.is_revert and not _lacks_funds(returned):
             raise returned
@@ -111,12 +111,12 @@ def _called_step(returned: Any, estimate: Any) -> StepResult:
 
 
 def _lacks_funds(error: RpcError) -> bool:
-    """Whether the sender has less of the native coin than the call sends; nodes then refuse the whole simulation."""
+    """Whether the node refused a call because its sender has less of the native coin than the call sends."""
     return error.says("insufficient funds", "insufficient balance")
 
 
 def _reason(message: Any, *candidates: Any) -> str:
-    """The reason in revert data, which nodes put in different fields; without any, one that fits the node's text."""
+    """The reason of a failure: from the first candidate with revert data, or one that matches the node's message."""
     for candidate in candidates:
         data = candidate.get("data") if isinstance(candidate, dict) else candidate
         if isinstance(data, str) and len(data) > 2:

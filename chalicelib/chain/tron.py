@@ -1,9 +1,8 @@
-"""Tron, read through a TronGrid or java-tron base URL: JSON-RPC at /jsonrpc for reading, java-tron's API for the rest.
+"""Tron, read through a TronGrid or java-tron node: JSON-RPC at /jsonrpc, and java-tron's own API.
 
-What differs from EVM nodes: each request carries one JSON-RPC call (hosted nodes refuse batches); addresses are 20-byte
-hex towards the node and base58 towards callers; only the newest state can be read; and a block is final once it is
-solidified (19 of 27 representatives built on it), so that `head` is the newest solidified block. There is no Multicall3
-and no Safe.
+Differences from EVM nodes: a request holds one JSON-RPC call, as hosted nodes refuse batches; addresses are 20-byte hex
+in JSON-RPC and base58 for callers; only the newest state can be read; there is no Multicall3 and no Safe. A block is
+final once it is solidified (19 of 27 representatives have built on it), so `head` is the newest solidified block.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,13 +27,16 @@ from chalicelib.chain.wallets import WalletReading
 
 _LONGEST_CODE = 64
 _CONTRACT_FAILED = ("CONTRACT_VALIDATE_ERROR", "CONTRACT_EXE_ERROR")
-"""java-tron's codes for a call that cannot be run, for example without a contract. Others are the node's failure."""
+"""java-tron's codes for a call that fails, for example because there is no contract. Other codes are node failures."""
 
 
 @dataclass(frozen=True)
 class BroadcastResult:
-    """The node's response to a signed transaction: `code` is SUCCESS or java-tron's name for the refusal (SIGERROR,
-    TRANSACTION_EXPIRATION_ERROR, DUP_TRANSACTION_ERROR ...), `message` its text, one printable line."""
+    """The node's response to a signed transaction.
+
+    `code` is SUCCESS or java-tron's error code (SIGERROR, TRANSACTION_EXPIRATION_ERROR, DUP_TRANSACTION_ERROR ...),
+    `message` its text in one printable line.
+    """
 
     result: bool
     txid: str
@@ -43,7 +45,7 @@ class BroadcastResult:
 
 
 class TronChain:
-    """A `Chain` (protocol.py), with broadcasting."""
+    """A `Chain` (protocol.py) that can also broadcast transactions."""
 
     def __init__(self, network: str, url: str, api_key: str | None = None) -> None:
         self.network = network
@@ -52,7 +54,7 @@ class TronChain:
 
     @unavailable_if_malformed
     def head(self) -> int:
-        """The newest solidified block's number. Raises ChainUnavailable also when the node is of another chain."""
+        """The number of the newest solidified block. Also raises ChainUnavailable if the node serves another chain."""
         blocks.check_chain_id(self.network, self._node.call("eth_chainId"))
         block = self._node.post("/walletsolidity/getnowblock", {})
         number: int = block["block_header"]["raw_data"].get("number", 0)  # protobuf's JSON leaves zeros out
@@ -75,11 +77,11 @@ class TronChain:
     def read_wallet(
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
     ) -> WalletReading:
-        """Balances in sun and base units; the gas price is that of energy, in sun. The batch contract takes no fee."""
+        """Balances in sun and base units. The gas price is the price of energy in sun, the batch fee always 0."""
         return wallets.read_one_by_one(self._node, wallet, tokens, spender)
 
     def read_batch_fee(self) -> int:
-        """The batch contract of tron takes no fee of its own."""
+        """Always 0: the batch contract of tron has no fee."""
         return 0
 
     def has_code(self, address: str) -> bool:
@@ -87,23 +89,23 @@ class TronChain:
 
     @unavailable_if_malformed
     def would_revert(self, sender: str, to: str, data: str) -> bool:
-        """Whether a constant call fails now: java-tron's eth_call may not tell."""
+        """Whether a constant call fails on the newest state; java-tron's eth_call may not report failures."""
         return self._constant_call(sender, Transaction(to, data, 0)).success is False
 
     @unavailable_if_malformed
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
-        """Whether the address signed 32 bytes; contract wallets are not supported on tron."""
+        """Whether the key of an address signed a digest of 32 bytes. Contract wallets are not supported on tron."""
         signer = recover_digest(digest, signature)
         return signer is not None and address_bytes(signer) == address_bytes(address)
 
     @unavailable_if_malformed
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
-        """The first transaction, by a constant call, with the energy it would use; the node runs none after another."""
+        """Simulates the first transaction by a constant call, with its energy; nodes cannot run the others after it."""
         rest = (StepResult(None, UNKNOWN_STEP) for _ in sent[1:])
         return Simulation("triggerconstantcontract", (self._constant_call(*sent[0]), *rest))
 
     def broadcast(self, signed: bytes) -> BroadcastResult:
-        """Sends a signed transaction to the network. Raises BadGateway when it is not known what became of it."""
+        """Sends a signed transaction to the network. Raises BadGateway if the outcome is not known."""
         try:
             response = self._node.post("/wallet/broadcasthex", {"transaction": signed.hex()})
         except ChainUnavailable as error:
@@ -140,7 +142,7 @@ class TronChain:
 
 
 def _message(text: Any) -> str:
-    """A message of java-tron, which is plain in some responses and the hex of its bytes in others."""
+    """A message of java-tron in plain text. Some responses hold plain text, others the hex of its bytes."""
     plain = str(text or "")
     with suppress(ValueError):
         plain = bytes.fromhex(plain).decode()

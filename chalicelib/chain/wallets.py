@@ -1,4 +1,4 @@
-"""What wallets hold and may spend, and the batch contract's fee: read from a node."""
+"""Reads the balances and allowances of wallets, the gas price and the batch contract's fee from a node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from chalicelib.calldata.batch import batch_fee_of
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcCall, code_at, contract_read, unavailable_if_malformed
 
 _HIGHEST_BATCH_FEE_BPS = 1_000
-"""The contract's owner can set any fee; one above a tenth is not offered to a payer."""
+"""The owner of the contract can set any fee. Payers are not offered a batch with a fee above a tenth."""
 _HIGHEST_GAS_PRICE = 2**128
 
 
 @dataclass(frozen=True)
 class TokenReading:
-    """What a wallet holds of a token, and how much of it the spender may take, in base units."""
+    """A wallet's balance of a token and its allowance for the spender, in base units."""
 
     balance: BaseUnits
     allowance: BaseUnits
@@ -26,10 +26,10 @@ class TokenReading:
 
 @dataclass(frozen=True)
 class WalletReading:
-    """What a wallet holds, in base units; `tokens` by their addresses as the caller gave them.
+    """A wallet's balances in base units. `tokens` has the addresses in the caller's spelling as keys.
 
-    `batch_fee_bps` is the batch contract's own fee in basis points, 0 where it was not read. `gas_price` is in
-    base units of the native coin per gas; on tron, per unit of energy.
+    `batch_fee_bps` is the batch contract's own fee in basis points, 0 if it was not read. `gas_price` is in base units
+    of the native coin per unit of gas; on tron, per unit of energy.
     """
 
     native_balance: BaseUnits
@@ -42,7 +42,7 @@ class WalletReading:
 def read_by_multicall(
     node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool
 ) -> WalletReading:
-    """Balances, allowances and the batch contract's fee by one Multicall3 read, and the gas price, in one request.
+    """Balances, allowances and the batch contract's fee by Multicall3, and the gas price, all in one request.
 
     For up to 200 tokens.
     """
@@ -65,18 +65,18 @@ def read_by_multicall(
 
 @unavailable_if_malformed
 def read_one_by_one(node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str) -> WalletReading:
-    """Balances and allowances by a call each, where there is no Multicall3."""
+    """Balances and allowances by one call each, for networks without Multicall3."""
     calls: list[RpcCall] = [("eth_getBalance", [hex_address(wallet), "latest"]), ("eth_gasPrice", [])]
     for token in tokens:
         calls.append(contract_read(erc20.balance_of(token, wallet)))
         calls.append(contract_read(erc20.allowance(token, wallet, spender)))
-    balance, gas_price, *held = node.results(calls)
-    return _wallet_reading(tokens, [int(balance, 16), *map(_uint, held)], int(gas_price, 16), 0)
+    balance, gas_price, *returned = node.results(calls)
+    return _wallet_reading(tokens, [int(balance, 16), *map(_uint, returned)], int(gas_price, 16), 0)
 
 
 @unavailable_if_malformed
 def read_batch_fee(node: JsonRpcClient) -> int:
-    """The batch contract's own fee, in basis points of what is paid. ChainUnavailable when it is above a tenth."""
+    """The batch contract's own fee, in basis points of the amounts. Raises ChainUnavailable if it is above a tenth."""
     (fee,) = node.results([contract_read(batch_fee_of(node.network))])
     return _checked_batch_fee(node.network, int(fee, 16))
 
@@ -89,11 +89,11 @@ def has_code(node: JsonRpcClient, address: str) -> bool:
 
 
 def _wallet_reading(tokens: Sequence[str], values: Sequence[int], gas_price: int, batch_fee_bps: int) -> WalletReading:
-    """A reading from the native balance, then balance and allowance of each token. ValueError for a bad gas price."""
+    """The reading of a native balance, then balance and allowance of each token. ValueError for a bad gas price."""
     if not 0 <= gas_price < _HIGHEST_GAS_PRICE:
         raise ValueError("the gas price is out of range")
-    native, *held = (BaseUnits(value) for value in values)
-    pairs = zip(tokens, held[::2], held[1::2], strict=True)
+    native, *of_tokens = (BaseUnits(value) for value in values)
+    pairs = zip(tokens, of_tokens[::2], of_tokens[1::2], strict=True)
     readings = {token: TokenReading(balance, allowance) for token, balance, allowance in pairs}
     return WalletReading(native, readings, BaseUnits(gas_price), batch_fee_bps)
 
@@ -105,8 +105,8 @@ def _checked_batch_fee(network: str, batch_fee_bps: int) -> int:
 
 
 def _uint(returned: str) -> int:
-    """The uint256 that a contract returned. Older java-tron nodes return the data of a failed call as if it were a
-    result; its length is another one."""
+    """The uint256 that a contract returned. Raises ValueError for another length: older java-tron nodes return the data
+    of a failed call as its result."""
     raw = bytes.fromhex(returned.removeprefix("0x"))
     if len(raw) != WORD:
         raise ValueError("the contract did not return one number")

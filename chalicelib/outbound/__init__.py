@@ -1,1 +1,1 @@
-"""HTTP requests to addresses that users gave."""
+"""HTTP requests to URLs that users entered."""

@@ -1,10 +1,10 @@
-"""The one sender for requests to addresses that merchants give us: guarded, pinned, and over after five seconds.
+"""The only sender of requests to URLs that merchants enter. Protects against SSRF and ends after five seconds.
 
-What can never happen here: a connection to an address that is not public, a second look at DNS between the
-check and the connection, a followed redirect, a proxy or credential taken from the environment, an unverified
-certificate, a body read, or a connection that outlives the deadline.
+It connects to public addresses only, and to the same address that it checked (no second DNS lookup). It follows no
+redirects, uses no proxy or credentials of the environment, verifies certificates, does not read response bodies, and
+closes the connection at the deadline.
 
-`requests` and `requests_hardened` are imported inside the functions: a path that sends nothing does not pay for them.
+`requests` and `requests_hardened` are imported inside functions, so that code which sends nothing does not load them.
 """
 
 import ipaddress
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.base.errors import BadRequest
 
-DEADLINE_SECONDS = 5.0  # interface.md, Delivery and retry: all of DNS, connect, TLS, request and answer headers
+DEADLINE_SECONDS = 5.0  # interface.md, Delivery and retry: for DNS, connect, TLS, request and response headers together
 MAX_URL_LENGTH = 2048
 USER_AGENT = "payment-requests-webhooks/1"
 
@@ -35,8 +35,8 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came of one attempt: the HTTP status, or a short reason why there is none. Never both."""
+class PostResult:
+    """The result of one attempt: either the HTTP status, or a short reason why there is none."""
 
     status: int | None
     error: str | None
@@ -47,60 +47,60 @@ class Answer:
 
 
 class WebhookSender:
-    """Checks the addresses of webhooks and posts to them. Holds no connection between calls; safe to share."""
+    """Checks the URLs of webhooks and posts to them. Keeps no connections between calls; may be shared by threads."""
 
     def __init__(self, allow_loopback: bool, deadline_seconds: float = DEADLINE_SECONDS) -> None:
         self._allow_loopback = allow_loopback
         self._seconds = deadline_seconds
 
     def check(self, url: str) -> None:
-        """Raise BadRequest, saying what to change, unless webhooks may be sent to `url`.
+        """Raises BadRequest, with what to change, unless webhooks may be sent to `url`.
 
-        A name that does not resolve now is accepted: it may come later, and `post` looks again.
+        A host name that does not resolve yet is accepted, because `post` resolves and checks it again.
         """
         host, port = _host_and_port(url, self._allow_loopback)
         from requests import RequestException
         from requests_hardened.ip_filter import InvalidIPAddress, filter_host
 
         def look_up() -> None:
-            _unreserved(filter_host(host, port, allow_loopback=self._allow_loopback))
+            _checked_address(filter_host(host, port, allow_loopback=self._allow_loopback))
 
         try:
-            _in_time(self._seconds, look_up)
+            _run_with_timeout(self._seconds, look_up)
         except InvalidIPAddress as refusal:
             message = "url must lead to a public address; private, local and reserved ones are not accepted"
             raise BadRequest(message) from refusal
         except (RequestException, TimeoutError):
             return
 
-    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """POST `body` as it is, once. Never raises; the error text holds no secret and nothing the receiver sent.
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> PostResult:
+        """Posts `body` unchanged, once. Never raises; the error text has no secrets and no data of the receiver.
 
-        Any status whose headers were complete before the deadline counts, whatever the body does then.
+        The status counts if the response headers were complete before the deadline.
         """
         try:
             _host_and_port(url, self._allow_loopback)
         except BadRequest as refusal:
-            return Answer(None, f"address refused: {refusal.message}")
-        _adapter_class()  # the first call imports for long: not on the receiver's time
-        answer = Answer(None, None)
+            return PostResult(None, f"address refused: {refusal.message}")
+        _adapter_class()  # its imports take long the first time, and must not count towards the deadline
+        result = PostResult(None, None)
         with _Deadline(self._seconds) as deadline:
             try:
-                answer = Answer(self._status(url, headers, body, deadline), None)
-            # What a receiver sends goes through the parsers of four libraries. Whatever it breaks there is a
-            # failed attempt; a crash would put the message back on the queue and repeat the POST out of turn.
+                result = PostResult(self._status(url, headers, body, deadline), None)
+            # A response passes through the parsers of four libraries. Any exception there is a failed attempt; if it
+            # were raised, SQS would deliver the message again and the POST would be repeated before its time.
             except Exception as error:  # noqa: BLE001
-                answer = Answer(None, _reason(error))
-        if deadline.over:  # the reader may have taken the cut for the end of the headers
-            return Answer(None, _TIMED_OUT)
-        return answer
+                result = PostResult(None, _reason(error))
+        if deadline.is_over:  # the parser may have taken the shutdown for the end of the headers
+            return PostResult(None, _TIMED_OUT)
+        return result
 
     def _status(self, url: str, headers: Mapping[str, str], body: bytes, deadline: "_Deadline") -> int:
         import requests
 
-        # A bare adapter instead of a session: a session would read the environment and the body of a redirect.
-        sent = {"User-Agent": USER_AGENT, "Connection": "close", **headers}
-        request = requests.Request("POST", url, headers=sent, data=body).prepare()
+        # An adapter, not a session: a session would use the environment and read the body of a redirect.
+        all_headers = {"User-Agent": USER_AGENT, "Connection": "close", **headers}
+        request = requests.Request("POST", url, headers=all_headers, data=body).prepare()
         is_https = (request.url or "").startswith("https:")
         with (
             closing(_adapter_class()(is_https, self._allow_loopback, deadline)) as adapter,
@@ -110,19 +110,19 @@ class WebhookSender:
 
 
 class _Deadline:
-    """Shuts the watched connection down, under whoever is reading or writing it, when the time is over.
+    """Shuts down the watched connections after a number of seconds, even during a read or write.
 
-    A socket timeout bounds each read, not their sum: a receiver that drips a byte a second would hold the
-    worker for ever. Leaving the block waits for the timer's thread, so none is left in a warm container.
+    A socket timeout limits each read, not their sum, so a receiver that sends one byte a second would block the worker
+    without end. Leaving the `with` block waits for the timer's thread, so none remains in a warm container.
     """
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._timer = threading.Timer(seconds, self._cut)
+        self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._watched: list[socket.socket] = []
-        self.over = False
+        self.is_over = False
 
     def __enter__(self) -> Self:
         self._timer.start()
@@ -135,33 +135,33 @@ class _Deadline:
             watched.close()
 
     def remaining(self) -> float:
-        """Seconds that are left, more than zero. Raises TimeoutError when none are."""
+        """The seconds that are left, more than zero. Raises TimeoutError if none are."""
         seconds = self._end - time.monotonic()
         if seconds <= 0:
             raise TimeoutError
         return seconds
 
     def watch(self, connected: socket.socket) -> None:
-        """Take charge of a connection. A duplicate, because wrapping in TLS takes the descriptor away."""
+        """Shuts a connection down at the deadline. Keeps a duplicate, as TLS takes over the socket's descriptor."""
         with self._lock:
             self._watched.append(connected.dup())
-            if self.over:
+            if self.is_over:
                 self._shut_down()
 
-    def _cut(self) -> None:
+    def _expire(self) -> None:
         with self._lock:
-            self.over = True
+            self.is_over = True
             self._shut_down()
 
     def _shut_down(self) -> None:
         for watched in self._watched:
-            with suppress(OSError):  # the receiver may have gone already
+            with suppress(OSError):  # the receiver may have closed the connection
                 watched.shutdown(socket.SHUT_RDWR)
 
 
 @cache
 def _adapter_class() -> type:
-    """The adapter of requests-hardened, which resolves once, filters and pins, under one deadline."""
+    """The adapter of requests-hardened, which resolves a host once, checks and pins its address, with a deadline."""
     from requests_hardened.ip_filter_adapter import IPFilterAdapter
 
     class DeadlineAdapter(IPFilterAdapter):
@@ -171,9 +171,9 @@ def _adapter_class() -> type:
 
         def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
             resolve = super().build_connection_pool_key_attributes
-            host, pool = _in_time(self._deadline.remaining(), lambda: resolve(request, verify, cert))
-            pinned = _unreserved(host["host"])
-            # A local receiver may listen on ::1 or 127.0.0.1 alone, and the pin holds one of them: try both.
+            host, pool = _run_with_timeout(self._deadline.remaining(), lambda: resolve(request, verify, cert))
+            pinned = _checked_address(host["host"])
+            # The pinned address is either ::1 or 127.0.0.1, and a local receiver may listen on the other one: try both.
             if pinned.is_loopback and urlsplit(request.url).hostname == "localhost":
                 host["host"] = "localhost"
             return host, pool
@@ -187,11 +187,11 @@ def _adapter_class() -> type:
 
 
 def _watched(connection_class: Any, deadline: _Deadline) -> Any:
-    """urllib3's connection, http or https, whose socket the deadline watches from before TLS begins."""
+    """A subclass of urllib3's http or https connection whose socket the deadline watches, from before TLS begins."""
 
     class WatchedConnection(connection_class):
         def _new_conn(self) -> socket.socket:
-            self.timeout = deadline.remaining()  # for the connect itself, which cannot be watched yet
+            self.timeout = deadline.remaining()  # for connecting, when there is no socket to watch yet
             connected: socket.socket = super()._new_conn()
             deadline.watch(connected)
             return connected
@@ -199,18 +199,18 @@ def _watched(connection_class: Any, deadline: _Deadline) -> Any:
     return WatchedConnection
 
 
-def _in_time(seconds: float, work: Callable[[], T]) -> T:
-    """What `work` returns or raises, or TimeoutError after `seconds`.
+def _run_with_timeout(seconds: float, work: Callable[[], T]) -> T:
+    """Returns or raises the outcome of `work`. Raises TimeoutError after `seconds`.
 
-    For name lookups only: getaddrinfo cannot be interrupted, so one that is late keeps its thread until the
-    system's resolver gives up. It holds no connection of ours and its result is dropped.
+    For name lookups only: getaddrinfo cannot be interrupted, so a late lookup keeps its thread until the system's
+    resolver ends it. Its result is ignored.
     """
     result: Future[T] = Future()
 
     def run() -> None:
         try:
             result.set_result(work())
-        except Exception as error:  # noqa: BLE001  (handed over to the caller)
+        except Exception as error:  # noqa: BLE001  (raised to the caller)
             result.set_exception(error)
 
     threading.Thread(target=run, name="webhook-lookup", daemon=True).start()
@@ -218,9 +218,9 @@ def _in_time(seconds: float, work: Callable[[], T]) -> T:
 
 
 def _host_and_port(url: str, allow_loopback: bool) -> tuple[str, int]:
-    """The host, without brackets, and the port of a webhook address. Raises BadRequest.
+    """The host, without brackets, and the port of a webhook URL. Raises BadRequest.
 
-    Stricter than URL parsers, and on purpose: what is accepted here, every parser below reads the same way.
+    Stricter than URL parsers, so that all libraries used here parse an accepted URL in the same way.
     """
     if len(url) > MAX_URL_LENGTH:
         raise BadRequest(f"url must have at most {MAX_URL_LENGTH} characters")
@@ -228,9 +228,9 @@ def _host_and_port(url: str, allow_loopback: bool) -> tuple[str, int]:
         raise BadRequest(
             "url must be plain ASCII without spaces and backslashes; write international names in their xn-- form"
         )
-    scheme, found, rest = url.partition("://")
+    scheme, separator, rest = url.partition("://")
     scheme = scheme.lower()
-    if not found or scheme not in ("http", "https"):
+    if not separator or scheme not in ("http", "https"):
         raise BadRequest("url must be a complete address that begins with https://")
     if "#" in rest:
         raise BadRequest("url must not have a fragment; leave out the # and what follows")
@@ -261,9 +261,12 @@ def _is_loopback(host: str) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _unreserved(pinned: str) -> IPAddress:
-    """The address, unless it is one that requests-hardened lets pass: ::/8 (IPv4 in disguise), fec0::/10 ..."""
-    address = ipaddress.ip_address(pinned.strip("[]"))
+def _checked_address(text: str) -> IPAddress:
+    """The IP address. Raises InvalidIPAddress for reserved and site-local ones (::/8, fec0::/10, ...).
+
+    requests-hardened accepts those; addresses of ::/8 may embed a private IPv4 address.
+    """
+    address = ipaddress.ip_address(text.strip("[]"))
     site_local = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
     if site_local or (address.is_reserved and not address.is_loopback):
         from requests_hardened.ip_filter import InvalidIPAddress
@@ -273,7 +276,7 @@ def _unreserved(pinned: str) -> IPAddress:
 
 
 def _reason(error: BaseException) -> str:
-    """One short sentence for a failed attempt, from the chain of exceptions below it."""
+    """One short sentence on why an attempt failed, from the error and the chain of its causes."""
     import http.client
 
     from requests.exceptions import SSLError

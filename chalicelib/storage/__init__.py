@@ -1,1 +1,1 @@
-"""DynamoDB, SQS, KMS and Secrets Manager: transactions of records, messages, secrets."""
+"""Access to DynamoDB (records and transactions), SQS (messages), KMS and Secrets Manager (secrets)."""

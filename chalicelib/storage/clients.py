@@ -1,13 +1,12 @@
-"""boto3 clients with time limits that fit a Lambda: a service that hangs must not take the caller's 29 seconds."""
+"""boto3 clients with short timeouts, so that an AWS service that hangs does not use up API Gateway's 29 seconds."""
 
 from typing import Any
 
 
 def aws_client(service: str) -> Any:
-    """A client of an AWS service, for the region and endpoint of the environment.
+    """A client of an AWS service, with the region and endpoint of the environment.
 
-    Parameters are not validated on the client: ours are made by code that is typed, and checking them costs a tenth of
-    a request's CPU.
+    The client does not validate parameters, which costs a tenth of a request's CPU: typed code builds them.
     """
     import boto3
     from botocore.config import Config

@@ -1,4 +1,4 @@
-"""Frozen dataclasses as DynamoDB attribute values and back, driven by their type annotations.
+"""Converts frozen dataclasses to DynamoDB attribute values and back, by their type annotations.
 
     str, Enum     S        int        N (up to 38 digits)
     BaseUnits     S        (a uint256 has up to 78 digits, more than N holds)
@@ -19,15 +19,15 @@ from typing import Any, TypeVar
 from chalicelib.base.money import BaseUnits
 
 Attributes = dict[str, Any]
-"""{name: {"S": ...}}, as the DynamoDB API spells an item."""
+"""An item in the form of the DynamoDB API: {name: {"S": ...}}."""
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _HINTS: dict[type, dict[str, Any]] = {}
-"""Resolved annotations: they never change while the process lives."""
+"""A cache of resolved annotations."""
 _NAMES: dict[type, dict[str, str]] = {}
-"""The attribute name of each field."""
+"""A cache of the attribute name of each field."""
 
 
 def encode(record: Any) -> Attributes:
@@ -41,9 +41,9 @@ def encode(record: Any) -> Attributes:
 
 
 def decode(cls: type[T], item: Attributes) -> T:
-    """The dataclass of an item; attributes that are not its fields (keys, indexes) are ignored.
+    """The dataclass of an item. Attributes that are not fields (keys, indexes) are ignored.
 
-    An absent attribute is None, or the default of a field that items written earlier may not have.
+    A missing attribute becomes the field's default, which items written by an older version need, or None.
     """
     defaults, names = _defaults(cls), _names(cls)
     values = {
@@ -75,7 +75,7 @@ def _defaults(cls: type) -> dict[str, Any]:
 
 
 def _required(hint: Any) -> Any:
-    """`str | None` as `str`: None is told by absence."""
+    """The type without None (`str` for `str | None`): fields that are None have no attribute."""
     if isinstance(hint, types.UnionType):
         return next(arm for arm in hint.__args__ if arm is not type(None))
     return hint

@@ -1,4 +1,4 @@
-"""SQS: messages that are hints to look at a record, never the record itself."""
+"""SQS queues. A message names a record to process and never holds the record's data."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ MAX_BATCH = 10
 
 @dataclass(frozen=True)
 class Message:
-    """`group` names whose work it is: SQS shares a busy queue fairly between groups. `delay` is in seconds."""
+    """SQS delivers the messages of a busy queue fairly between the values of `group`. `delay` is in seconds."""
 
     body: dict[str, Any]
     group: str
@@ -31,7 +31,7 @@ class Queue:
         return aws_client("sqs")
 
     def send(self, queue: str, messages: Sequence[Message]) -> None:
-        """Sends messages, ten a call. Raises RuntimeError when the queue refused one."""
+        """Sends messages, ten per SQS call. Raises RuntimeError if the queue refuses one."""
         for start in range(0, len(messages), MAX_BATCH):
             entries = [
                 {
@@ -42,9 +42,9 @@ class Queue:
                 }
                 for index, message in enumerate(messages[start : start + MAX_BATCH])
             ]
-            answer = self.client.send_message_batch(QueueUrl=self._url(queue), Entries=entries)
-            if answer.get("Failed"):
-                raise RuntimeError(f"{queue} refused {len(answer['Failed'])} messages: {answer['Failed'][0]['Code']}")
+            response = self.client.send_message_batch(QueueUrl=self._url(queue), Entries=entries)
+            if failed := response.get("Failed"):
+                raise RuntimeError(f"{queue} refused {len(failed)} messages: {failed[0]['Code']}")
 
     def _url(self, queue: str) -> str:
         if queue not in self._urls:

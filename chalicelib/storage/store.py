@@ -1,8 +1,8 @@
-"""DynamoDB: reads, and transactions of whole records with optimistic versions.
+"""Reads of DynamoDB records, and transactions that write whole records with optimistic locking.
 
-Every record carries `version`, the number of times it was written. Writing a record requires that the stored version
-is still the one it was read with (0: that it does not exist yet), and stores one more. So every write that can race is
-conditional, and no decision is applied to a state that it was not made for.
+The `version` of a record is the number of times it was written. A write requires that the stored version is still the
+one that was read (0: that the record does not exist) and stores the next one. So every write that can race is
+conditional, and a decision is never applied to another state than the one it was made for.
 """
 
 import time
@@ -19,34 +19,34 @@ from chalicelib.storage.clients import aws_client
 
 T = TypeVar("T", bound=Record)
 DUE_INDEX = "by_due"
-"""The sparse index (due_shard, due_at) of the records that a sweep has to look at (`Record.next_due`)."""
+"""The sparse index (due_shard, due_at) of the records that a sweep has to process (`Record.next_due`)."""
 DUE_SHARDS = 8
-"""How many partitions each group of the index is spread over, so that no partition takes all writes."""
+"""The number of partitions for each group of the index, which share its writes."""
 LARGEST_TRANSACTION = 100
-"""How many writes DynamoDB takes in one transaction."""
+"""The number of writes that DynamoDB accepts in one transaction."""
 _CONTENTION_ATTEMPTS = 8
-_LONGEST_SORT_KEY = 200  # characters; DynamoDB takes 1024 bytes
+_LONGEST_SORT_KEY = 200  # characters; DynamoDB accepts 1024 bytes
 _THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 
 
 class WriteConflict(Exception):
-    """Somebody else wrote one of the records first; nothing of the transaction was applied. Load and decide again."""
+    """One of the records was changed since it was read. Nothing was written: load the records and decide again."""
 
 
 class Throttled(Exception):
-    """DynamoDB takes no more of these calls at the moment."""
+    """DynamoDB refuses these calls at the moment because there are too many."""
 
 
 @dataclass(frozen=True)
 class Delete:
-    """Removes a record, if it still has the version it was read with."""
+    """Deletes a record if it still has the version that was read."""
 
     record: Record
 
 
 @dataclass(frozen=True)
 class Absent:
-    """Requires that a record does not exist, without writing anything: found by its key alone."""
+    """Requires that no record with this record's key exists; writes nothing."""
 
     record: Record
 
@@ -66,70 +66,67 @@ class Store:
 
     def get(self, cls: type[T], key: Key) -> T | None:
         """One record, by a consistent read; None if it does not exist."""
-        answer = self.client.get_item(TableName=self._table(key.table), Key=_key(key), ConsistentRead=True)
-        return codec.decode(cls, answer["Item"]) if "Item" in answer else None
+        response = self.client.get_item(**self._table_and_key(key), ConsistentRead=True)
+        return codec.decode(cls, response["Item"]) if "Item" in response else None
 
     def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
-        """The records that exist, by consistent reads of 100 keys a call, of any tables. Raises Throttled."""
-        found: dict[Key, Any] = {}
+        """The wanted records that exist, of any tables, by consistent reads of 100 keys a call. Raises Throttled."""
+        records: dict[Key, Any] = {}
         keys = list(wanted)
         for start in range(0, len(keys), 100):
-            ask: dict[str, Any] = {}
+            unread: dict[str, Any] = {}
             for key in keys[start : start + 100]:
-                of_table = ask.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": True})
+                of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": True})
                 of_table["Keys"].append(_key(key))
             for attempt in range(_CONTENTION_ATTEMPTS):
-                answer = self.client.batch_get_item(RequestItems=ask)
-                for table, items in answer["Responses"].items():
+                response = self.client.batch_get_item(RequestItems=unread)
+                for table, items in response["Responses"].items():
                     for item in items:
                         key = Key(table.removeprefix(f"{self.prefix}-"), item["pk"]["S"], item["sk"]["S"])
-                        found[key] = codec.decode(wanted[key], item)
-                ask = answer.get("UnprocessedKeys", {})
-                if not ask:
+                        records[key] = codec.decode(wanted[key], item)
+                unread = response.get("UnprocessedKeys", {})
+                if not unread:
                     break
                 time.sleep(0.01 * 2**attempt)
             else:
                 raise Throttled
-        return found
+        return records
 
     def query(self, cls: type[T], keys: KeyRange) -> tuple[T, ...]:
-        """Every record of a range of keys, in their order, by a consistent read."""
+        """All records in a range of keys, in the order of their keys, by a consistent read."""
         return tuple(codec.decode(cls, item) for item in self._query(keys))
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
-        """Every record of a partition that holds records of these kinds of one table, in the order of their keys."""
+        """All records of a partition, in the order of their keys. `kinds` are those it holds, all of one table."""
         by_name = {cls.KEY.kind: cls for cls in kinds}
         table = next(iter(by_name.values())).KEY.table
         items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY))
         return [codec.decode(by_name[item["sk"]["S"].split("#")[0]], item) for item in items]
 
     def page(self, cls: type[T], pk: str, before: str | None, limit: int) -> tuple[tuple[T, ...], str | None]:
-        """Up to `limit` records of a partition from the highest sort key below `before` down, and the next cursor."""
+        """Up to `limit` records of a partition in descending order of sort keys below `before`, and the next cursor."""
         below = (before or LAST_SORT_KEY)[:_LONGEST_SORT_KEY]
-        answer = self.client.query(
+        response = self.client.query(
             TableName=self._table(cls.KEY.table),
             KeyConditionExpression="pk = :pk AND sk < :before",
             ExpressionAttributeValues={":pk": {"S": pk}, ":before": {"S": below}},
             ScanIndexForward=False,
             Limit=limit,
         )
-        items = answer["Items"]
-        following = items[-1]["sk"]["S"] if "LastEvaluatedKey" in answer and items else None
-        return tuple(codec.decode(cls, item) for item in items), following
+        items = response["Items"]
+        next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
+        return tuple(codec.decode(cls, item) for item in items), next_cursor
 
     def count(self, counter: Record, limit: int) -> int | None:
-        """Adds one to the attribute `calls` of a record, in one conditional write; None when it is `limit` already.
+        """Adds one to the attribute `calls` of a record and returns the new count; None if it is already `limit`.
 
-        Returns the new count, which is exact however many callers race. Of the record only its key and `vanishes_at`
-        are used.
-
-        Raises Throttled when DynamoDB takes no more writes to it: more than a thousand calls a second, or a table that
-        is growing.
+        One conditional write, so the count is exact under concurrent calls. Only the record's key and `vanishes_at` are
+        used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
         """
-        failures = self.client.exceptions
+        errors = self.client.exceptions
         try:
-            answer = self.client.update_item(
-                **self._place(counter.key),
+            response = self.client.update_item(
+                **self._table_and_key(counter.key),
                 UpdateExpression="SET #ttl = :ttl ADD calls :one",
                 ConditionExpression="attribute_not_exists(calls) OR calls < :limit",
                 ExpressionAttributeNames={"#ttl": "ttl"},
@@ -140,39 +137,39 @@ class Store:
                 },
                 ReturnValues="UPDATED_NEW",
             )
-        except failures.ConditionalCheckFailedException:
+        except errors.ConditionalCheckFailedException:
             return None
-        except failures.ClientError as error:
+        except errors.ClientError as error:
             if error.response["Error"]["Code"] in _THROTTLES:
                 raise Throttled from error
             raise
-        return int(answer["Attributes"]["calls"]["N"])
+        return int(response["Attributes"]["calls"]["N"])
 
     def uncount(self, counter: Record) -> None:
-        """Takes one count back. Raises Throttled as `count` does."""
-        failures = self.client.exceptions
+        """Subtracts one from a count. Raises Throttled as `count` does."""
+        errors = self.client.exceptions
         try:
             self.client.update_item(
-                **self._place(counter.key),
+                **self._table_and_key(counter.key),
                 UpdateExpression="ADD calls :less",
                 ConditionExpression="calls > :none",
                 ExpressionAttributeValues={":less": {"N": "-1"}, ":none": {"N": "0"}},
             )
-        except failures.ConditionalCheckFailedException:
-            return  # the record has vanished, and its count with it
-        except failures.ClientError as error:
+        except errors.ConditionalCheckFailedException:
+            return  # the record has expired
+        except errors.ClientError as error:
             if error.response["Error"]["Code"] in _THROTTLES:
                 raise Throttled from error
             raise
 
     def due(self, cls: type[Record], before: datetime, limit: int) -> Iterator[Key]:
-        """Keys of records that are due, the longest overdue of each shard first; at most `limit` a shard.
+        """Keys of records that are due, in each shard the longest overdue first; at most `limit` per shard.
 
-        They are of every kind that shares table and group with `cls`.
+        Includes all kinds of records that have the same table and group as `cls`.
         """
         table, group = cls.KEY.table, cls.DUE_GROUP
         for shard in range(DUE_SHARDS):
-            answer = self.client.query(
+            response = self.client.query(
                 TableName=self._table(table),
                 IndexName=DUE_INDEX,
                 KeyConditionExpression="due_shard = :shard AND due_at <= :before",
@@ -182,17 +179,17 @@ class Store:
                 },
                 Limit=limit,
             )
-            for item in answer["Items"]:
+            for item in response["Items"]:
                 yield Key(table, item["pk"]["S"], item["sk"]["S"])
 
     def write(self, *writes: Write) -> None:
-        """All of the writes or none: records, `Delete`s and `Absent` checks; at most 100.
+        """Applies all writes or none: records, `Delete`s and `Absent` checks, at most 100.
 
-        Raises WriteConflict when a version is not the expected one. Contention that DynamoDB reports before it looks
-        at conditions is tried again. A record alone is put without a transaction, at half the price.
+        Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
+        which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
         """
         actions = [self._action(write) for write in writes]
-        failures = self.client.exceptions
+        errors = self.client.exceptions
         for attempt in range(_CONTENTION_ATTEMPTS):
             try:
                 if len(actions) == 1 and "Put" in actions[0]:
@@ -200,21 +197,21 @@ class Store:
                 else:
                     self.client.transact_write_items(TransactItems=actions)
                 return
-            except failures.ConditionalCheckFailedException as error:
+            except errors.ConditionalCheckFailedException as error:
                 raise WriteConflict from error
-            except failures.TransactionCanceledException as error:
+            except errors.TransactionCanceledException as error:
                 codes = {reason.get("Code") for reason in error.response["CancellationReasons"]}
                 if "ConditionalCheckFailed" in codes:
                     raise WriteConflict from error
                 if not codes & {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}:
                     raise
-            except failures.TransactionConflictException:
-                pass  # a transaction holds the record this very moment
+            except errors.TransactionConflictException:
+                pass  # another transaction holds the record
             time.sleep(0.01 * 2**attempt)
         raise WriteConflict
 
     def _query(self, keys: KeyRange) -> list[codec.Attributes]:
-        question = {
+        parameters = {
             "TableName": self._table(keys.table),
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
             "ExpressionAttributeValues": {
@@ -226,22 +223,22 @@ class Store:
         }
         items: list[codec.Attributes] = []
         while True:
-            answer = self.client.query(**question)
-            items += answer["Items"]
-            if "LastEvaluatedKey" not in answer:
+            response = self.client.query(**parameters)
+            items += response["Items"]
+            if "LastEvaluatedKey" not in response:
                 return items
-            question["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+            parameters["ExclusiveStartKey"] = response["LastEvaluatedKey"]
 
     def _action(self, write: Write) -> dict[str, Any]:
         match write:
             case Absent(record):
-                return {"ConditionCheck": {**self._place(record.key), **_version_is(0)}}
+                return {"ConditionCheck": {**self._table_and_key(record.key), **_version_is(0)}}
             case Delete(record):
-                return {"Delete": {**self._place(record.key), **_version_is(record.version)}}
+                return {"Delete": {**self._table_and_key(record.key), **_version_is(record.version)}}
         key = write.key
         return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **_version_is(write.version)}}
 
-    def _place(self, key: Key) -> dict[str, Any]:
+    def _table_and_key(self, key: Key) -> dict[str, Any]:
         return {"TableName": self._table(key.table), "Key": _key(key)}
 
     def _table(self, name: str) -> str:
@@ -249,7 +246,7 @@ class Store:
 
 
 def item_of(record: Record, key: Key) -> codec.Attributes:
-    """What is written for a record: its fields, with its version one higher, its key, and its index attributes."""
+    """The item that is written for a record: its fields, the next version, its key and its index attributes."""
     item = {**codec.encode(record), **_key(key), **_index(record, key)}
     item["version"] = {"N": str(record.version + 1)}
     return item
@@ -262,17 +259,17 @@ def _key(key: Key) -> codec.Attributes:
 def _index(record: Record, key: Key) -> codec.Attributes:
     attributes: codec.Attributes = {}
     if (due := record.next_due) is not None:
-        shard = sha256(key.pk.encode()).digest()[0] % DUE_SHARDS  # stable: old items stay where they are
+        shard = sha256(key.pk.encode()).digest()[0] % DUE_SHARDS  # a rewritten item stays in its shard
         attributes["due_shard"] = {"S": f"{record.DUE_GROUP}{shard}"}
         attributes["due_at"] = {"N": str(codec.epoch_milliseconds(due))}
-    if (end := record.vanishes_at) is not None:
-        attributes["ttl"] = _ttl(end)
+    if (vanishes_at := record.vanishes_at) is not None:
+        attributes["ttl"] = _ttl(vanishes_at)
     return attributes
 
 
-def _ttl(end: datetime | None) -> dict[str, str]:
-    assert end is not None, "a counter vanishes"
-    return {"N": str(codec.epoch_milliseconds(end) // 1000)}
+def _ttl(vanishes_at: datetime | None) -> dict[str, str]:
+    assert vanishes_at is not None, "counters are deleted after their window"
+    return {"N": str(codec.epoch_milliseconds(vanishes_at) // 1000)}
 
 
 def _version_is(version: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Sweeps: act on every record that is due, so that one record that fails does not hold up the others."""
+"""Sweeps over due records: a record that fails is logged and does not stop the others."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -9,16 +9,16 @@ T = TypeVar("T")
 
 
 class SweepIncomplete(Exception):
-    """Some records failed; each is in the log. Raised at the end, so that the failure raises an alarm."""
+    """Some records failed, and each failure is in the log. Makes the Lambda fail, which raises an alarm."""
 
 
 def each(log: Logger, due: Iterable[T], act: Callable[[T], bool]) -> int:
-    """Calls `act` for everything that is due; returns how often it did something. Raises SweepIncomplete at the end."""
+    """Calls `act` for each due item and returns how often it was true. Raises SweepIncomplete after the last one."""
     done = failed = 0
     for item in due:
         try:
             done += act(item)
-        except Exception:  # whatever is wrong with one record, the next one is another merchant's
+        except Exception:  # any failure: the next record may belong to another merchant
             log.exception("sweep failed", extra={"record": str(item)})
             failed += 1
     if failed:

@@ -1,4 +1,4 @@
-"""The local AWS: ministack as a child process, and the environment that points clients to it."""
+"""The local AWS: ministack as a child process, and the environment variables for its clients."""
 
 import json
 import shutil
@@ -29,15 +29,15 @@ class Cloud:
         log: Path | None = None,
         held: Sequence[int] = (),
     ) -> Self:
-        """Start ministack; with `state` everything survives a restart, without it the memory is all there is.
+        """Starts ministack. With the folder `state` its data survives a restart; without, it is kept in memory only.
 
-        Raises StackProblem when the port is taken or it does not start.
+        Raises StackProblem if the port is in use or ministack does not start.
         """
         if port is not None and not is_free(port):
             raise StackProblem(f"port {port} of the local cloud is already in use")
         port = port or free_port()
         folder = state or LOCAL / "tmp" / f"cloud-{port}"
-        workers = folder / "tmp"  # where Lambda workers unpack the package, a hundred megabytes each
+        workers = folder / "tmp"  # Lambda workers unpack the package here, a hundred megabytes each
         shutil.rmtree(workers, ignore_errors=True)
         workers.mkdir(parents=True)
         scratch = workers if state else folder
@@ -54,11 +54,11 @@ class Cloud:
         child = Child("the local cloud", command, log or folder / "cloud.log", env, held, scratch)
         cloud = cls(child, port, scratch)
         with child.starting():
-            child.wait_until(cloud._answers)
+            child.wait_until(cloud._is_healthy)
         return cloud
 
     def environment(self) -> dict[str, str]:
-        """The variables that make boto3, and the chalice command, talk to this cloud."""
+        """The variables by which boto3 and the chalice command use this cloud."""
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": "test",
@@ -67,7 +67,7 @@ class Cloud:
         }
 
     def client(self, service: str) -> Any:
-        """A boto3 client of this cloud, whatever the environment says."""
+        """A boto3 client of this cloud, independent of the environment variables."""
         import boto3
 
         return boto3.client(
@@ -79,7 +79,7 @@ class Cloud:
         )
 
     def apply_template(self, prefix: str) -> None:
-        """Create the stack `payment-requests-<stage>` from infra/template.yaml, or bring it up to date, and wait."""
+        """Creates or updates the stack `payment-requests-<stage>` from infra/template.yaml, and waits for it."""
         from infra import APP
         from infra.stack import DeploymentStopped, apply_stack
 
@@ -89,14 +89,14 @@ class Cloud:
             raise StackProblem(f"the local cloud refused the template: {stopped}") from stopped
 
     def put_rpc_urls(self, prefix: str, urls: dict[str, str]) -> None:
-        """Tell the service where the chains are: {network: JSON-RPC URL}."""
+        """Stores the URLs of the nodes for the service: {network: JSON-RPC URL}."""
         text = json.dumps(urls, sort_keys=True)
         self.client("secretsmanager").put_secret_value(SecretId=f"{prefix}-rpc-urls", SecretString=text)
 
     def stop(self) -> None:
-        """End it; what it unpacked goes, and everything without `state`."""
+        """Ends ministack and removes the unpacked packages; without `state`, all its files."""
         self.child.stop()
-        shutil.rmtree(self._scratch, ignore_errors=True)  # the guard leaves it when the cloud ended by itself
+        shutil.rmtree(self._scratch, ignore_errors=True)  # the guard keeps it if ministack ended by itself
 
     def __enter__(self) -> Self:
         return self
@@ -104,9 +104,9 @@ class Cloud:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _answers(self) -> bool:
+    def _is_healthy(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=5) as answer:
-                return bool(answer.status == 200) and self.child.running()
+            with urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=5) as response:
+                return bool(response.status == 200) and self.child.running()
         except (urllib.error.URLError, OSError):
             return False

@@ -1,4 +1,4 @@
-"""SQS and EventBridge, locally: what feeds the app's queue consumers and fires its schedules."""
+"""Local event sources: calls the app's queue consumers with messages of SQS, and its schedules by timers."""
 
 import re
 import threading
@@ -21,10 +21,10 @@ _LAMBDA_MILLISECONDS = 60_000
 
 
 class Consumer:
-    """One queue: receives as many messages as there are free workers, as Lambda's poller does.
+    """The consumer of one queue. Like Lambda's poller, it receives only as many messages as free workers can handle.
 
-    A message is deleted when its handler returns, unless it is named in `batchItemFailures`; if the handler raises,
-    the message comes again after the queue's visibility timeout.
+    A message is deleted when its handler returns, unless it is in `batchItemFailures`. Otherwise, and if the handler
+    raises, SQS delivers it again after the queue's visibility timeout.
     """
 
     def __init__(self, app: Chalice, source: SQSEventConfig, sqs: Any) -> None:
@@ -38,7 +38,7 @@ class Consumer:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix=source.name)
 
     def run(self, stop: threading.Event) -> None:
-        """Consume until `stop`, then wait for the handlers that are running."""
+        """Consumes until `stop` is set, then waits for the running handlers."""
         while not stop.is_set():
             if self._free.acquire(timeout=_RECEIVE_SECONDS):
                 slots = 1
@@ -53,7 +53,7 @@ class Consumer:
 
     def _receive(self, stop: threading.Event, slots: int) -> list[list[dict[str, Any]]]:
         try:
-            answer = self._sqs.receive_message(
+            response = self._sqs.receive_message(
                 QueueUrl=self._url,
                 MaxNumberOfMessages=min(slots * self._batch, 10),
                 WaitTimeSeconds=_RECEIVE_SECONDS,
@@ -64,19 +64,19 @@ class Consumer:
             if not stop.wait(1):
                 traceback.print_exc(limit=1)
             return []
-        messages = answer.get("Messages", [])
+        messages = response.get("Messages", [])
         return [messages[start : start + self._batch] for start in range(0, len(messages), self._batch)]
 
     def _handle(self, messages: list[dict[str, Any]]) -> None:
         try:
             event = {"Records": [self._record(message) for message in messages]}
-            answer = self._handler(event, LambdaContext(self._name, 512, _LAMBDA_MILLISECONDS))
-            failures = answer.get("batchItemFailures", []) if isinstance(answer, dict) else []
+            result = self._handler(event, LambdaContext(self._name, 512, _LAMBDA_MILLISECONDS))
+            failures = result.get("batchItemFailures", []) if isinstance(result, dict) else []
             failed = {failure["itemIdentifier"] for failure in failures}
             for message in messages:
                 if message["MessageId"] not in failed:
                     self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
-        except Exception:  # noqa: BLE001 - the Lambda crashed, whatever it was; the queue brings the messages again
+        except Exception:  # noqa: BLE001 - any crash of the Lambda; SQS delivers the messages again
             traceback.print_exc()
         finally:
             self._free.release()
@@ -100,7 +100,7 @@ class Consumer:
 
 
 class Timer:
-    """One schedule: fires at once, then at its rate, never twice at the same time."""
+    """One schedule: fires when started, then at its rate; runs never overlap."""
 
     def __init__(self, app: Chalice, source: ScheduledEventConfig) -> None:
         self._handler, self._name = app.handler_map[source.name], source.name
@@ -132,5 +132,5 @@ class Timer:
         }
         try:
             self._handler(event, LambdaContext(self._name, 512, _LAMBDA_MILLISECONDS))
-        except Exception:  # noqa: BLE001 - the Lambda crashed, whatever it was; the schedule goes on
+        except Exception:  # noqa: BLE001 - any crash of the Lambda; the schedule continues
             traceback.print_exc()

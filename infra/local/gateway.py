@@ -1,8 +1,7 @@
-"""API Gateway, locally: an HTTP server that hands each request to the Chalice app as the event Lambda would get.
+"""A local API Gateway: an HTTP server that calls the Chalice app with the events that Lambda would receive.
 
-What API Gateway does before any code of ours runs is done here in the same shape: unknown paths, bodies above 10 MB,
-requests that are no HTTP. Path parameters stay percent-encoded, as a REST API leaves them. Answers of some size are
-compressed for who takes that.
+Like API Gateway it responds itself to unknown paths, bodies above 10 MB and malformed requests. Path parameters stay
+percent-encoded, as with a REST API. Responses from COMPRESSED_FROM bytes on are compressed if the client accepts gzip.
 """
 
 import contextlib
@@ -36,7 +35,7 @@ _DROPPED_HEADERS = {"content-length", "content-type", "connection"}
 
 
 class Refused(Exception):
-    """The request goes no further: what the gateway itself answers."""
+    """The gateway refuses the request itself, with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -44,21 +43,21 @@ class Refused(Exception):
 
 
 def make_thread_safe(app: Chalice) -> None:
-    """Give every thread its own `current_request`, as `chalice local` does; a Lambda has one thread, we have many."""
+    """Gives every thread its own `current_request`, as `chalice local` does. Lambda has only one thread."""
     if not isinstance(app, LocalChalice):
         CustomLocalChalice.__bases__ = (LocalChalice, app.__class__)
         app.__class__ = CustomLocalChalice
 
 
 class Router:
-    """Which route of the app a path belongs to: the literal one where a variable would also match."""
+    """Finds the route of the app for a path. Literal parts of a route take precedence over variables."""
 
     def __init__(self, routes: list[str]) -> None:
         split = [(route, route.strip("/").split("/")) for route in routes]
         self._routes = sorted(split, key=lambda entry: [part.startswith("{") for part in entry[1]])
 
     def match(self, path: str) -> tuple[str, dict[str, str]] | None:
-        """(route, path parameters), or None. A slash at the end is ignored."""
+        """(route, path parameters), or None. A trailing slash is ignored."""
         parts = path[1:].removesuffix("/").split("/")
         for route, wanted in self._routes:
             if len(wanted) == len(parts) and all(_same(want, part) for want, part in zip(wanted, parts, strict=True)):
@@ -72,7 +71,7 @@ def _same(wanted: str, part: str) -> bool:
 
 
 class Server(ThreadingHTTPServer):
-    """The app on a port. `serve_forever` in a thread, then `close`."""
+    """Serves the app on a port: run `serve_forever` in a thread, then `close`."""
 
     request_queue_size = 256
     daemon_threads = True
@@ -86,7 +85,7 @@ class Server(ThreadingHTTPServer):
         super().__init__((host, port), Handler)
 
     def close(self, seconds: float = 30) -> None:
-        """Accept nothing more, let the requests that are being served finish, close the port."""
+        """Closes the port and waits until the requests in progress are finished, at most `seconds`."""
         self.stopping = True
         self.shutdown()
         self.server_close()
@@ -94,12 +93,12 @@ class Server(ThreadingHTTPServer):
             self._idle.wait_for(lambda: self._in_flight == 0, seconds)
 
     @property
-    def serving_now(self) -> int:
-        """How many requests are being answered."""
+    def in_flight(self) -> int:
+        """The number of requests in progress."""
         return self._in_flight
 
     @contextlib.contextmanager
-    def serving(self) -> Any:
+    def count_in_flight(self) -> Any:
         with self._idle:
             self._in_flight += 1
         try:
@@ -110,60 +109,60 @@ class Server(ThreadingHTTPServer):
                 self._idle.notify_all()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), OSError):  # a client that went away is no error of ours
+        if not isinstance(sys.exception(), OSError):  # a closed connection is not worth a trace
             traceback.print_exc()
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection: reads requests, has the app answer them."""
+    """One connection: reads requests and sends the app's responses."""
 
     server: Server
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or headers and body, written apart, would wait 40 ms for an acknowledgement
+    disable_nagle_algorithm = True  # otherwise a body written after the headers waits 40 ms for an acknowledgement
     wbufsize = 1 << 16
     timeout = _IDLE_SECONDS
     _request_id = ""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("do_"):  # every method, known to us or not, is the app's to judge
+        if name.startswith("do_"):  # every HTTP method, also unknown ones, is passed to the app
             return self._serve
         raise AttributeError(name)
 
     def _serve(self) -> None:
         self._request_id = str(uuid.uuid4())
-        with self.server.serving():
+        with self.server.count_in_flight():
             try:
-                answer = self._answer()
+                response = self._response()
             except Refused as refusal:
                 self._refuse(refusal.status, refusal.message)
                 return
-            self._send(answer)
+            self._send(response)
 
-    def _answer(self) -> Mapping[str, Any]:
+    def _response(self) -> Mapping[str, Any]:
         if self.request_version == "HTTP/0.9":  # a request line without a version
             self.request_version = "HTTP/1.1"
             raise Refused(400, "The request line is not valid")
         path, _, query = _path_of(self.path).partition("?")
         body = self._body()
-        found = self.server.router.match(path)
-        if found is None or self.command not in self.server.app.routes[found[0]]:
+        match = self.server.router.match(path)
+        if match is None or self.command not in self.server.app.routes[match[0]]:
             status, _ = RESPONSES["MISSING_AUTHENTICATION_TOKEN"]
-            return self._gateway_answer(status, f"Cannot {self.command} {path}")
-        event = self._event(path, query, found, body)
+            return self._gateway_response(status, f"Cannot {self.command} {path}")
+        event = self._event(path, query, match, body)
         context = LambdaContext(self.server.app.app_name, 1024, _LAMBDA_MILLISECONDS)
         try:
-            answer: Mapping[str, Any] = self.server.app(event, context)
+            response: Mapping[str, Any] = self.server.app(event, context)
         except Exception:  # noqa: BLE001 - the Lambda crashed: a status for the caller, a trace for the log
             traceback.print_exc()
             raise Refused(*RESPONSES["DEFAULT_5XX"]) from None
-        return answer
+        return response
 
-    def _event(self, path: str, query: str, found: tuple[str, dict[str, str]], body: bytes) -> dict[str, Any]:
-        route, parameters = found
-        many = parse_qs(query, keep_blank_values=True)
+    def _event(self, path: str, query: str, match: tuple[str, dict[str, str]], body: bytes) -> dict[str, Any]:
+        route, parameters = match
+        all_values = parse_qs(query, keep_blank_values=True)
         headers: dict[str, str] = {}
         for name, value in self.headers.items():
-            headers[name.lower()] = value  # of repeated headers the last one counts
+            headers[name.lower()] = value  # the last one of repeated headers
         context = {
             "resourcePath": route,
             "httpMethod": self.command,
@@ -179,8 +178,8 @@ class Handler(BaseHTTPRequestHandler):
             "httpMethod": self.command,
             "headers": headers,
             "multiValueHeaders": {name: self.headers.get_all(name, []) for name in headers},
-            "queryStringParameters": {name: values[-1] for name, values in many.items()} or None,
-            "multiValueQueryStringParameters": many or None,
+            "queryStringParameters": {name: values[-1] for name, values in all_values.items()} or None,
+            "multiValueQueryStringParameters": all_values or None,
             "pathParameters": parameters or None,
             "stageVariables": None,
             "requestContext": context,
@@ -230,7 +229,7 @@ class Handler(BaseHTTPRequestHandler):
             self.rfile.readline(8)
 
     def handle_expect_100(self) -> bool:
-        """Say no to a body that is too large before it is sent."""
+        """Refuses a body that is too large before the client sends it."""
         self._request_id = str(uuid.uuid4())
         try:
             if "content-length" in self.headers:
@@ -242,38 +241,38 @@ class Handler(BaseHTTPRequestHandler):
 
     # --- writing ---
 
-    def _gateway_answer(self, status: int, message: str) -> Mapping[str, Any]:
-        """An answer as infra/gateway.py has API Gateway give it."""
+    def _gateway_response(self, status: int, message: str) -> Mapping[str, Any]:
+        """A response of the gateway itself, as infra/gateway.py configures it."""
         headers = {"x-request-id": self._request_id, "Access-Control-Allow-Origin": "*"}
         return {"statusCode": status, "headers": headers, "body": error_body(status, message)}
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answer, and end the connection: what follows on it cannot be understood, or was not read."""
+        """Responds and closes the connection, because the rest of the request is malformed or was not read."""
         self.close_connection = True
-        self._send(self._gateway_answer(status, message))
+        self._send(self._gateway_response(status, message))
         with contextlib.suppress(OSError):
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(_LINGER_SECONDS)
-            while self.connection.recv(1 << 16):  # or the reset would overtake our answer
+            while self.connection.recv(1 << 16):  # otherwise a TCP reset could discard the response
                 pass
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the base class refuses (malformed request lines and headers), in the one shape."""
+        """Responds to what the base class refuses (malformed request lines and headers) like `_refuse`."""
         self.request_version = "HTTP/1.1"
         self.command = self.command or "GET"
         self._request_id = str(uuid.uuid4())
         self._refuse(int(code), message or HTTPStatus(code).description or HTTPStatus(code).phrase)
 
-    def _send(self, answer: Mapping[str, Any]) -> None:
-        body = answer.get("body") or b""
-        if answer.get("isBase64Encoded"):
+    def _send(self, response: Mapping[str, Any]) -> None:
+        body = response.get("body") or b""
+        if response.get("isBase64Encoded"):
             body = b64decode(body)
         elif isinstance(body, str):
             body = body.encode()
-        headers: dict[str, Any] = {**answer.get("headers", {}), **answer.get("multiValueHeaders", {})}
+        headers: dict[str, Any] = {**response.get("headers", {}), **response.get("multiValueHeaders", {})}
         content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), None)
-        self.send_response(answer["statusCode"])
+        self.send_response(response["statusCode"])
         if content_type or body:
             self.send_header("content-type", content_type or "application/json")
         if len(body) >= COMPRESSED_FROM and "gzip" in self.headers.get("accept-encoding", ""):
@@ -283,7 +282,7 @@ class Handler(BaseHTTPRequestHandler):
             if name.lower() not in _DROPPED_HEADERS:
                 for one in value if isinstance(value, list) else [value]:
                     self.send_header(name, str(one))
-        if answer["statusCode"] not in (204, 304):
+        if response["statusCode"] not in (204, 304):
             self.send_header("content-length", str(len(body)))
         if self.server.stopping:
             self.close_connection = True
@@ -308,7 +307,7 @@ def _path_of(target: str) -> str:
 
 
 def _text_if_possible(body: bytes) -> str | bytes | None:
-    """Lambda gets text. Bytes that are no UTF-8 stay bytes, so that the app can refuse them rather than guess."""
+    """The body as text, as in Lambda events. A body that is not UTF-8 stays bytes, which the app refuses."""
     try:
         return body.decode() or None
     except UnicodeDecodeError:

@@ -1,8 +1,8 @@
-"""Runs one command that must not outlive its starter: ends it when standard input closes. Run by path, not imported.
+"""Runs a command and ends it when standard input closes. Run as a script, not imported.
 
-The starter holds the other end of the pipe, so that the command also ends when the starter is killed outright. The
-folder or file named first (empty: none) is removed then; not when the command ended by itself: its log may be wanted.
-The first line on standard output is the command's process id; whatever the command prints goes to standard error.
+The starter holds the other end of the pipe, so the command also ends if the starter is killed. The first argument is a
+folder or file (may be empty) that is removed then. It is kept if the command ended by itself, as it may hold its log.
+The first line on standard output is the command's process id. The command's output goes to standard error.
 """
 
 import contextlib
@@ -25,19 +25,19 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: child.terminate())
     print(child.pid, flush=True)
-    asked = threading.Event()
-    threading.Thread(target=end_with_input, args=(child, asked), daemon=True).start()
+    input_closed = threading.Event()
+    threading.Thread(target=end_with_input, args=(child, input_closed), daemon=True).start()
     child.wait()
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)  # what the child started and left behind
-    if scratch and asked.is_set():
+        os.killpg(child.pid, signal.SIGKILL)  # processes that the child started and did not end
+    if scratch and input_closed.is_set():
         remove(Path(scratch))
 
 
-def end_with_input(child: subprocess.Popen[bytes], asked: threading.Event) -> None:
+def end_with_input(child: subprocess.Popen[bytes], input_closed: threading.Event) -> None:
     while os.read(0, 1024):
         pass
-    asked.set()
+    input_closed.set()
     child.terminate()
     try:
         child.wait(GRACE_SECONDS)
@@ -46,7 +46,7 @@ def end_with_input(child: subprocess.Popen[bytes], asked: threading.Event) -> No
 
 
 def remove(path: Path) -> None:
-    """A process that is being killed may write once more: then again."""
+    """Removes a file or folder. Retries, because a process that is being killed may still write to it."""
     for _ in range(_REMOVAL_ATTEMPTS):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

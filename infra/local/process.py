@@ -1,4 +1,4 @@
-"""Child processes of the local stack, which end with us however we end; ports; the error that is a sentence."""
+"""Child processes of the local stack, which end when this process ends in any way; free ports; StackProblem."""
 
 import contextlib
 import os
@@ -15,16 +15,16 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / ".local"
 _GUARD = Path(__file__).with_name("guard.py")
 _PORTS = range(20_000, 32_768)
-"""Below those that systems give to connections and to servers that do not mind: nobody is given one by chance."""
-_held: list[socket.socket] = []
+"""Below the range of ephemeral ports, so the system assigns none of them to a connection or to a server on port 0."""
+_reserved: list[socket.socket] = []
 
 
 class StackProblem(Exception):
-    """Why the stack cannot run, in one sentence without a full stop."""
+    """The stack cannot run. The message is one sentence without a full stop."""
 
 
 class Child:
-    """A command under a guard, in a session of its own: Ctrl-C in the terminal does not reach it, `stop` does."""
+    """A command under a guard process, in a session of its own, so that Ctrl-C in the terminal does not end it."""
 
     def __init__(
         self,
@@ -35,9 +35,9 @@ class Child:
         held: Sequence[int] = (),
         scratch: Path | None = None,
     ) -> None:
-        """`env` adds to ours; `held` are file descriptors (locks) that the guard keeps open until all has ended.
+        """`env` is added to this process's environment. The guard keeps the file descriptors `held` (locks) open.
 
-        `scratch`, a file or folder, is removed when the command was ended, even if we were killed.
+        The guard removes `scratch`, a file or folder, after it has ended the command, even if this process was killed.
         """
         self.name, self.log = name, log
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -58,18 +58,18 @@ class Child:
         return self._guard.poll() is None
 
     def wait_until(self, ready: Callable[[], bool], seconds: float = 60) -> None:
-        """Poll `ready` until it is true. Raises StackProblem when the command ends or the time is over."""
+        """Polls `ready` until it is true. Raises StackProblem if the command ends first or the time is over."""
         deadline = time.monotonic() + seconds
         while not ready():
             if not self.running():
-                raise StackProblem(f"{self.name} ended while starting: {self._last_words()} (log: {self.log})")
+                raise StackProblem(f"{self.name} ended while starting: {self._last_log_line()} (log: {self.log})")
             if time.monotonic() > deadline:
                 raise StackProblem(f"{self.name} did not start within {seconds:.0f} s (log: {self.log})")
             time.sleep(0.02)
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Ends it when the block fails, so that its log stays to be read, or is interrupted."""
+        """Ends the command if the block raises: by SIGKILL for an error, which keeps its log, else gracefully."""
         try:
             yield
         except Exception:
@@ -80,27 +80,27 @@ class Child:
             raise
 
     def stop(self) -> None:
-        """End it gracefully (it may write its state) and wait; calling again is harmless."""
+        """Ends the command by SIGTERM, so that it can write its state, and waits. May be called more than once."""
         if self._guard.stdin and not self._guard.stdin.closed:
             self._guard.stdin.close()
         self._guard.wait()
 
     def kill(self) -> None:
-        """End it as a crash would (SIGKILL), and wait; its scratch stays."""
+        """Ends the command by SIGKILL, as a crash would, and waits. Does not remove `scratch`."""
         if self.running():
             os.kill(self.pid, signal.SIGKILL)
             self._guard.wait()
         self.stop()
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         lines = self.log.read_text(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
 
 
 def free_port() -> int:
-    """A port for a server, ours as long as we live: no other process is told it before the server has it, or after.
+    """Returns a free port and reserves it for the life of this process, so that no other call returns it.
 
-    It stays bound, without listening, which on Linux hinders no server that sets SO_REUSEADDR, as they all do.
+    On Linux the port stays bound without listening, which does not hinder a server that sets SO_REUSEADDR.
     """
     while True:
         port, probe = secrets.choice(_PORTS), socket.socket()
@@ -111,7 +111,7 @@ def free_port() -> int:
             continue
         if sys.platform == "linux":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            _held.append(probe)
+            _reserved.append(probe)
         else:
             probe.close()
         return port

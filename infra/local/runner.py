@@ -1,8 +1,9 @@
-"""The whole service in one process: HTTP, queue consumers and schedules of one Chalice app, against any AWS endpoint.
+"""Runs the service in one process: HTTP, queue consumers and schedules of a Chalice app, with any AWS endpoint.
 
     python -m infra.local.runner [--port 8000]
 
-Settings and AWS come from the environment. SIGTERM and SIGINT finish what is being served, then end.
+Reads the settings and the AWS configuration from the environment. SIGTERM and SIGINT finish the work in progress, then
+end the process.
 """
 
 import argparse
@@ -23,10 +24,10 @@ HOST = "127.0.0.1"
 
 
 class Runner:
-    """A running app. Use as a context manager, or `start` and `stop`; `port` 0 takes a free one."""
+    """A running app. Use as a context manager, or call `start` and `stop`. `port` 0 chooses a free port."""
 
     def __init__(self, app: Chalice, port: int = 0) -> None:
-        """Raises OSError when the port is taken."""
+        """Raises OSError if the port is in use."""
         self._stop = threading.Event()
         self.server = Server(app, HOST, port)
         self.port = int(self.server.server_address[1])
@@ -42,12 +43,12 @@ class Runner:
         self._threads = [threading.Thread(target=part.run, args=(self._stop,)) for part in parts]
         self._threads.append(threading.Thread(target=self.server.serve_forever, args=(0.05,)))
         for thread in self._threads:
-            thread.daemon = True  # a handler that hangs must not keep the process
+            thread.daemon = True  # a handler that hangs must not keep the process alive
             thread.start()
         return self
 
     def stop(self, seconds: float = 12) -> None:
-        """Accept nothing more, finish what is being handled, at most so many seconds."""
+        """Accepts no more work and waits for the work in progress, `seconds` at most for each thread."""
         self._stop.set()
         self.server.close(seconds)
         for thread in self._threads:
@@ -78,7 +79,7 @@ def main() -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    from app import app  # after the signals: the import takes a second
+    from app import app  # after the signal handlers are set, because the import takes a second
 
     try:
         runner = Runner(app, port)
@@ -86,7 +87,7 @@ def main() -> int:
         print(f"The service cannot listen on port {port}: {error}.", file=sys.stderr)
         return 2
     with runner:
-        print(f"serving on {runner.url}\n", end="", flush=True)  # one write: other threads log meanwhile
+        print(f"serving on {runner.url}\n", end="", flush=True)  # in one write, because other threads log
         ended.wait()
     return 0
 
@@ -95,4 +96,4 @@ if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # threads of handlers that would not end are left behind here
+    os._exit(status)  # does not wait for handlers that hang

@@ -1,4 +1,4 @@
-"""A local HTTP server of JSON: what stands in for a network service of somebody else."""
+"""A local HTTP server of JSON, for stand-ins of third-party services."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from infra.local.process import StackProblem, is_free
 
 @dataclass(frozen=True)
 class Asked:
-    """One request: its path, its query (the last of each name), and the JSON of its body (None without one)."""
+    """One request: method, path, query (the last value of each name) and parsed JSON body (None without a body)."""
 
     method: str
     path: str
@@ -24,6 +24,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
+    """One response: `body` is sent as JSON."""
+
     body: Any
     status: int = 200
 
@@ -32,22 +34,22 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news."""
+        """Prints a trace, but not for closed connections."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
 
 class JsonServer:
-    """Listens on 127.0.0.1 in threads of this process, which end with it."""
+    """Listens on 127.0.0.1, in daemon threads of this process."""
 
     def __init__(self, name: str, answer: Callable[[Asked], Answer], port: int | None = None) -> None:
-        """Raises StackProblem when the port is taken."""
+        """Raises StackProblem if the port is in use."""
         if port is not None and not is_free(port):
             raise StackProblem(f"port {port} of {name} is already in use")
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            wbufsize = -1  # head and body leave in one packet
+            wbufsize = -1  # sends headers and body in one packet
 
             def do_GET(self) -> None:
                 url = urlsplit(self.path)

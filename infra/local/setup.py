@@ -1,14 +1,13 @@
-"""Make the virtual environments and npm packages of the project; run by the system's python3, standard library only.
+"""Creates the virtual environments and npm packages of the project. Uses the system's python3 and standard library.
 
     python3 infra/local/setup.py
 
-makes `.venv` (the project and its tests), `.local/cloud-venv` (the local cloud, which pins other versions) and
-`infra/local/node_modules` (the local chain), the three at the same time. What is there and up to date is left alone:
-each carries a stamp, written last, with the hash of the files it was made from, so an interrupted run is simply redone.
-With CI=true also Debian's Chromium, where the machine has no browser; elsewhere the tests say which of them need one.
-What stands in the way (an old Python, no network) is said in one sentence, with exit status 2.
+creates `.venv` (the project and its tests), `.local/cloud-venv` (the local cloud, which pins other versions) and
+`infra/local/node_modules` (the local chain) in parallel, unless they are up to date. Each has a stamp file, written
+last, with the hash of the files it was made from, so an interrupted run can be repeated. With CI=true it also installs
+Debian's Chromium if there is no browser. A problem (an old Python, no network) is one sentence with exit status 2.
 """
-# Python 3.6 must still be able to read this file, or an old Python could not be told so: no newer syntax here.
+# No syntax newer than Python 3.6, so that an old Python can run this file as far as the message that it is too old.
 
 import hashlib
 import importlib.util
@@ -37,11 +36,11 @@ NETWORK_SIGNS = (
 
 
 class Problem(Exception):
-    """One sentence that says what stands in the way."""
+    """The setup cannot continue. The message is one sentence."""
 
 
 class Part:
-    """One thing to install: where it goes, which files decide what is in it, and under which Python it was made."""
+    """One thing to install: its folder, the files that define its content, and the version of Python."""
 
     def __init__(self, label: str, folder: str, inputs: list, python: str = "") -> None:
         self.label, self.folder, self.python = label, os.path.join(ROOT, folder), python
@@ -53,8 +52,8 @@ class Part:
                 digest.update(file.read())
         self.wanted = {"inputs": digest.hexdigest(), "python": python}
 
-    def made(self) -> dict:
-        """What the last complete run left here, `{}` if there was none."""
+    def read_stamp(self) -> dict:
+        """The stamp of the last complete run, `{}` if there was none."""
         try:
             with open(self.stamp) as file:
                 return json.load(file)
@@ -62,7 +61,7 @@ class Part:
             return {}
 
     def ready(self) -> bool:
-        return self.made() == self.wanted and (not self.python or os.path.exists(self.bin("python")))
+        return self.read_stamp() == self.wanted and (not self.python or os.path.exists(self.bin("python")))
 
     def bin(self, name: str) -> str:
         return os.path.join(self.folder, "bin", name)
@@ -74,19 +73,19 @@ class Part:
 
 
 class Browser(Part):
-    """The machine's own, for the tests of the payment page; nobody's machine but CI's is given one."""
+    """The machine's browser, for the tests of the payment page. It is only installed in CI."""
 
     def ready(self) -> bool:
         return os.environ.get("CI") != "true" or find_browser() is not None
 
 
 def find_browser() -> Optional[str]:
-    """The path of a browser that the tests can drive: what CHROMIUM names, or one that is installed; else None."""
+    """The path of a browser for the tests: that of the variable CHROMIUM, or an installed one; None without one."""
     return next(filter(None, map(shutil.which, (os.environ.get("CHROMIUM") or "",) + BROWSERS)), None)
 
 
 class Shell:
-    """Runs the commands of all parts, keeps their output in log files, and ends them all when one part fails."""
+    """Runs the commands of all parts, writes their output to log files, and ends all if one part fails."""
 
     def __init__(self) -> None:
         self.running, self.lock, self.stopped = set(), threading.Lock(), False
@@ -124,22 +123,22 @@ class Shell:
 
 
 def why_it_failed(part: Part) -> str:
-    """The sentence for a command that failed, from what it wrote."""
+    """The sentence for a command that failed, from its log."""
     with open(part.log, errors="replace") as file:
         lines = file.read().splitlines()
     where = os.path.relpath(part.log, ROOT)
     if any(sign in line.lower() for line in lines for sign in NETWORK_SIGNS):
-        said = "no package registry answered while installing %s: is there a network? (log: %s)"
-        return said % (part.label, where)
-    said = [line for line in lines if "error" in line.lower()] or lines[-1:] or ["it said nothing"]
-    return "installing %s failed: %s (log: %s)" % (part.label, said[-1].strip().rstrip("."), where)
+        sentence = "no package registry answered while installing %s: is there a network? (log: %s)"
+        return sentence % (part.label, where)
+    errors = [line for line in lines if "error" in line.lower()] or lines[-1:] or ["it said nothing"]
+    return "installing %s failed: %s (log: %s)" % (part.label, errors[-1].strip().rstrip("."), where)
 
 
 def check_python() -> None:
     here = "%d.%d.%d" % sys.version_info[:3]
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
-        named = [name for name in ("python3.13", "python3.12", "python3.11") if shutil.which(name)]
-        hint = "run `make PYTHON=%s ...`" % named[0] if named else "install one and run `make PYTHON=python3.12 ...`"
+        found = [name for name in ("python3.13", "python3.12", "python3.11") if shutil.which(name)]
+        hint = "run `make PYTHON=%s ...`" % found[0] if found else "install one and run `make PYTHON=python3.12 ...`"
         raise Problem("Python 3.11, 3.12 or 3.13 is needed and %s is Python %s: %s" % (sys.executable, here, hint))
     for name in ("venv", "ensurepip"):
         if importlib.util.find_spec(name) is None:
@@ -148,15 +147,15 @@ def check_python() -> None:
 
 
 def make_venv(shell: Shell, part: Part) -> None:
-    """Create the environment, unless an earlier complete run of the same Python left one that only needs updating."""
-    if part.made().get("python") == part.python and os.path.exists(part.bin("python")):
+    """Creates the environment, unless there is a complete one of the same Python, which only needs an update."""
+    if part.read_stamp().get("python") == part.python and os.path.exists(part.bin("python")):
         os.remove(part.stamp)
     else:
         shutil.rmtree(part.folder, ignore_errors=True)
         shell.run(part, [sys.executable, "-m", "venv", part.folder])
 
 
-def pip(part: Part, *what: str) -> list:
+def pip(part: Part, *packages: str) -> list:
     options = [
         "--disable-pip-version-check",
         "--no-input",
@@ -167,24 +166,24 @@ def pip(part: Part, *what: str) -> list:
         "--timeout",
         "20",
     ]
-    return [part.bin("python"), "-m", "pip", "install"] + options + list(what)
+    return [part.bin("python"), "-m", "pip", "install"] + options + list(packages)
 
 
 def find_npm(shell: Shell, part: Part, venv: Part) -> tuple:
-    """(npm, folder for PATH): the machine's own npm if it reads today's lock files, else the one from PyPI."""
+    """(npm, folder for PATH): the machine's npm if it is version 7 or newer (lock files), else the one from PyPI."""
     npm = shutil.which("npm")
     if npm and shutil.which("node"):
-        answer = subprocess.run([npm, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        major = answer.stdout.decode().split(".")[0]
-        if answer.returncode == 0 and major.isdigit() and int(major) >= 7:
+        result = subprocess.run([npm, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        major = result.stdout.decode().split(".")[0]
+        if result.returncode == 0 and major.isdigit() and int(major) >= 7:
             return npm, ""
     shell.run(part, pip(venv, NODE_WHEEL))
     return venv.bin("npm"), os.path.dirname(venv.bin("npm"))
 
 
-def install_venv(shell: Shell, venv: Part, venv_is_there: threading.Event) -> None:
+def install_venv(shell: Shell, venv: Part, venv_created: threading.Event) -> None:
     make_venv(shell, venv)
-    venv_is_there.set()
+    venv_created.set()
     shell.run(venv, pip(venv, "-r", "tests/requirements.txt"))
 
 
@@ -193,13 +192,13 @@ def install_cloud(shell: Shell, cloud: Part) -> None:
     shell.run(cloud, pip(cloud, "-r", "infra/local/requirements.txt"))
 
 
-def install_chain(shell: Shell, chain: Part, venv: Part, venv_is_there: threading.Event) -> None:
-    venv_is_there.wait()  # npm itself may have to come from there
+def install_chain(shell: Shell, chain: Part, venv: Part, venv_created: threading.Event) -> None:
+    venv_created.wait()  # npm may have to be installed there
     npm, path = find_npm(shell, chain, venv)
     if os.path.exists(chain.stamp):
         os.remove(chain.stamp)
-    patience = ["--fetch-retries=2", "--fetch-retry-factor=2", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
-    shell.run(chain, [npm, "ci"] + patience, cwd=os.path.dirname(chain.folder), path=path)
+    retries = ["--fetch-retries=2", "--fetch-retry-factor=2", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
+    shell.run(chain, [npm, "ci"] + retries, cwd=os.path.dirname(chain.folder), path=path)
 
 
 def install_browser(shell: Shell, browser: Part) -> None:
@@ -208,8 +207,8 @@ def install_browser(shell: Shell, browser: Part) -> None:
 
 
 def install_missing(shell: Shell, venv: Part, cloud: Part, chain: Part, browser: Part) -> None:
-    """Install the parts that are not ready, each in a thread; raise the first trouble after all have ended."""
-    venv_is_there, troubles = threading.Event(), []
+    """Installs the parts that are not ready, each in a thread. Raises the first problem after all have ended."""
+    venv_created, problems = threading.Event(), []
 
     def install(part: Part, steps: Callable, *arguments: object) -> None:
         started = time.time()
@@ -217,16 +216,16 @@ def install_missing(shell: Shell, venv: Part, cloud: Part, chain: Part, browser:
             steps(shell, part, *arguments)
             part.write_stamp()
             print("setup: %s ready in %.1f s" % (part.label, time.time() - started), flush=True)
-        except (Problem, OSError) as trouble:
-            troubles.append(trouble)
+        except (Problem, OSError) as problem:
+            problems.append(problem)
             shell.stop()
         finally:
             if part is venv:
-                venv_is_there.set()
+                venv_created.set()
 
     if venv.ready():
-        venv_is_there.set()
-    work = ((venv, install_venv, venv_is_there), (cloud, install_cloud), (chain, install_chain, venv, venv_is_there),
+        venv_created.set()
+    work = ((venv, install_venv, venv_created), (cloud, install_cloud), (chain, install_chain, venv, venv_created),
             (browser, install_browser))  # fmt: skip
     threads = [threading.Thread(target=install, args=each) for each in work if not each[0].ready()]
     for thread in threads:
@@ -237,8 +236,8 @@ def install_missing(shell: Shell, venv: Part, cloud: Part, chain: Part, browser:
     except KeyboardInterrupt:
         shell.stop()
         raise
-    if troubles:
-        raise troubles[0]
+    if problems:
+        raise problems[0]
 
 
 def setup() -> None:
@@ -253,7 +252,7 @@ def setup() -> None:
     )  # fmt: skip
     if all(part.ready() for part in parts):
         return
-    import fcntl  # only now: the usual run needs no lock
+    import fcntl  # imported here, as it is only needed to install something
 
     os.makedirs(LOCAL, exist_ok=True)
     with open(os.path.join(LOCAL, "setup.lock"), "w") as lock:

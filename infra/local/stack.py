@@ -1,7 +1,7 @@
-"""The local stack: cloud, chains and service started in order, described in `.local/stack.json`, ended together.
+"""The local stack: starts cloud, chains and service, describes them in `.local/stack.json`, and ends them together.
 
-`.local/` holds it all: the cloud's and the chains' state, credentials (the service itself keeps only their hashes),
-the ports of the last run, logs. One stack per folder: a lock says who runs, and is held until the last child has ended.
+`.local/` has the state of the cloud and the chains, the credentials (of which the service stores only hashes), the
+ports of the last run, and logs. A lock file, held until the last child has ended, allows one stack per folder.
 """
 
 import contextlib
@@ -39,21 +39,21 @@ _PORTS = LOCAL / "ports.json"
 _LOCK = LOCAL / "stack.lock"
 _STATE = ("cloud", "chains", "credentials.json", "ports.json", "deployed-local.json", "service.log", "cloud.log")
 _PREVIOUS_SECONDS = 60
-_FUNDS = 10**6  # whole coins, and whole tokens of every kind
-_CONFIRMATIONS = {"base": 2, "arbitrum-one": 2}  # blocks come by the second here, whatever the network
+_FUNDS = 10**6  # whole coins, and whole units of each token
+_CONFIRMATIONS = {"base": 2, "arbitrum-one": 2}  # local chains have one block a second
 
 
 @dataclass(frozen=True)
 class Stack:
-    """What runs, and its description as written to `.local/stack.json`."""
+    """The running parts, and their description as written to `.local/stack.json`."""
 
     cloud: Cloud
-    chains: Mapping[str, Chain]  # tron's lies behind its node
+    chains: Mapping[str, Chain]  # for tron, the chain behind its node
     service: Child
     description: Mapping[str, Any]
 
     def check(self) -> None:
-        """Raises StackProblem when a part has ended by itself."""
+        """Raises StackProblem if a part has ended by itself."""
         for child in (self.service, self.cloud.child, *(chain.child for chain in self.chains.values())):
             if not child.running():
                 raise StackProblem(f"{child.name} ended by itself (log: {child.log})")
@@ -61,7 +61,7 @@ class Stack:
 
 @contextlib.contextmanager
 def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterator[Stack]:
-    """Start everything, yield when it is ready, end everything. Raises StackProblem where something is in the way."""
+    """Starts all parts, yields when they are ready, and ends them. Raises StackProblem if the stack cannot run."""
     with contextlib.ExitStack() as parts:
         lock = parts.enter_context(_only_stack())
         DESCRIPTION.unlink(missing_ok=True)
@@ -84,7 +84,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
 
         base_url = f"http://127.0.0.1:{port}"
         environment = _environment(cloud, base_url, safes.urls)
-        os.environ.update(environment)  # for the operator's commands, which run in this process
+        os.environ.update(environment)  # for operator commands, which run in this process
         credentials = _credentials()
         service = _service(port, base_url, environment, held)
         parts.callback(service.stop)
@@ -100,7 +100,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
 def _start_together(
     parts: contextlib.ExitStack, ports: Mapping[str, int], held: tuple[int, ...]
 ) -> tuple[Cloud, dict[str, Chain], TronNode]:
-    """The cloud and the chains, side by side; what has started is ended with `parts`, also when another one fails."""
+    """Starts the cloud and the chains in parallel. `parts` ends those that have started, also if another one fails."""
 
     def start_cloud() -> Cloud:
         cloud = Cloud.start(LOCAL / "cloud", ports["cloud"], LOCAL / "cloud.log", held)
@@ -121,7 +121,7 @@ def _start_together(
         parts.callback(node.stop)
         return node
 
-    with ThreadPoolExecutor() as pool:  # it waits for all, whatever happens
+    with ThreadPoolExecutor() as pool:  # waits for all, also if one fails
         cloud, tron = pool.submit(start_cloud), pool.submit(start_tron)
         chains = dict(zip(EVM_NETWORKS, pool.map(start_chain, EVM_NETWORKS), strict=True))
         return cloud.result(), chains, tron.result()
@@ -129,7 +129,7 @@ def _start_together(
 
 @contextlib.contextmanager
 def _only_stack() -> Iterator[TextIO]:
-    """Hold the folder's lock. A stack that was killed holds it until its children have ended: that is waited for."""
+    """Holds the folder's lock. Waits for the children of a stack that was killed, as they hold it until they end."""
     LOCAL.mkdir(exist_ok=True)
     with _LOCK.open("a+") as lock:
         deadline = time.monotonic() + _PREVIOUS_SECONDS
@@ -140,7 +140,7 @@ def _only_stack() -> Iterator[TextIO]:
             except OSError:
                 lock.seek(0)
                 owner = lock.read().strip()
-                if _alive(owner) or time.monotonic() > deadline:
+                if _is_running(owner) or time.monotonic() > deadline:
                     raise StackProblem(f"a stack is already running here (process {owner}): end it first") from None
                 time.sleep(0.1)
         lock.truncate(0)
@@ -149,7 +149,7 @@ def _only_stack() -> Iterator[TextIO]:
         yield lock
 
 
-def _alive(pid: str) -> bool:
+def _is_running(pid: str) -> bool:
     try:
         os.kill(int(pid), 0)
     except (ValueError, ProcessLookupError):
@@ -166,7 +166,7 @@ def _wipe() -> None:
 
 
 def _ports() -> dict[str, int]:
-    """The ports of the last run where they are free, so that URLs survive a restart; others are chosen anew."""
+    """The ports of the last run that are free, so that URLs stay the same after a restart; new ports for the others."""
     last = _read(_PORTS)
     ports = {}
     for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service"):
@@ -177,7 +177,7 @@ def _ports() -> dict[str, int]:
 
 
 def _environment(cloud: Cloud, base_url: str, safe_services: Mapping[str, str]) -> dict[str, str]:
-    """The stage's environment of .chalice/config.json, with what is only known now."""
+    """The stage's environment variables of .chalice/config.json, with the URLs and limits of this run."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     urls = ("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL")
     return {
@@ -194,7 +194,7 @@ def _environment(cloud: Cloud, base_url: str, safe_services: Mapping[str, str]) 
 
 
 def _credentials() -> dict[str, Any]:
-    """Those of the last run if the service still knows them, else new ones."""
+    """The credentials of the last run if the service still accepts them, else new ones."""
     from chalicelib.services import assemble
     from chalicelib.settings import Settings
     from infra.local import credentials
@@ -202,13 +202,13 @@ def _credentials() -> dict[str, Any]:
     services, last = assemble(Settings.read()), _read(_CREDENTIALS)
     if credentials.are_known(services, last):
         return last
-    made = credentials.make(services, ORIGIN)
-    _write(_CREDENTIALS, made)
-    return made
+    new = credentials.make(services, ORIGIN)
+    _write(_CREDENTIALS, new)
+    return new
 
 
 def _prepare(chains: Mapping[str, Chain], tron: TronNode, credentials: Mapping[str, Any]) -> Safe:
-    """Give the payers their funds; the Safe, with its own."""
+    """Deploys the Safe, and funds it and the payers."""
     owners = [owner["private_key"] for owner in credentials["safe_owners"]]
     safe = Safe.deploy(chains[SAFE_NETWORK], owners)
     for chain in chains.values():
@@ -219,14 +219,14 @@ def _prepare(chains: Mapping[str, Chain], tron: TronNode, credentials: Mapping[s
 
 
 def _fund(chain: Chain, holder: str) -> None:
-    """Native coin and every token of the catalogue, unless it still has half of each."""
+    """Gives an address native coin and every token of the catalogue, unless it still has half of each."""
     from chalicelib.catalogue.tokens import find_tokens
 
     tokens = [token for token in find_tokens(network=chain.network) if not token.is_native]
     half = [_FUNDS * 10**token.decimals // 2 for token in tokens]
-    held = [chain.token_balance(token.address, holder) for token in tokens]
-    rich = all(has >= needs for has, needs in zip(held, half, strict=True))
-    if not rich or chain.native_balance(holder) < _FUNDS * chain.coin // 2:
+    balances = [chain.token_balance(token.address, holder) for token in tokens]
+    has_tokens = all(balance >= needed for balance, needed in zip(balances, half, strict=True))
+    if not has_tokens or chain.native_balance(holder) < _FUNDS * chain.coin // 2:
         chain.fund(holder, _FUNDS)
 
 
@@ -237,8 +237,8 @@ def _service(port: int, base_url: str, environment: Mapping[str, str], held: tup
 
     def healthy() -> bool:
         try:
-            with urllib.request.urlopen(f"{base_url}/v2/health", timeout=5) as answer:
-                return bool(answer.status == 200)
+            with urllib.request.urlopen(f"{base_url}/v2/health", timeout=5) as response:
+                return bool(response.status == 200)
         except (urllib.error.URLError, OSError):
             return False
 
@@ -250,7 +250,7 @@ def _service(port: int, base_url: str, environment: Mapping[str, str], held: tup
 def _description(
     base_url: str, cloud: Cloud, nodes: Mapping[str, str], credentials: Mapping[str, Any], safe: Safe
 ) -> dict[str, Any]:
-    shown = {name: value for name, value in credentials.items() if name != "safe_owners"}
+    others = {name: value for name, value in credentials.items() if name != "safe_owners"}
     owners = credentials["safe_owners"]
     return {
         "base_url": base_url,
@@ -261,7 +261,7 @@ def _description(
         "rpc": nodes,
         "tron_url": nodes["tron"],
         "origin": ORIGIN,
-        **shown,
+        **others,
         "safe": {
             "address": safe.address,
             "network": SAFE_NETWORK,
@@ -274,14 +274,14 @@ def _description(
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
+        content: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return found
+    return content
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    """Whole or not at all, and for the owner's eyes only: there are keys in it."""
+    """Writes a file atomically, readable by its owner only, because it may contain keys."""
     new = path.with_suffix(".new")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(json.dumps(content, indent=2) + "\n")

@@ -8,7 +8,7 @@ from chalicelib.calldata.erc20 import approve, transfer_from
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.explanation import ExpectedEvent, Explanation
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
-from chalicelib.calldata.safe import bundle, unpack_packed
+from chalicelib.calldata.safe import bundle, unpack_transactions
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import address_of
 
@@ -58,7 +58,7 @@ def bundled(*transactions: Transaction) -> Transaction:
 def unbundled(data: str) -> tuple[Transaction, ...]:
     """The transactions of a bundle, from its 0x hex, as `explain` reads them."""
     (packed,) = read(("bytes",), bytes.fromhex(data[2:])[SELECTOR:])
-    return unpack_packed(packed)
+    return unpack_transactions(packed)
 
 
 EVERY_KIND = {

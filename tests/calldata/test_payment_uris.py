@@ -10,7 +10,7 @@ from eth_utils import keccak
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.explanation import Argument
-from chalicelib.calldata.payment_uris import LONGEST, uri_of
+from chalicelib.calldata.payment_uris import MAX_LENGTH, uri_of
 from chalicelib.calldata.transaction import Transaction
 from tests.calldata.calls import COLLECTOR, EVERY_KIND, PAYEE, PROXY, USDC, native_payment, payment
 
@@ -60,10 +60,10 @@ def test_on_tron_it_holds_contract_data_and_fee_limit() -> None:
 def test_what_no_code_could_hold_has_none() -> None:
     name, transaction = EVERY_KIND["batch on tron"]
     around = len(f"tron:{transaction.to}?data=0x&feeLimit=0")
-    longest = replace(transaction, data="0x" + "ab" * ((LONGEST - around) // 2))
+    longest = replace(transaction, data="0x" + "ab" * ((MAX_LENGTH - around) // 2))
     (explanation,) = explain(name, [transaction])
-    assert len(uri_of(name, longest, explanation, 0) or "") > LONGEST - 2
+    assert len(uri_of(name, longest, explanation, 0) or "") > MAX_LENGTH - 2
     assert uri_of(name, replace(longest, data=longest.data + "abab"), explanation, 0) is None
     (explanation,) = explain("base", [payment()])
-    long = replace(explanation, arguments=(*explanation.arguments, Argument("_", "bytes", "0x" + "ab" * LONGEST, None)))
+    long = replace(explanation, arguments=(*explanation.arguments, Argument("_", "bytes", "0x" + "ab" * MAX_LENGTH, None)))
     assert uri_of("base", payment(), long, 0) is None

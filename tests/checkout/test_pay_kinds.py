@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.calldata.safe import unpack_packed
+from chalicelib.calldata.safe import unpack_transactions
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
 from chalicelib.links import flows as links
 from chalicelib.links.fees.rules import plan_of
@@ -165,7 +165,7 @@ def test_a_safe_is_given_its_transactions_also_as_one(shop: Shop, node: Node) ->
     bundle = body.pop("safeTransaction")
     assert (bundle["to"], bundle["value"], bundle["operation"]) == (address_of(MULTI_SEND, "sepolia"), "0", 1)
     (packed,) = decode(["bytes"], bytes.fromhex(bundle["data"][10:]))
-    assert [(each.to, each.data) for each in unpack_packed(packed)] == [
+    assert [(each.to, each.data) for each in unpack_transactions(packed)] == [
         (each["to"], each["data"]) for each in body["transactions"]
     ]
     explained = body["metadata"].pop("safeExplanation")

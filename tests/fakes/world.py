@@ -26,7 +26,7 @@ from chalicelib.detection.jobs import scan_chain
 from chalicelib.links import flows as links
 from chalicelib.links.creation import Draft, Item
 from chalicelib.links.records import SecurePayment
-from chalicelib.outbound.sender import Answer
+from chalicelib.outbound.sender import PostResult
 from chalicelib.services import Services
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Message
@@ -117,9 +117,9 @@ class Receiver:
     def check(self, url: str) -> None:
         return
 
-    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> PostResult:
         self.posted.append(Posted(self.clock(), url, dict(headers), body))
-        return Answer(self.status, None if self.status else "no answer in time")
+        return PostResult(self.status, None if self.status else "no answer in time")
 
     @property
     def events(self) -> list[str]:

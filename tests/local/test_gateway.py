@@ -318,7 +318,7 @@ def test_closing_finishes_the_request_that_is_being_served() -> None:
     answers: list[Answer] = []
     client = threading.Thread(target=lambda: answers.append(ask(server, "GET", "/slow")))
     client.start()
-    while not server.serving_now:
+    while not server.in_flight:
         time.sleep(0.01)
     server.close()
     client.join()

@@ -108,7 +108,7 @@ def test_the_forms_that_recovery_refuses_are_not_let_in_by_the_validator(wallets
     for v in (2, 29, 31, 35, 255):
         assert not wallets.node.is_valid_signature(ADDRESSES[0], DIGEST, signature[:64] + bytes([v]))
     for nobody in (ZERO_ADDRESS, "0x" + "00" * 19 + "04"):
-        for tried in (bytes(64) + b"\x1b", os.urandom(64) + b"\x1b", erc6492.wrapped(ZERO_ADDRESS, b"", bytes(65))):
+        for tried in (bytes(64) + b"\x1b", os.urandom(64) + b"\x1b", erc6492.wrap(ZERO_ADDRESS, b"", bytes(65))):
             assert not wallets.node.is_valid_signature(nobody, DIGEST, tried)
 
 
@@ -183,12 +183,12 @@ def test_a_contract_that_fails_is_a_no_as_wallet_and_as_factory(wallets: Wallets
     contract = wallets.chain.deploy(creation)
     stranger = Account.create().address
     assert not wallets.node.is_valid_signature(contract, DIGEST, bytes(65))
-    assert not wallets.node.is_valid_signature(stranger, DIGEST, erc6492.wrapped(contract, b"\1\2\3\4", bytes(65)))
+    assert not wallets.node.is_valid_signature(stranger, DIGEST, erc6492.wrap(contract, b"\1\2\3\4", bytes(65)))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(
-    signature=st.binary(max_size=300) | st.binary(max_size=300).map(lambda raw: raw + erc6492.MARK),
+    signature=st.binary(max_size=300) | st.binary(max_size=300).map(lambda raw: raw + erc6492.MAGIC_SUFFIX),
     at=st.sampled_from(["safe", "eoa", "nobody"]),
 )
 def test_garbage_is_a_no_and_never_an_error(wallets: Wallets, signature: bytes, at: str) -> None:

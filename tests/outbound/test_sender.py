@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.outbound.sender import Answer, WebhookSender
+from chalicelib.outbound.sender import PostResult, WebhookSender
 from infra.local.process import free_port
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
@@ -96,7 +96,7 @@ def read_request(connection: socket.socket) -> bytes:
     return head + b"\r\n\r\n" + body
 
 
-def cut_off(sender: WebhookSender, receiver: Receiver, url: str = "", body: bytes = b"{}") -> Answer:
+def cut_off(sender: WebhookSender, receiver: Receiver, url: str = "", body: bytes = b"{}") -> PostResult:
     """The answer to a post that the receiver took up; on a machine that is busy the time may be over before that."""
     for _ in range(20):
         answer = sender.post(url or receiver.url, {}, body)
@@ -213,7 +213,7 @@ def test_the_body_and_the_headers_arrive_as_given(patient: WebhookSender) -> Non
     headers = {"content-type": "application/json", "x-service-signature": "ab" * 32, "x-service-retry-count": "0"}
     with Receiver(NO_CONTENT) as receiver:
         answer = patient.post(receiver.url + "?shop=1&x=%2F", headers, body)
-    assert answer == Answer(204, None)
+    assert answer == PostResult(204, None)
     assert answer.delivered
     head, _, received = receiver.requests[0].partition(b"\r\n\r\n")
     line, *rest = head.decode().split("\r\n")
@@ -250,12 +250,12 @@ def test_any_2xx_is_a_delivery_and_nothing_else_is(status: int, delivered: bool,
 
 
 def test_an_attempt_without_an_answer_is_no_delivery() -> None:
-    assert not Answer(None, "connection refused").delivered
+    assert not PostResult(None, "connection refused").delivered
 
 
 def test_an_interim_answer_is_not_the_answer(patient: WebhookSender) -> None:
     with Receiver(says(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n\r\n")) as receiver:
-        assert patient.post(receiver.url, {}, b"{}") == Answer(201, None)
+        assert patient.post(receiver.url, {}, b"{}") == PostResult(201, None)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -264,7 +264,7 @@ def test_a_redirect_is_not_followed(status: int, patient: WebhookSender) -> None
         redirect = f"HTTP/1.1 {status} Moved\r\nLocation: {target.url}\r\nContent-Length: 0\r\n\r\n".encode()
         with Receiver(says(redirect)) as receiver:
             answer = patient.post(receiver.url, {}, b"{}")
-    assert answer == Answer(status, None)
+    assert answer == PostResult(status, None)
     assert target.requests == []
     assert len(receiver.requests) == 1
 
@@ -315,7 +315,7 @@ def test_a_receiver_without_an_answer_is_cut_off_at_the_deadline(script: Script,
         answer = cut_off(sender, receiver)
         assert no_thread_but(threads)
         assert receiver.finished.wait(60)
-    assert answer == Answer(None, "no answer in time")
+    assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
 
@@ -334,13 +334,13 @@ def test_a_status_counts_though_the_body_never_ends(head: bytes, patient: Webhoo
         answer = patient.post(receiver.url, {}, b"{}")
         assert no_thread_but(threads)
         assert receiver.finished.wait(60)
-    assert answer == Answer(200, None)
+    assert answer == PostResult(200, None)
     assert receiver.cut.is_set()
 
 
 def test_the_body_of_a_redirect_is_not_read_either(patient: WebhookSender) -> None:
     with Receiver(drips(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", b"a")) as receiver:
-        assert patient.post(receiver.url, {}, b"{}") == Answer(302, None)
+        assert patient.post(receiver.url, {}, b"{}") == PostResult(302, None)
         assert receiver.finished.wait(60)
     assert receiver.cut.is_set()
 
@@ -358,7 +358,7 @@ def test_a_receiver_that_does_not_read_is_cut_off_at_the_deadline(sender: Webhoo
         assert no_thread_but(threads)
         released.set()
         assert receiver.finished.wait(60)
-    assert answer == Answer(None, "no answer in time")
+    assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
 
@@ -368,7 +368,7 @@ def test_a_tls_handshake_that_never_comes_is_cut_off_at_the_deadline(sender: Web
         answer = cut_off(sender, receiver, f"https://127.0.0.1:{receiver.port}/")
         assert no_thread_but(threads)
         assert receiver.finished.wait(60)
-    assert answer == Answer(None, "no answer in time")
+    assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
 
@@ -377,7 +377,7 @@ def test_a_tls_handshake_that_drips_is_cut_off_at_the_deadline(sender: WebhookSe
     with Receiver(drips(b"\x16\x03\x03\x40\x00", b"\x02"), reads=False) as receiver:
         answer = cut_off(sender, receiver, f"https://127.0.0.1:{receiver.port}/")
         assert receiver.finished.wait(60)
-    assert answer == Answer(None, "no answer in time")
+    assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
 
@@ -396,7 +396,7 @@ def test_a_connection_that_is_never_accepted_ends_at_the_deadline(sender: Webhoo
         finally:
             for client in waiting:
                 client.close()
-    assert answer == Answer(None, "no answer in time")
+    assert answer == PostResult(None, "no answer in time")
 
 
 def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
@@ -416,7 +416,7 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
     released.set()
     for lookup in lookups:
         lookup.join(60)
-    assert answer == Answer(None, "no answer in time")
+    assert answer == PostResult(None, "no answer in time")
     assert no_thread_but(threads)
     assert no_connections == [], "a late lookup must not lead to a connection"
 
@@ -451,7 +451,7 @@ def test_many_posts_leave_no_thread(patient: WebhookSender) -> None:
 )
 def test_a_broken_answer_is_a_failed_attempt(answer: bytes, error: str, patient: WebhookSender) -> None:
     with Receiver(says(answer)) as receiver:
-        assert patient.post(receiver.url, {}, b"{}") == Answer(None, error)
+        assert patient.post(receiver.url, {}, b"{}") == PostResult(None, error)
 
 
 @settings(max_examples=60, deadline=None)
@@ -472,7 +472,7 @@ def test_what_the_receiver_sends_is_not_in_the_error(patient: WebhookSender) -> 
 
 
 def test_a_closed_port_is_a_failed_attempt(patient: WebhookSender) -> None:
-    assert patient.post(f"http://127.0.0.1:{free_port()}/", {}, b"{}") == Answer(None, "connection refused")
+    assert patient.post(f"http://127.0.0.1:{free_port()}/", {}, b"{}") == PostResult(None, "connection refused")
 
 
 def test_a_reset_is_a_failed_attempt(patient: WebhookSender) -> None:
@@ -480,14 +480,14 @@ def test_a_reset_is_a_failed_attempt(patient: WebhookSender) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
 
     with Receiver(resets) as receiver:
-        assert patient.post(receiver.url, {}, b"{}") == Answer(None, "connection closed before an answer")
+        assert patient.post(receiver.url, {}, b"{}") == PostResult(None, "connection closed before an answer")
 
 
 @pytest.mark.parametrize("value", ["a\r\nx-evil: 1", "a\nb", "\u20ac"])
 def test_a_header_that_cannot_be_sent_is_a_failed_attempt(value: str, patient: WebhookSender) -> None:
     with Receiver(NO_CONTENT) as receiver:
         answer = patient.post(receiver.url, {"x-service-test": value}, b"{}")
-    assert answer == Answer(None, "the request or the answer is malformed")
+    assert answer == PostResult(None, "the request or the answer is malformed")
     assert receiver.requests == []
 
 
@@ -496,7 +496,7 @@ def test_a_name_that_does_not_resolve_is_accepted_at_first_and_a_failed_attempt_
 ) -> None:
     resolve()
     public.check("https://not-yet.example/hook")
-    assert public.post("https://not-yet.example/hook", {}, b"{}") == Answer(None, "the host name does not resolve")
+    assert public.post("https://not-yet.example/hook", {}, b"{}") == PostResult(None, "the host name does not resolve")
     assert no_connections == []
 
 
@@ -549,7 +549,7 @@ def test_a_trusted_receiver_is_reached_by_its_name_over_tls(
     trusted.sni_callback = lambda _socket, name, _context: names.append(name)
     with Receiver(NO_CONTENT, tls=trusted) as receiver:
         answer = patient.post(f"https://receiver.example:{receiver.port}/hook", {"x-a": "b"}, b"{}")
-    assert answer == Answer(204, None)
+    assert answer == PostResult(204, None)
     assert names == ["receiver.example"]
     assert f"Host: receiver.example:{receiver.port}".encode() in receiver.requests[0]
     assert receiver.requests[0].endswith(b"\r\n\r\n{}")
@@ -562,7 +562,7 @@ def test_an_untrusted_certificate_is_refused(
     resolve(receiver_example=[["127.0.0.1"]])
     with Receiver(NO_CONTENT, tls=certificate[1]) as receiver:
         answer = patient.post(f"https://receiver.example:{receiver.port}/hook", {}, b"{}")
-    assert answer == Answer(None, UNTRUSTED)
+    assert answer == PostResult(None, UNTRUSTED)
     assert receiver.requests == []
 
 
@@ -577,7 +577,7 @@ def test_an_untrusted_certificate_is_refused_though_the_environment_trusts_it(
         monkeypatch.setenv(name, str(certificate[0]))
     with Receiver(NO_CONTENT, tls=certificate[1]) as receiver:
         answer = patient.post(f"https://receiver.example:{receiver.port}/hook", {}, b"{}")
-    assert answer == Answer(None, UNTRUSTED)
+    assert answer == PostResult(None, UNTRUSTED)
 
 
 @pytest.mark.parametrize("host", ["other.example", "127.0.0.1"])
@@ -587,13 +587,13 @@ def test_a_certificate_of_another_name_is_refused(
     resolve(other_example=[["127.0.0.1"]])
     with Receiver(NO_CONTENT, tls=trusted) as receiver:
         answer = patient.post(f"https://{host}:{receiver.port}/hook", {}, b"{}")
-    assert answer == Answer(None, UNTRUSTED)
+    assert answer == PostResult(None, UNTRUSTED)
     assert receiver.requests == []
 
 
 def test_a_receiver_that_speaks_no_tls_is_a_failed_attempt(patient: WebhookSender) -> None:
     with Receiver(says(b"HTTP/1.1 200 OK\r\n\r\n"), reads=False) as receiver:
-        assert patient.post(f"https://127.0.0.1:{receiver.port}/", {}, b"{}") == Answer(None, UNTRUSTED)
+        assert patient.post(f"https://127.0.0.1:{receiver.port}/", {}, b"{}") == PostResult(None, UNTRUSTED)
 
 
 def test_headers_that_drip_over_tls_are_cut_off_at_the_deadline(
@@ -605,7 +605,7 @@ def test_headers_that_drip_over_tls_are_cut_off_at_the_deadline(
         answer = cut_off(sender, receiver, f"https://receiver.example:{receiver.port}/")
         assert no_thread_but(threads)
         assert receiver.finished.wait(60)
-    assert answer == Answer(None, "no answer in time")
+    assert answer == PostResult(None, "no answer in time")
     assert receiver.cut.is_set()
 
 
@@ -614,7 +614,7 @@ def test_a_status_over_tls_counts_though_the_body_never_ends(
 ) -> None:
     resolve(receiver_example=[["127.0.0.1"]])
     with Receiver(drips(b"HTTP/1.1 200 OK\r\n\r\n", b"a"), tls=trusted) as receiver:
-        assert patient.post(f"https://receiver.example:{receiver.port}/", {}, b"{}") == Answer(200, None)
+        assert patient.post(f"https://receiver.example:{receiver.port}/", {}, b"{}") == PostResult(200, None)
         assert receiver.finished.wait(60)
     assert receiver.cut.is_set()
 
@@ -893,7 +893,7 @@ def test_a_name_that_leads_to_an_address_that_is_not_public_is_refused(
     resolve(inside_example=[[address]])
     with pytest.raises(BadRequest, match="public address"):
         public.check("https://inside.example/")
-    assert public.post("https://inside.example/", {}, b"{}") == Answer(None, "address refused: it is not public")
+    assert public.post("https://inside.example/", {}, b"{}") == PostResult(None, "address refused: it is not public")
     assert no_connections == []
 
 
@@ -911,7 +911,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
 ) -> None:
     resolver = resolve(rebinding_example=[["93.184.215.14"], ["127.0.0.1"]])
     answer = public.post("https://rebinding.example:8443/", {}, b"{}")
-    assert answer == Answer(None, "connection refused")
+    assert answer == PostResult(None, "connection refused")
     assert no_connections == [("93.184.215.14", 8443)]
     assert resolver.asked == ["rebinding.example"]
 

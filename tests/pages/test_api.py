@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 import segno
 
-from chalicelib.calldata.payment_uris import LONGEST
+from chalicelib.calldata.payment_uris import MAX_LENGTH
 from chalicelib.pages import assets as pages
 from chalicelib.pages.api import drawn
 from chalicelib.pages.assets import assets, locales
@@ -318,7 +318,7 @@ def test_a_multicall_on_tron_that_is_too_long_for_a_code_has_none(api: Api, shop
 
 
 def test_the_longest_uri_fits_a_code() -> None:
-    assert drawn("t" * LONGEST).startswith("<svg")
+    assert drawn("t" * MAX_LENGTH).startswith("<svg")
 
 
 def test_a_link_that_cannot_be_paid_has_no_codes(api: Api, shop: Shop) -> None:

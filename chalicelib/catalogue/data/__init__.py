@@ -1,4 +1,4 @@
-"""The catalogues the rules are read from: tokens, networks and contract addresses, as JSON files."""
+"""The catalogue's JSON files: tokens, networks, contract addresses and the ERC-6492 validator's code."""
 
 import json
 from functools import cache
@@ -8,5 +8,5 @@ from typing import Any
 
 @cache
 def load(name: str) -> Any:
-    """The parsed `<name>.json` of this folder, read once per process; callers must not change it."""
+    """The parsed `<name>.json` of this folder, read once per process. Callers must not modify it."""
     return json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
