@@ -88,7 +88,7 @@ def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[
             raise ValueError("must be a JSON object by network")
         if not values:
             return {}
-        from chalicelib.catalogue.networks import network  # it loads the catalogue, which most starts do not need
+        from chalicelib.catalogue.networks import network
 
         for name, value in values.items():
             if network(name) is None:

@@ -8,9 +8,9 @@ from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAn
 from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery
 from chalicelib.checkout.schemas.pay_responses import pay_answer
 from chalicelib.http.view import Call
-from chalicelib.links.flows import Viewer
 from chalicelib.links.multicalls.responses import multicall_answer
 from chalicelib.links.multicalls.schemas import MulticallAnswer
+from chalicelib.links.reading import Viewer
 
 READERS = (Mode.API_KEY, Mode.CLIENT_ID)
 

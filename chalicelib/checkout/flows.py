@@ -21,9 +21,10 @@ from chalicelib.chain.simulation import Simulation
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.rules import SourceToken, check_source, due_of
 from chalicelib.links.errors import WrongWallet
-from chalicelib.links.flows import Viewer, check_fee_addresses, load_visible, require_payable, require_unlocked
-from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
+from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
+from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import Link, PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.requests.rules import currency_of, remaining

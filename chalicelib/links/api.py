@@ -8,6 +8,7 @@ from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
 from chalicelib.links import flows as links
+from chalicelib.links import reading
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import fee_plan_or_null
 from chalicelib.links.multicalls import flows as multicalls
@@ -32,7 +33,7 @@ def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymen
 
 def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound:
     services, now = call.services, call.services.clock()
-    payment = links.load_by_request(services, call.query.requestId, call.caller.account_id)
+    payment = reading.load_by_request(services, call.query.requestId, call.caller.account_id)
     check_unlocked(payment)
     token = payment.link.token
     is_held = token in multicalls.held_tokens(services, {token: payment}, now)

@@ -16,14 +16,12 @@ from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.links.rules import amount_with_fee
+from chalicelib.links.rules import LARGEST_TOTAL, amount_with_fee
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 
 T = TypeVar("T")
 DEFAULT_REDIRECT_LABEL = "Go Back and Close"
-LARGEST_TOTAL = 2**255
-"""The largest sum of several amounts and their fees, in base units; leaves room for the batch contract's fee."""
 _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 

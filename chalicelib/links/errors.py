@@ -1,8 +1,12 @@
 """Errors for links that cannot be paid or read now. They hold the link and the branding that the payment page shows."""
 
-from chalicelib.accounts.branding.records import PageBranding
+from typing import TYPE_CHECKING
+
 from chalicelib.base.errors import Conflict, Forbidden, Locked
 from chalicelib.links.records import LinkStatus, SafeIntent, SecurePayment
+
+if TYPE_CHECKING:
+    from chalicelib.accounts.branding.records import PageBranding
 
 
 class LinkCompleted(Conflict):
@@ -10,7 +14,7 @@ class LinkCompleted(Conflict):
 
     shown_by = "chalicelib.links.schemas"
 
-    def __init__(self, payment: SecurePayment, branding: PageBranding | None = None) -> None:
+    def __init__(self, payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment has already been completed")
         self.payment, self.branding = payment, branding
 
@@ -20,7 +24,7 @@ class LinkLocked(Locked):
 
     shown_by = "chalicelib.links.schemas"
 
-    def __init__(self, payment: SecurePayment, intent: SafeIntent, branding: PageBranding | None = None) -> None:
+    def __init__(self, payment: SecurePayment, intent: SafeIntent, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is in progress")
         self.payment, self.intent, self.branding = payment, intent, branding
 
@@ -31,7 +35,7 @@ class LinkClosed(Forbidden):
     shown_by = "chalicelib.links.schemas"
 
     def __init__(
-        self, link_status: LinkStatus, payment: SecurePayment | None = None, branding: PageBranding | None = None
+        self, link_status: LinkStatus, payment: SecurePayment | None = None, branding: "PageBranding | None" = None
     ) -> None:
         super().__init__("Secure payment token expired or invalid status")
         self.link_status, self.payment, self.branding = link_status, payment, branding

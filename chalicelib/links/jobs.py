@@ -1,6 +1,6 @@
 """The schedule that marks links as expired."""
 
-from chalicelib.links import flows
+from chalicelib.links import expiry as flows
 from chalicelib.services import Services
 
 

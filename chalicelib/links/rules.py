@@ -1,12 +1,15 @@
 """Whether a link can be read or paid now, and the fee on its amounts."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base import money
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.errors import LinkClosed, LinkCompleted, LinkLocked
-from chalicelib.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePayment
+
+if TYPE_CHECKING:
+    from chalicelib.accounts.branding.records import PageBranding
 
 
 def status_at(link: Link, now: datetime) -> LinkStatus:
@@ -21,7 +24,7 @@ def is_payable(payment: SecurePayment, now: datetime) -> bool:
     return not payment.is_paid and not payment.is_locked and status_at(payment.link, now) is LinkStatus.PENDING
 
 
-def check_payable(payment: SecurePayment, now: datetime, branding: PageBranding | None = None) -> None:
+def check_payable(payment: SecurePayment, now: datetime, branding: "PageBranding | None" = None) -> None:
     """Raises LinkCompleted, LinkLocked or LinkClosed unless the link can be paid now (supplement, error bodies 7.2).
 
     `branding` is passed to the error, for the payment page.
@@ -33,7 +36,7 @@ def check_payable(payment: SecurePayment, now: datetime, branding: PageBranding 
         raise LinkClosed(status_at(payment.link, now), payment, branding)
 
 
-def check_unlocked(payment: SecurePayment, branding: PageBranding | None = None) -> None:
+def check_unlocked(payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
     """Raises LinkLocked while the link is unpaid and waiting for a multisig transaction."""
     if payment.intent is not None and payment.is_locked:
         raise LinkLocked(payment, payment.intent, branding)
@@ -49,3 +52,11 @@ def fee_on(amount: BaseUnits, link: Link) -> BaseUnits:
 def amount_with_fee(amount: BaseUnits, link: Link) -> BaseUnits:
     """`amount` and the platform fee on it, in base units."""
     return BaseUnits(amount + fee_on(amount, link))
+
+
+LARGEST_TOTAL = 2**255
+"""The largest sum of several amounts and their fees, in base units; leaves room for the batch contract's fee."""
+
+def is_abandoned(parent: Link, now: datetime) -> bool:
+    """Whether a multicall has been assembling for so long that its process must have crashed."""
+    return parent.status is LinkStatus.ASSEMBLING and now >= parent.created_at + ASSEMBLY_TIME

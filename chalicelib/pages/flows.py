@@ -12,8 +12,8 @@ from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.checkout.flows import PayOptions, quote
 from chalicelib.checkout.rules import due_of
-from chalicelib.links.flows import Viewer, load_visible
-from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls import reading as multicalls
+from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable, status_at
 from chalicelib.requests.rules import currency_of, remaining

@@ -15,7 +15,7 @@ from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.detection import unmatched
 from chalicelib.links import store as link_store
-from chalicelib.links.flows import Viewer, load_visible
+from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.requests import store as request_store

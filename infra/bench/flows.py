@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chalicelib.detection import flows as detection
-from chalicelib.links import flows as links
+from chalicelib.links import expiry as links
 from chalicelib.webhooks import outbox
 from infra.bench.calls import Calls, counted
 from infra.bench.deployment import deployed

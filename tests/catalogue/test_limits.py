@@ -19,8 +19,8 @@ from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.checkout.intents.rules import UNREAD_GRACE
-from chalicelib.detection.payments import MAX_TOLD
-from chalicelib.detection.unmatched import KEPT, Kind
+from chalicelib.detection.payments import MAX_ANNOUNCED_PAYMENTS
+from chalicelib.detection.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.outbound.sender import DEADLINE_SECONDS
 from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.transfers.flows import MAX_LISTED, MAX_REFUNDS
@@ -62,10 +62,10 @@ CHOSEN = {
     ),
     "an intent whose events cannot be read is kept an hour longer": (UNREAD_GRACE, timedelta(hours=1)),
     "a logo has at most 512 pixels a side": (MAX_SIDE, 512),
-    "the merchant is told of 100 payments of a request one by one": (MAX_TOLD, 100),
+    "the merchant is told of 100 payments of a request one by one": (MAX_ANNOUNCED_PAYMENTS, 100),
     "unmatched transfers of each kind are kept up to these numbers": (
-        KEPT,
-        {Kind.UNKNOWN: 20, Kind.ELSEWHERE: 30, Kind.RECEIVED: 50},
+        MAX_PER_KIND,
+        {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50},
     ),
     "a thousand unmatched transfers are listed": (MAX_LISTED, 1000),
     "50 refunds are prepared at once": (MAX_REFUNDS, 50),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.api import Configured
 from tests.support.client import Reply, Shop, item, stored

@@ -9,7 +9,7 @@ from chalicelib.base.addresses import tron_address_of, tron_to_evm
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
 from chalicelib.catalogue.interop import Destination, destination_id
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from tests.checkout.test_pay_kinds import ask, pay, payout, refusal
 from tests.fakes.destinations import TRON, USDT_TRON
 from tests.fakes.wallets import tron_wallet

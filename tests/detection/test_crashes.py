@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from chalicelib.links import expiry
 from chalicelib.links import flows as links
 from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
@@ -191,10 +192,10 @@ def test_every_link_is_written_expired_wherever_the_sweep_dies(before: bool) -> 
             made = [world.create_link() for _ in range(3)]
             world.advance(8 * 24 * 3600)
             with suppress(Crash):
-                links.expire_due(fragile(world, wire))
-            links.expire_due(world.services)
+                expiry.expire_due(fragile(world, wire))
+            expiry.expire_due(world.services)
             assert {world.load(payment).link.status for payment in made} == {LinkStatus.EXPIRED}
-            assert links.expire_due(world.services) == 0
+            assert expiry.expire_due(world.services) == 0
 
     wire = Tripwire()
     sweep(wire)

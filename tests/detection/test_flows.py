@@ -9,7 +9,7 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.detection import flows as detection
 from chalicelib.detection.records import Cursor
-from chalicelib.links import flows as links
+from chalicelib.links import expiry as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment, RequestStatus
 from chalicelib.webhooks import outbox

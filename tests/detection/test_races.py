@@ -16,9 +16,9 @@ from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection import flows as detection
 from chalicelib.links.creation import Item
-from chalicelib.links.flows import Viewer
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.requests.records import Payment, UnmatchedTransfer

@@ -14,13 +14,13 @@ import pytest
 import app
 from chalicelib.access.audit.records import AUDIT_RETENTION
 from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH, RETENTION
+from chalicelib.access.modes import Tier
 from chalicelib.access.rate_limits.rules import (
     FAILURES,
     FAILURES_PER_DAY,
     REQUESTS_PER_SECOND,
     SIGN_INS_PER_MINUTE,
     UNKNOWN_TOKENS_PER_MINUTE,
-    Tier,
 )
 from chalicelib.base.errors import ServiceError
 from chalicelib.catalogue.networks import ALL_NETWORKS

@@ -7,8 +7,9 @@ from chalicelib.base.errors import Locked
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.links.flows import Viewer
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
@@ -59,7 +60,7 @@ def record(
 def track(world: World, services: Services | None = None) -> SafeIntent:
     """A minute later, what the schedule does; the one intent of this world."""
     world.advance(MINUTE)
-    intents.track_due(services or world.services)
+    tracking.track_due(services or world.services)
     (intent,) = stored(world)
     return intent
 

@@ -24,6 +24,7 @@ from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
 from chalicelib.detection.jobs import scan_chain
 from chalicelib.links import flows as links
+from chalicelib.links import reading
 from chalicelib.links.creation import Draft, Item
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
@@ -198,7 +199,7 @@ class World:
         return links.create(self.services, self.owner, draft(**changes))
 
     def load(self, payment: SecurePayment) -> SecurePayment:
-        found = links.load(self.services, payment.link.token)
+        found = reading.load(self.services, payment.link.token)
         assert found is not None
         return found
 

@@ -17,8 +17,8 @@ from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection.records import Cursor
 from chalicelib.http.operation import OPERATIONS, Operation
-from chalicelib.links.flows import Viewer
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.reading import Viewer
 from chalicelib.payees.records import Action
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA

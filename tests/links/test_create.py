@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.catalogue.interop import Destination, destination_id
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from chalicelib.links.records import PaymentType
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import Shop, item, stored

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from tests.fakes.payouts import on_its_way
 from tests.fakes.wallets import evm_wallet
 from tests.support.client import Api, Reply, Shop, item

@@ -16,6 +16,7 @@ from chalicelib.catalogue.tokens import find_tokens
 from chalicelib.chain.evm import EvmChain
 from chalicelib.links.creation import Item
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls import reading
 from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
@@ -370,4 +371,4 @@ def combine(world: World, children: list[SecurePayment]) -> SecurePayment:
 
 
 def status(world: World, parent: SecurePayment) -> LinkStatus:
-    return multicalls.read(world.services, parent.link.token, world.account_id).status
+    return reading.read(world.services, parent.link.token, world.account_id).status

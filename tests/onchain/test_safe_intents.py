@@ -13,9 +13,10 @@ from chalicelib.calldata.safe import SafeTerms
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.detection import flows as detection
-from chalicelib.links.flows import Viewer
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
 from infra.local.chain import Chain
@@ -61,7 +62,7 @@ class Merchant:
     def look(self, payment: SecurePayment) -> SafeIntent:
         """A few minutes later the schedule fires."""
         self.world.advance(301)
-        intents.track_due(self.world.services)
+        tracking.track_due(self.world.services)
         intent = self.world.load(payment).intent
         assert intent is not None
         return intent

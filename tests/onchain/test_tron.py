@@ -8,6 +8,7 @@ import pytest
 from chalicelib.catalogue.contracts import TRON_BATCH, address_of
 from chalicelib.detection import flows as detection
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls import reading
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
@@ -76,7 +77,7 @@ def test_a_multicall_is_paid_through_the_batch_contract(
     assert settle_solid(world, tron) == 3
     for child in children:
         assert_completed(world, child)
-    assert multicalls.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
+    assert reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
     assert confirmed(world) == sorted(child.requests[0].request_id for child in children)
 
 

@@ -15,7 +15,7 @@ from moto import mock_aws
 
 from chalicelib.catalogue.networks import network
 from chalicelib.detection import flows as detection
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import RequestStatus
 from infra.local.chain import Chain

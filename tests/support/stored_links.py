@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from chalicelib.links.records import LinkStatus
 from chalicelib.requests.records import RequestStatus
 from tests.support.running import running

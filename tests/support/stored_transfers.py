@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from chalicelib.requests.records import Payment, PaymentStatus, UnmatchedTransfer
 from tests.fakes.world import PAYEE
 from tests.support.node import Node

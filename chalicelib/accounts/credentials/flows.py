@@ -8,13 +8,7 @@ from typing import Any, TypeVar
 from chalicelib.access.audit.records import Actor, AuditEntry
 from chalicelib.access.audit.rules import entry
 from chalicelib.access.credentials import store
-from chalicelib.access.credentials.records import (
-    ApiKey,
-    ClientId,
-    CredentialPointer,
-    CredentialStatus,
-    OrchestratorKey,
-)
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialPointer, CredentialStatus, OrchestratorKey
 from chalicelib.access.credentials.store import CREDENTIALS, Credential
 from chalicelib.access.modes import Tier
 from chalicelib.base.errors import BadRequest, NotFound

@@ -5,7 +5,7 @@ from typing import Any
 from chalicelib.checkout.broadcasts import flows as broadcasts
 from chalicelib.checkout.broadcasts.schemas import BroadcastAnswer, BroadcastTransaction
 from chalicelib.http.view import Call
-from chalicelib.links.flows import Viewer
+from chalicelib.links.reading import Viewer
 
 
 def broadcast_transaction(call: Call[BroadcastTransaction, None]) -> BroadcastAnswer:

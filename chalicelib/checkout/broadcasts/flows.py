@@ -9,7 +9,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
 from chalicelib.chain.tron import BroadcastResult
 from chalicelib.checkout.flows import signable_transactions
-from chalicelib.links.flows import Viewer
+from chalicelib.links.reading import Viewer
 from chalicelib.services import Services
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.schemas import IntentRecorded, IntentWithdrawn, RecordIntent
 from chalicelib.http.view import Call
-from chalicelib.links.flows import Viewer
+from chalicelib.links.reading import Viewer
 
 
 def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded:

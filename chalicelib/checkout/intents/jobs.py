@@ -1,6 +1,6 @@
 """The schedule that checks the pending multisig intents."""
 
-from chalicelib.checkout.intents import flows
+from chalicelib.checkout.intents import tracking as flows
 from chalicelib.services import Services
 
 

@@ -3,6 +3,7 @@
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.http.view import Call
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls import reading
 from chalicelib.links.multicalls.responses import multicall_answer, multicall_created
 from chalicelib.links.multicalls.schemas import CreateMulticall, MulticallAnswer, MulticallCreated
 from chalicelib.links.schemas import page_url
@@ -16,6 +17,6 @@ def create_multicall_payout(call: Call[CreateMulticall, None]) -> MulticallCreat
 
 def read_multicall_payout(call: Call[None, None]) -> MulticallAnswer:
     services = call.services
-    details = multicalls.read(services, call.path["token"], call.caller.account_id)
+    details = reading.read(services, call.path["token"], call.caller.account_id)
     client_branding = branding.of_client(services, details.payment.link.client_id)
     return multicall_answer(details, client_branding, services.settings.confirmations)

@@ -10,16 +10,18 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from chalicelib.access.callers import Owner
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import LARGEST_TOTAL
-from chalicelib.links.records import ASSEMBLY_TIME, Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.links.rules import fee_on, status_at
+from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.rules import LARGEST_TOTAL, fee_on, is_abandoned, status_at
 from chalicelib.requests.records import Request
+
+if TYPE_CHECKING:
+    from chalicelib.access.callers import Owner
 
 
 class ExecutionKind(StrEnum):
@@ -138,7 +140,7 @@ def check_count(count: int, maximum: int, now: datetime) -> None:
 
 
 def new_parent(
-    owner: Owner,
+    owner: "Owner",
     child_tokens: Sequence[str],
     kind: ExecutionKind | None,
     found: Mapping[str, SecurePayment],
@@ -188,11 +190,6 @@ def holds_children(parent: Link, found: Mapping[str, SecurePayment], now: dateti
 def claimed_by_others(parent: Link, found: Mapping[str, SecurePayment]) -> set[str]:
     """The tokens of the children that another multicall has claimed later."""
     return {token for token, child in found.items() if child.link.parent_token != parent.token}
-
-
-def is_abandoned(parent: Link, now: datetime) -> bool:
-    """Whether a multicall has been assembling for so long that its process must have crashed."""
-    return parent.status is LinkStatus.ASSEMBLING and now >= parent.created_at + ASSEMBLY_TIME
 
 
 def evaluate_children(

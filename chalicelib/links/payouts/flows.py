@@ -6,6 +6,7 @@ from dataclasses import replace
 from chalicelib.access.callers import Owner
 from chalicelib.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.links import flows as links
+from chalicelib.links import reading
 from chalicelib.links.creation import check_platform
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
@@ -35,7 +36,7 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePaymen
     check_platform(owner)
     for _ in range(_ATTEMPTS):
         now = services.clock()
-        found = links.load_many(services, list(dict.fromkeys(draft.tokens)))
+        found = reading.load_many(services, list(dict.fromkeys(draft.tokens)))
         held = multicalls.held_tokens(services, found, now)
         merged = merge(draft, owner, found, held, links.terms_of(services), now, services.entropy)
         children = [record for child in merged.children for record in (child.link, *child.requests)]

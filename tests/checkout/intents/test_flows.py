@@ -9,8 +9,9 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.flows import describe
-from chalicelib.links.flows import Viewer, load_visible
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls import reading
+from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import Flow, IntentStatus, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked
 from chalicelib.requests.records import Reference, Request
@@ -104,7 +105,7 @@ def a_multicall(world: World, **changes: object) -> SecurePayment:
 
 
 def children_of(world: World, parent: SecurePayment) -> tuple[SecurePayment, ...]:
-    return multicalls.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))
+    return reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))
 
 
 def test_a_multicall_waits_as_a_whole_and_its_children_stay_payable_alone(world: World) -> None:
@@ -123,7 +124,7 @@ def test_the_intent_of_a_multicall_is_settled_by_the_last_of_its_children(world:
     parent = a_multicall(world)
     record(world, parent)
     for child, status in zip(
-        multicalls.details(world.services, parent).children, ("pending", "settled"), strict=True
+        reading.details(world.services, parent).children, ("pending", "settled"), strict=True
     ):
         assert child.request is not None
         world.services.store.write(_reference_of(child.request))
@@ -144,11 +145,11 @@ def test_a_multicall_that_is_paid_waits_for_nothing_though_its_intent_was_not_lo
         world.scan()
         check_unlocked(load_visible(world.services, child.link.token, Viewer(world.account_id, None)))
         if is_last:
-            assert multicalls.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
+            assert reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
             describe(world.services, parent.link.token, Viewer(world.account_id, None), None)
         else:
             with pytest.raises(Locked):
-                multicalls.read(world.services, parent.link.token, world.account_id)
+                reading.read(world.services, parent.link.token, world.account_id)
     assert [intent.status for intent in stored(world)] == [IntentStatus.PENDING]
 
 

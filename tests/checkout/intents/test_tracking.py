@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict
-from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents import tracking as intents
 from chalicelib.checkout.intents.rules import UNREAD_GRACE
 from chalicelib.links.records import IntentStatus, LinkStatus, SecurePayment
 from chalicelib.storage.sweeping import SweepIncomplete

@@ -10,6 +10,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.multicalls import reading
 from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
@@ -62,7 +63,7 @@ def test_a_multicall_is_freed_as_a_whole(world: World, through: str) -> None:
     parent = multicalls.create(world.services, Owner(world.account_id, None, None), tokens, None).payment
     record(world, parent)
     withdraw(world, parent if through == "the multicall" else children[0])
-    assert len(multicalls.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))) == 2
+    assert len(reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))) == 2
 
 
 def test_what_the_safe_executes_after_all_is_a_payment(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.base.timestamps import iso
 from chalicelib.detection.records import Cursor
 from chalicelib.http.operation import OPERATIONS
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from chalicelib.links.records import SecurePayment
 from tests.fakes.destinations import FUSDC_SEPOLIA
 from tests.fakes.payouts import store_payouts

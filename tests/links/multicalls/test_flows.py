@@ -9,10 +9,11 @@ import pytest
 
 from chalicelib.access.callers import ClientSettings, Owner
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked, NotFound
-from chalicelib.links import flows as links
+from chalicelib.links import expiry, reading
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails, MulticallRefused
-from chalicelib.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.links.multicalls import reading as multicall_reading
+from chalicelib.links.multicalls.rules import MulticallDetails, MulticallRefused
+from chalicelib.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked
 from chalicelib.requests.records import RequestStatus
 from chalicelib.storage.store import WriteConflict
@@ -69,7 +70,7 @@ def stored(world: World) -> list[Any]:
 
 
 def read(world: World, made: MulticallDetails) -> MulticallDetails:
-    return multicalls.read(world.services, made.payment.link.token, world.account_id)
+    return multicall_reading.read(world.services, made.payment.link.token, world.account_id)
 
 
 def reasons(details: MulticallDetails) -> list[str | None]:
@@ -78,13 +79,13 @@ def reasons(details: MulticallDetails) -> list[str | None]:
 
 def change(world: World, token: str, **changes: Any) -> None:
     """What another flow writes to a link."""
-    payment = links.load(world.services, token)
+    payment = reading.load(world.services, token)
     assert payment is not None
     world.services.store.write(replace(payment.link, **changes))
 
 
 def pay(world: World, token: str) -> None:
-    payment = links.load(world.services, token)
+    payment = reading.load(world.services, token)
     assert payment is not None
     request = payment.requests[0]
     world.services.store.write(
@@ -104,7 +105,7 @@ def test_a_multicall_claims_its_children_in_their_order_and_reads_back(world: Wo
     again = read(world, made)
     assert (again.payment, again.status, again.can_execute) == (made.payment, LinkStatus.PENDING, True)
     assert reasons(again) == [None, None, None]
-    paid = multicalls.payable_children(world.services, again.payment, lambda whole: check_payable(whole, world.now))
+    paid = multicall_reading.payable_children(world.services, again.payment, lambda whole: check_payable(whole, world.now))
     assert [payment.link.token for payment in paid] == children
     assert {payment.link.parent_token for payment in paid} == {link.token}
 
@@ -183,7 +184,7 @@ def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world:
     world.advance(3600)
     for child in (second, third):
         with pytest.raises(Locked):
-            check_unlocked(links.load_visible(world.services, child, links.Viewer(world.account_id, None)))
+            check_unlocked(reading.load_visible(world.services, child, reading.Viewer(world.account_id, None)))
     assert refused(world, [second, third]) == {second: "request_processing", third: "request_processing"}
 
 
@@ -210,7 +211,7 @@ def test_a_parent_that_has_expired_lets_its_longer_living_children_go(world: Wor
     assert reasons(read(world, new)) == [None, None]
     assert reasons(read(world, old)) == ["secure_payment_expired", "invalid_child_linkage"]
     with pytest.raises(Forbidden) as expired:
-        multicalls.payable_children(world.services, old.payment, lambda whole: check_payable(whole, world.now))
+        multicall_reading.payable_children(world.services, old.payment, lambda whole: check_payable(whole, world.now))
     assert body_of(expired.value)["status"] == "expired"
 
 
@@ -219,25 +220,25 @@ def test_a_parent_that_was_left_half_made_is_removed_by_the_sweep_or_by_who_want
         children = payouts(world)
         half = combine(world, children).payment.link
         change(world, half.token, status=LinkStatus.ASSEMBLING)
-        assert links.load(world.services, half.token) is None, "no reader takes it for a link"
+        assert reading.load(world.services, half.token) is None, "no reader takes it for a link"
         with pytest.raises(NotFound):
-            multicalls.read(world.services, half.token, world.account_id)
+            multicall_reading.read(world.services, half.token, world.account_id)
         assert set(refused(world, children).values()) == {"invalid_child_linkage"}
         world.advance(ASSEMBLY_TIME.total_seconds())
-        assert not sweep or links.expire_due(world.services) == 1
+        assert not sweep or expiry.expire_due(world.services) == 1
         made = combine(world, children)
         assert world.services.store.get(Link, Link.KEY.of(token=half.token)) is None
         assert made.can_execute
-        assert links.expire_due(world.services) == 0
+        assert expiry.expire_due(world.services) == 0
 
 
 def test_the_sweep_leaves_a_parent_that_is_young_or_whole(world: World) -> None:
     young, whole = combine(world, payouts(world)), combine(world, payouts(world))
     change(world, young.payment.link.token, status=LinkStatus.ASSEMBLING)
     world.advance(ASSEMBLY_TIME.total_seconds() - 1)
-    assert links.expire_due(world.services) == 0
+    assert expiry.expire_due(world.services) == 0
     world.advance(1)
-    assert links.expire_due(world.services) == 1
+    assert expiry.expire_due(world.services) == 1
     assert read(world, whole).can_execute
 
 
@@ -282,7 +283,7 @@ def test_what_became_of_the_children_is_seen_in_the_details_and_when_they_are_to
     expected = [None, "already_paid", "secure_payment_not_pending", "secure_payment_expired"]
     assert (reasons(now), now.status, now.can_execute) == (expected, LinkStatus.PARTIALLY_SETTLED, False)
     with pytest.raises(MulticallRefused) as refusal:
-        multicalls.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
+        multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
     failures = body_of(refusal.value)["failures"]
     assert [(each["securePaymentToken"], each["reason"]) for each in failures] == list(
         zip(children[1:], expected[1:], strict=True)
@@ -297,7 +298,7 @@ def test_a_multicall_whose_children_are_all_paid_is_completed_even_after_its_tim
     for _ in range(2):
         assert read(world, made).status is LinkStatus.COMPLETED
         with pytest.raises(Conflict) as completed:
-            multicalls.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
+            multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
         told = body_of(completed.value)["requestStatuses"]
         assert [(each["requestId"], each["hasBeenPaid"]) for each in told] == [
             (request.request_id, True) for request in made.requests
@@ -309,7 +310,7 @@ def test_while_a_multisig_transaction_is_on_its_way_for_the_whole_nobody_else_pa
     made = combine(world, payouts(world))
     busy = on_its_way(made.payment)
     with pytest.raises(Locked) as locked:
-        multicalls.payable_children(world.services, busy, lambda whole: check_payable(whole, world.now))
+        multicall_reading.payable_children(world.services, busy, lambda whole: check_payable(whole, world.now))
     assert len(body_of(locked.value)["requestStatuses"]) == 2
 
 
@@ -317,7 +318,7 @@ def test_children_that_would_have_to_be_bridged_are_refused_when_they_are_to_be_
     made = combine(world, [*payouts(world, 1), *payouts(world, 1, currency="USDC-base")])
     assert not read(world, made).can_execute
     with pytest.raises(BadRequest, match="bridged"):
-        multicalls.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
+        multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
     with pytest.raises(BadRequest, match="not supported yet"):
         combine(world, payouts(world), "evm_cross_chain")
 
@@ -325,10 +326,10 @@ def test_children_that_would_have_to_be_bridged_are_refused_when_they_are_to_be_
 def test_another_account_is_not_authorized_and_other_links_are_no_multicalls(world: World) -> None:
     made = combine(world, payouts(world))
     with pytest.raises(Forbidden, match="Not authorized"):
-        multicalls.read(world.services, made.payment.link.token, "another account")
+        multicall_reading.read(world.services, made.payment.link.token, "another account")
     for token in (*payouts(world, 1), "nothing", "x" * 1000):
         with pytest.raises(NotFound, match="^Multicall payout not found$"):
-            multicalls.read(world.services, token, world.account_id)
+            multicall_reading.read(world.services, token, world.account_id)
 
 
 def test_for_a_client_id_that_a_platform_is_linked_to_only_the_pair_combines(world: World) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.links import flows as links
+from chalicelib.links import expiry, reading
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.rules import ASSEMBLY_TIME, MulticallDetails, MulticallRefused
-from chalicelib.links.records import Link, SecurePayment
+from chalicelib.links.multicalls import reading as multicall_reading
+from chalicelib.links.multicalls.rules import MulticallDetails, MulticallRefused
+from chalicelib.links.records import ASSEMBLY_TIME, Link, SecurePayment
 from chalicelib.storage.store import WriteConflict
 from infra.bench.calls import counted
 from infra.bench.multicalls import create
@@ -35,7 +36,7 @@ def world(cloud: Cloud) -> World:
 
 
 def loaded(world: World, children: list[SecurePayment]) -> list[Link]:
-    found = links.load_many(world.services, [child.link.token for child in children])
+    found = reading.load_many(world.services, [child.link.token for child in children])
     return [found[child.link.token].link for child in children]
 
 
@@ -62,7 +63,7 @@ def test_combining_payouts_costs_batches_of_a_hundred(world: World, count: int, 
     assert dict(counts.by_operation) == calls
     (token,) = living(world, made)
     with counted(world.client) as reads:
-        details = multicalls.read(world.services, token, world.account_id)
+        details = multicall_reading.read(world.services, token, world.account_id)
     assert dict(reads.by_operation) == {"Query": 1, "BatchGetItem": calls["BatchGetItem"]}
     assert details.can_execute
     assert details.payment.link.child_tokens == tuple(child.link.token for child in made)
@@ -79,7 +80,7 @@ def test_a_multicall_is_whole_or_its_children_are_free_wherever_its_creation_die
         die(world, tokens, fatal, before)
         is_whole = fatal == reads + writes and not before
         for parent in living(world, made):
-            assert (links.load(world.services, parent) is not None) == is_whole, "no reader sees half of one"
+            assert (reading.load(world.services, parent) is not None) == is_whole, "no reader sees half of one"
         sweep(world)
         assert len(living(world, made)) == is_whole, f"died at call {fatal}"
     if before:
@@ -97,7 +98,7 @@ def die(world: World, tokens: list[str], fatal: int, before: bool) -> None:
 
 def sweep(world: World) -> None:
     world.advance(ASSEMBLY_TIME.total_seconds())
-    links.expire_due(world.services)
+    expiry.expire_due(world.services)
 
 
 def in_parallel(create: Callable[[Any, int], MulticallDetails], cloud: Cloud, world: World) -> list[Any]:
@@ -142,7 +143,7 @@ def test_of_20_parallel_multicalls_over_the_same_children_one_wins_or_none(
         winners = [multicalls.create(world.services, world.owner, tokens, None)]
     token = winners[0].payment.link.token
     assert {link.parent_token for link in loaded(world, made)} == living(world, made) == {token}
-    assert multicalls.read(world.services, token, world.account_id).can_execute
+    assert multicall_reading.read(world.services, token, world.account_id).can_execute
 
 
 def test_of_20_parallel_multicalls_that_overlap_each_winner_holds_all_its_children(cloud: Cloud, world: World) -> None:
@@ -156,5 +157,5 @@ def test_of_20_parallel_multicalls_that_overlap_each_winner_holds_all_its_childr
     winners = winners_of(in_parallel(combine, cloud, world))
     assert winners
     for winner in winners:
-        assert multicalls.read(world.services, winner.payment.link.token, world.account_id).can_execute
+        assert multicall_reading.read(world.services, winner.payment.link.token, world.account_id).can_execute
     assert len(living(world, made)) == len(winners)

@@ -10,10 +10,8 @@ import pytest
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import LARGEST_TOTAL
 from chalicelib.links.multicalls.responses import child_context
 from chalicelib.links.multicalls.rules import (
-    ASSEMBLY_TIME,
     ExecutionKind,
     MulticallDetails,
     MulticallRefused,
@@ -24,13 +22,13 @@ from chalicelib.links.multicalls.rules import (
     check_none_blocked,
     evaluate_children,
     execution_kind,
-    is_abandoned,
     is_live,
     multicall_details,
     new_parent,
     totals_by_currency,
 )
-from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.records import ASSEMBLY_TIME, Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.rules import LARGEST_TOTAL, is_abandoned
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.payouts import on_its_way, payout
 from tests.fakes.world import FEE_ADDRESS, START

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import tron_address_of
-from chalicelib.links import flows as links
+from chalicelib.links import reading as links
 from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET

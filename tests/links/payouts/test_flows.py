@@ -9,12 +9,13 @@ import pytest
 
 from chalicelib.base.errors import NotFound
 from chalicelib.links import flows as links
+from chalicelib.links import reading
 from chalicelib.links.creation import Item
-from chalicelib.links.flows import Viewer
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment
 from chalicelib.requests.rules import remaining
@@ -80,16 +81,16 @@ def _partitions(world: World, kind: str) -> set[str]:
 
 def _nothing_is_readable(world: World) -> None:
     for token in _partitions(world, "LINK"):
-        assert links.load(world.services, token) is None
-        assert links.load_many(world.services, [token]) == {}
+        assert reading.load(world.services, token) is None
+        assert reading.load_many(world.services, [token]) == {}
     for request_id in list(_partitions(world, "REQUEST"))[:1]:
         with pytest.raises(NotFound):
-            links.load_by_request(world.services, request_id, world.account_id)
+            reading.load_by_request(world.services, request_id, world.account_id)
 
 
 def _everything_is_readable(world: World) -> None:
     (token,) = _partitions(world, "LINK")
-    payment = links.load_visible(world.services, token, Viewer(world.account_id, None))
+    payment = reading.load_visible(world.services, token, Viewer(world.account_id, None))
     assert [request.amount for request in payment.requests] == [(n + 1) * 10**6 for n in range(68)]
     assert {request.request_id for request in payment.requests} == _partitions(world, "REQUEST")
 
@@ -112,7 +113,7 @@ def test_merged_payouts_are_over_and_their_requests_are_the_batchs(world: World)
     assert [r.request_id for r in world.load(batch).requests] == [p.requests[0].request_id for p in made]
     for payment in made:
         assert world.load(payment).link.status is LinkStatus.INVALIDATED
-        found = links.load_by_request(world.services, payment.requests[0].request_id, world.account_id)
+        found = reading.load_by_request(world.services, payment.requests[0].request_id, world.account_id)
         assert found.link.token == batch.link.token
 
 
@@ -172,8 +173,8 @@ def test_payouts_are_merged_or_as_they_were_wherever_the_process_dies(before: bo
             for payment in made:
                 world.chain.pay(payment.requests[0])
             world.scan()
-            found = [links.load_by_request(world.services, r, world.account_id) for r in _partitions(world, "REQUEST")]
-            readable = [p for t in _partitions(world, "LINK") if (p := links.load(world.services, t)) is not None]
+            found = [reading.load_by_request(world.services, r, world.account_id) for r in _partitions(world, "REQUEST")]
+            readable = [p for t in _partitions(world, "LINK") if (p := reading.load(world.services, t)) is not None]
             pending = [p for p in readable if p.link.status is not LinkStatus.INVALIDATED]
             owed = sorted(request.request_id for payment in pending for request in payment.requests)
             assert owed == sorted(_partitions(world, "REQUEST")), "each request is owed by exactly one link"

@@ -1,0 +1,87 @@
+"""Links as their readers may see them: one by its token or a request, many for a multicall."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from chalicelib.base.errors import NotFound
+from chalicelib.links import store
+from chalicelib.links.records import IntentStatus, Link, SecurePayment
+from chalicelib.requests import store as request_store
+from chalicelib.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.access.callers import Caller
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who reads a link, which decides what is visible. The payment page can read any link whose token it has."""
+
+    account_id: str
+    client_id: str | None
+    reads_any_link: bool = False
+
+    @classmethod
+    def of(cls, caller: "Caller") -> Self:
+        return cls(caller.account_id, caller.client_id, caller.reads_any_link)
+
+
+def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
+    """The link with its requests. One read, two if a multicall has claimed the link.
+
+    Raises NotFound if the link does not exist or is not visible to the viewer: it belongs to another account, or was
+    created with another client id than the viewer's.
+    """
+    payment = load(services, token)
+    if payment is None or not _is_visible(viewer, payment.link):
+        raise NotFound("Secure payment not found")
+    return _with_parents_intents(services, [payment])[0]
+
+
+def load(services: Services, token: str) -> SecurePayment | None:
+    """A link with its requests, without an access check; None while it is not complete. One read."""
+    return store.link_with_requests(services.store, token)
+
+
+def _is_visible(viewer: Viewer, link: Link) -> bool:
+    if viewer.reads_any_link:
+        return True
+    is_of_client = viewer.client_id is None or link.client_id in (viewer.client_id, None)
+    return link.account_id == viewer.account_id and is_of_client
+
+
+def load_by_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
+    """The account's link that a request belongs to. Two reads, three if it was merged. Raises NotFound."""
+    pointer = request_store.pointer(services.store, request_id)
+    payment = store.current_link(services.store, pointer.link_token) if pointer else None
+    if payment is None or payment.link.account_id != account_id:
+        raise NotFound("No secure payment found for this request ID")
+    return payment
+
+
+def load_many(
+    services: Services, tokens: Sequence[str], parent: SecurePayment | None = None
+) -> dict[str, SecurePayment]:
+    """The links that exist, by token, each with its first request and its intent; other requests are not read.
+
+    Reads three keys per link, and one per multicall that claimed some of them, except `parent`; in batches of 100.
+    """
+    found = store.links_with_first_request(services.store, tokens)
+    return dict(zip(found, _with_parents_intents(services, list(found.values()), parent), strict=True))
+
+
+def _with_parents_intents(
+    services: Services, payments: Sequence[SecurePayment], known: SecurePayment | None = None
+) -> list[SecurePayment]:
+    """The links, each with the pending intent of its multicall, if any: that transaction pays the children, too.
+
+    Reads the intents, except the intent of the `known` parent.
+    """
+    parents = {payment.link.parent_token for payment in payments if not payment.is_locked}
+    parents -= {None, known.link.token if known else None}
+    intents = store.intents(services.store, [parent for parent in parents if parent])
+    if known is not None and known.intent is not None:
+        intents.append(known.intent)
+    pending = {intent.link_token: intent for intent in intents if intent.status is IntentStatus.PENDING}
+    return [replace(each, intent=pending.get(each.link.parent_token or "", each.intent)) for each in payments]
