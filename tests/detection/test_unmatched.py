@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection.unmatched import KEPT, Kind, are_truncated, is_kept, kind_of, kinds_of, unmatched_of
+from chalicelib.detection.unmatched import (
+    KEPT,
+    Kind,
+    are_truncated,
+    is_kept,
+    kind_of,
+    kinds_of,
+    token_of,
+    unmatched_of,
+)
 from tests.detection.test_payments import new_link, transfer
 from tests.fakes.world import START
 
@@ -39,3 +48,24 @@ def test_each_kind_has_a_limit_of_its_own() -> None:
     assert not is_kept(kinds_of(REQUEST, kept), REQUEST, fake)
     assert are_truncated(REQUEST, kept)
     assert is_kept(kinds_of(REQUEST, kept), REQUEST, real)
+
+
+def test_20_of_unknown_tokens_30_that_went_elsewhere_and_50_that_were_received_are_kept() -> None:
+    assert KEPT == {Kind.UNKNOWN: 20, Kind.ELSEWHERE: 30, Kind.RECEIVED: 50}
+
+
+@pytest.mark.parametrize(
+    ("came", "token"),
+    [
+        (transfer(1), "fUSDC-sepolia"),
+        (transfer(1, token_address=None), "ETH-sepolia-sepolia"),
+        (transfer(1, network="base", token_address=None), "ETH-base-base"),
+        (transfer(1, network="tron", token_address="0xa614f803b6fd780986a42c78ec9c7f77e6ded13c"), "USDT-tron"),
+        (transfer(1, network="tron", token_address=None), None),
+        (transfer(1, network="gnosis"), None),
+        (transfer(1, token_address="0x" + "77" * 20), None),
+    ],
+)
+def test_a_token_is_that_of_the_catalogue_on_the_network_of_the_log(came: ProxyTransfer, token: str | None) -> None:
+    found = token_of(unmatched_of(REQUEST, came, "any", START))
+    assert (found.id if found else None) == token

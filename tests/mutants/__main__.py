@@ -88,7 +88,7 @@ def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
     listed = [each for each in mutants if each.key in LISTED.get(_relative(each.path), {})]
     report.listed.update(_relative(each.path) for each in listed)
     left = [each for each in mutants if each not in listed]
-    coverage: Coverage = result_of(partial(observe, room.tests))
+    coverage: Coverage = result_of(partial(observe, room.tests, room.targets))
     for name in coverage.modules:
         with suppress(Exception):  # what it is and why it cannot be imported here shows in the tests
             import_module(name)

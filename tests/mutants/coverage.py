@@ -2,6 +2,8 @@
 
 import ast
 import builtins
+import functools
+import gc
 import importlib.abc
 import importlib.machinery
 import os
@@ -108,7 +110,8 @@ def with_probes(path: Path) -> ast.Module:
 class _Observer:
     """A pytest plugin that notes of every test how long it takes and what it executes."""
 
-    def __init__(self) -> None:
+    def __init__(self, targets: Sequence[Path]) -> None:
+        self._targets, self._caches = {str(path) for path in targets}, list[Any]()
         self.tests: dict[str, ObservedTest] = {}
         self.at_import: set[Line] = set()
         self._seen: set[Line] = set()
@@ -117,10 +120,13 @@ class _Observer:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.at_import = set(self._seen)
+        self._caches = [each for each in caches() if each.__wrapped__.__code__.co_filename in self._targets]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
         self._seen.clear()
+        for cache in self._caches:  # or only the first test that uses it would execute what it holds
+            cache.cache_clear()
         test = self.tests.setdefault(item.nodeid, ObservedTest(item.nodeid))
         test.names = frozenset(item.function.__code__.co_names)
         test.fixtures = {
@@ -164,13 +170,24 @@ def _name(fixture: Any) -> str:
     return f"{fixture.baseid}::{fixture.argname}"
 
 
-def observe(tests: Sequence[str]) -> Coverage:
+def caches() -> list[Any]:
+    """Every function of ours that keeps its results."""
+    gc.unfreeze()  # or what has been frozen is not among the objects
+    found = (each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper))
+    return [each for each in found if str(each.__module__).startswith("chalicelib")]
+
+
+def observe(tests: Sequence[str], targets: Sequence[Path]) -> Coverage:
     """Run all the tests on the code as it is."""
     be_quiet()
-    observer = _Observer()
+    observer = _Observer(targets)
     sys.meta_path.insert(0, Rewriting(with_probes))
     pytest.main([*OPTIONS, *tests], plugins=[observer])
     return observer.coverage()
+
+
+_TOP_LEVEL = re.compile(r"^\w.*(?:\n(?:[ )\]}].*)?)*", re.MULTILINE)
+"""A statement that is not indented, with the lines that belong to it."""
 
 
 class Choice:
@@ -205,12 +222,14 @@ class Choice:
         return found or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
 
     def _all_names(self, mutant: Any) -> set[str]:
-        """What the statement defines, and what is defined by that at the module's top."""
-        names = set(mutant.names)
-        for line in self._sources[mutant.path]:
-            defined = re.match(r"(\w+)\b[^=]*= (.*)", line)
-            if defined and any(re.search(rf"\b{name}\b", defined[2]) for name in names):
-                names.add(defined[1])
+        """What the statement defines at the module's top, and what is defined there by means of that."""
+        names, before = set(mutant.names), set[str]()
+        while names != before:
+            before = set(names)
+            for block in _TOP_LEVEL.findall("\n".join(self._sources[mutant.path])):
+                defined = re.match(r"(?:async def |def |class )?(\w+)", block)
+                if defined and any(re.search(rf"\b{name}\b", block) for name in before):
+                    names.add(defined[1])
         return names
 
     def _lines_with(self, names: set[str]) -> set[Line]:
