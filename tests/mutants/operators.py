@@ -1,6 +1,7 @@
 """What is changed in a Python module, one place at a time, and by which name the change is known."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -169,9 +170,21 @@ def _other_constants(value: Any, where: _Where) -> Iterator[tuple[str, Any]]:
         yield f"{value} plus 1", ast.Constant(value + 1)
         if value > 0:
             yield f"{value} minus 1", ast.Constant(value - 1)
+    elif isinstance(value, str) and (changed := _other_condition(value)) != value:
+        yield f"{value!r} to {changed!r}", ast.Constant(changed)
     elif isinstance(value, str) and where.text_matters:
         is_number = value.replace(".", "").isdigit()
         yield f"{value!r} changed", ast.Constant(value + "1" if is_number else "XX" + value)
+
+
+def _other_condition(text: str) -> str:
+    """A condition of DynamoDB with another comparison, which names its values `:value`."""
+    if text.startswith("attribute_not_exists"):
+        return text.replace("attribute_not_exists", "attribute_exists", 1)
+    if not re.fullmatch(r"\w+ (<|<=|>|=) :\w+( AND .*)?", text):
+        return text
+    _, operator, tail = re.split(r" (<=|<|>|=) (?=:)", text)[-3:]
+    return text.removesuffix(f"{operator} {tail}") + {"<": "<=", "<=": "<", ">": ">=", "=": ">"}[operator] + f" {tail}"
 
 
 def _other_slices(node: ast.Slice) -> Iterator[tuple[str, Any]]:
