@@ -22,7 +22,7 @@ import pytest
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
 Line = tuple[str, int]
 BUDGET = 8.0
-"""Seconds of tests that a mutant has to live through; where many tests execute a line, the nearest are taken."""
+"""Seconds of tests that a mutant has to live through, and all of its module's own; else the fastest are taken."""
 
 
 @dataclass
@@ -170,6 +170,12 @@ def _name(fixture: Any) -> str:
     return f"{fixture.baseid}::{fixture.argname}"
 
 
+def _is_near(path: str, test: ObservedTest) -> bool:
+    """tests/links/fees/test_rules.py is near to links/fees/rules.py, tests/http/test_edge.py to http/edge.py."""
+    module, file = Path(path), Path(test.file)
+    return file.stem == f"test_{module.stem}" and file.parent.name == module.parent.name
+
+
 def caches() -> list[Any]:
     """Every function of ours that keeps its results."""
     gc.unfreeze()  # or what has been frozen is not among the objects
@@ -202,13 +208,13 @@ class Choice:
         ordered = sorted(using, key=lambda test: (not test.names & mutant.names, *self._turn(mutant.path, test)))
         chosen, left = [], BUDGET
         for test in ordered:
-            if not chosen or left >= test.seconds:
+            if not chosen or left >= test.seconds or _is_near(mutant.path, test):
                 chosen.append(test)
                 left -= test.seconds
         return chosen
 
     def _turn(self, path: str, test: ObservedTest) -> tuple[Any, ...]:
-        near = Path(path).stem in test.file
+        near = _is_near(path, test)
         return (-self.found[path, test.name], not near, test.file if near else "", test.seconds)
 
     def _executing(self, mutant: Any) -> list[ObservedTest]:
