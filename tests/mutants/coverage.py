@@ -11,13 +11,16 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
+
+from tests.mutants.rooms import ROOT
 
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
 Line = tuple[str, int]
@@ -119,6 +122,7 @@ class _Observer:
         builtins.__seen__ = self._seen.add  # type: ignore[attr-defined]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        import_all(self._targets)
         self.at_import = set(self._seen)
         self._caches = [each for each in caches() if each.__wrapped__.__code__.co_filename in self._targets]
 
@@ -181,6 +185,13 @@ def caches() -> list[Any]:
     gc.unfreeze()  # or what has been frozen is not among the objects
     found = (each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper))
     return [each for each in found if str(each.__module__).startswith("chalicelib")]
+
+
+def import_all(paths: Iterable[str]) -> None:
+    """Import modules that are otherwise imported by the first call that needs them."""
+    for path in paths:
+        if path.endswith(".py") and path.startswith(str(ROOT)):
+            import_module(".".join(Path(path).relative_to(ROOT).with_suffix("").parts))
 
 
 def observe(tests: Sequence[str], targets: Sequence[Path]) -> Coverage:

@@ -18,7 +18,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
-from tests.mutants.coverage import OPTIONS, Choice, ObservedTest, Rewriting, be_quiet, caches
+from tests.mutants.coverage import OPTIONS, Choice, ObservedTest, Rewriting, be_quiet, caches, import_all
 from tests.mutants.forks import Task, results
 from tests.mutants.javascript import TextMutant
 from tests.mutants.operators import Mutant
@@ -52,6 +52,7 @@ class Live:
     """The functions of our modules that this process has made, whose code can be exchanged."""
 
     def __init__(self, paths: set[str]) -> None:
+        import_all(paths)
         self._caches = caches()
         self._functions: dict[tuple[Any, ...], list[FunctionType]] = defaultdict(list)
         for each in gc.get_objects():
@@ -67,9 +68,13 @@ class Live:
             after = code_of(tree, path)
         if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
             raise ValueError("other functions")
+        exchanged = 0
         for old, new in zip(before, after, strict=True):
-            for function in self._functions[_identity(old)]:
+            for function in self._functions[_identity(old)] if old != new else ():
                 function.__code__ = new
+                exchanged += 1
+        if not exchanged:
+            raise ValueError("no running function")
         for cache in self._caches:
             cache.cache_clear()
 
