@@ -1,5 +1,6 @@
 """The store's counters, pages and batches: exact, in order, and patient with a table that is busy."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -319,3 +320,61 @@ def test_a_page_of_the_last_records_has_no_cursor(world: World) -> None:
     assert following is not None
     below, _ = store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), following, 1)
     assert [line.entry_id for line in (*page, *below)] == ["01", "00"]
+
+
+@contextmanager
+def asked(world: World) -> Iterator[list[dict[str, Any]]]:
+    """What DynamoDB is asked for meanwhile, call by call."""
+    calls: list[dict[str, Any]] = []
+
+    def note(params: dict[str, Any], **_: Any) -> None:
+        calls.append(params)
+
+    world.client.meta.events.register("provide-client-params.dynamodb", note)
+    try:
+        yield calls
+    finally:
+        world.client.meta.events.unregister("provide-client-params.dynamodb", note)
+
+
+def test_every_read_by_key_is_consistent(world: World) -> None:
+    store, wanted = world.services.store, accounts(world, 1)
+    with asked(world) as calls:
+        store.get(Account, next(iter(wanted)))
+        store.get_many(wanted)
+        store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))
+    get, batch, query = calls
+    assert get["ConsistentRead"] and query["ConsistentRead"]
+    assert [each["ConsistentRead"] for each in batch["RequestItems"].values()] == [True]
+
+
+def test_100_keys_are_read_by_one_call(world: World) -> None:
+    wanted = accounts(world, 101)
+    with asked(world) as calls:
+        world.services.store.get_many(dict(list(wanted.items())[:100]))
+        world.services.store.get_many(wanted)
+    sizes = [sum(len(each["Keys"]) for each in call["RequestItems"].values()) for call in calls]
+    assert sizes == [100, 100, 1]
+
+
+def test_a_cursor_is_cut_before_it_is_more_than_a_key_can_be(world: World) -> None:
+    with asked(world) as calls:
+        world.services.store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), "x" * 201, 3)
+    assert calls[0]["ExpressionAttributeValues"][":before"] == {"S": "x" * 200}
+
+
+def test_the_waits_between_tries_double_from_10_milliseconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    wanted = accounts(world, 1)
+    Store(PREFIX, BusyClient(world.client, busy=4)).get_many(wanted)
+    assert waits == pytest.approx([0.01, 0.02, 0.04, 0.08])
+    waits.clear()
+    with refusing(world, "PutItem", "TransactionConflictException", times=4):
+        world.services.store.write(Account("other", "n", START))
+    assert waits == pytest.approx([0.01, 0.02, 0.04, 0.08])
+
+
+def test_a_store_makes_its_own_client_where_it_is_given_none(world: World) -> None:
+    assert Store(PREFIX).client.meta.service_model.service_name == "dynamodb"
+    assert Store(PREFIX, world.client).client is world.client
