@@ -13,10 +13,10 @@ from botocore.exceptions import ClientError
 
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.records import Account, LastUse
-from chalicelib.access.rate_limits.records import CallCounter
+from chalicelib.access.rate_limits.records import Ban, CallCounter
 from chalicelib.links.records import Link, SafeIntent
 from chalicelib.requests.records import Request
-from chalicelib.storage.store import Absent, Delete, Store, Throttled, WriteConflict, item_of
+from chalicelib.storage.store import DUE_SHARDS, Absent, Delete, Store, Throttled, WriteConflict, item_of
 from chalicelib.webhooks.records import Event
 from tests.fakes.world import PREFIX, START, World
 from tests.storage.kept_records import INTENT, LINK, REQUEST
@@ -378,3 +378,14 @@ def test_the_waits_between_tries_double_from_10_milliseconds(world: World, monke
 def test_a_store_makes_its_own_client_where_it_is_given_none(world: World) -> None:
     assert Store(PREFIX).client.meta.service_model.service_name == "dynamodb"
     assert Store(PREFIX, world.client).client is world.client
+
+
+def test_a_record_that_vanishes_carries_its_time_and_no_other_does() -> None:
+    ban = Ban("caller", START)
+    assert item_of(ban, ban.key)["ttl"] == {"N": str(int(START.timestamp()))}
+    account = Account("acct1", "n", START)
+    assert "ttl" not in item_of(account, account.key)
+
+
+def test_what_is_due_is_spread_over_eight_shards() -> None:
+    assert DUE_SHARDS == 8
