@@ -83,7 +83,8 @@ class Module:
                 if isinstance(node, ast.AST) and not _says_nothing(parent, name, index, node):
                     inside = _inside(parent, name, node, where)
                     for operator, new in _changes(parent, name, node, inside):
-                        yield self._mutant(operator, node, (parent, name, index), new, inside)
+                        if ast.dump(new) != ast.dump(node):
+                            yield self._mutant(operator, node, (parent, name, index), new, inside)
                     yield from self._walk(node, inside)
 
     def _mutant(self, operator: str, node: Any, slot: Slot, new: Any, where: _Where) -> Mutant:

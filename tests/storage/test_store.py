@@ -16,7 +16,16 @@ from chalicelib.access.credentials.records import Account, LastUse
 from chalicelib.access.rate_limits.records import Ban, CallCounter
 from chalicelib.links.records import Link, SafeIntent
 from chalicelib.requests.records import Request
-from chalicelib.storage.store import DUE_SHARDS, Absent, Delete, Store, Throttled, WriteConflict, item_of
+from chalicelib.storage.store import (
+    DUE_SHARDS,
+    LARGEST_TRANSACTION,
+    Absent,
+    Delete,
+    Store,
+    Throttled,
+    WriteConflict,
+    item_of,
+)
 from chalicelib.webhooks.records import Event
 from tests.fakes.world import PREFIX, START, World
 from tests.storage.kept_records import INTENT, LINK, REQUEST
@@ -387,5 +396,5 @@ def test_a_record_that_vanishes_carries_its_time_and_no_other_does() -> None:
     assert "ttl" not in item_of(account, account.key)
 
 
-def test_what_is_due_is_spread_over_eight_shards() -> None:
-    assert DUE_SHARDS == 8
+def test_what_is_due_is_spread_over_eight_shards_and_a_transaction_holds_100_writes() -> None:
+    assert (DUE_SHARDS, LARGEST_TRANSACTION) == (8, 100)
