@@ -96,7 +96,7 @@ def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
     for name in coverage.modules:
         with suppress(Exception):  # what it is and why it cannot be imported here shows in the tests
             import_module(name)
-    choice = Choice(coverage, _sources())
+    choice = Choice(coverage, _sources(), {key for entries in LISTED.values() for key in entries})
     at_import = [each for each in mutants if not _is_exchangeable(each, coverage)]
     running = [each for each in mutants if each not in at_import]
     outcome = result_of(partial(runs.collected, room.tests, partial(runs.exchanged, running, choice))) if running else []

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -24,8 +24,9 @@ from tests.mutants.rooms import ROOT
 
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
 Line = tuple[str, int]
-BUDGET = 8.0
-"""Seconds of tests that a mutant has to live through, and all of its module's own; else the fastest are taken."""
+SECONDS, LISTED_SECONDS = 120.0, 8.0
+"""How long the tests are that a mutant has to live through, beside those of its own module: the fastest of those that
+execute it; fewer where it is listed as one that changes nothing."""
 
 
 @dataclass
@@ -210,14 +211,14 @@ _TOP_LEVEL = re.compile(r"^\w.*(?:\n(?:[ )\]}].*)?)*", re.MULTILINE)
 class Choice:
     """Which tests a mutant meets, nearest and fastest first; those that found its neighbours before all others."""
 
-    def __init__(self, coverage: Coverage, sources: Mapping[str, list[str]]) -> None:
-        self._coverage, self._sources = coverage, sources
+    def __init__(self, coverage: Coverage, sources: Mapping[str, list[str]], listed: Container[str] = ()) -> None:
+        self._coverage, self._sources, self._listed = coverage, sources, listed
         self.found: Counter[tuple[str, str]] = Counter()
 
     def tests(self, mutant: Any) -> list[ObservedTest]:
         using = self._executing(mutant)
         ordered = sorted(using, key=lambda test: (not test.names & mutant.names, *self._turn(mutant.path, test)))
-        chosen, left = [], BUDGET
+        chosen, left = [], LISTED_SECONDS if mutant.key in self._listed else SECONDS
         for test in ordered:
             if not chosen or left >= test.seconds or _is_near(mutant.path, test):
                 chosen.append(test)
