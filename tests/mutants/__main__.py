@@ -93,6 +93,8 @@ def main() -> int:
 
 def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
     coverage: Coverage = result_of(partial(observe, room.tests, room.targets))
+    for name in coverage.failed:
+        print(f"  left out, as it does not pass without mutants: {name}")
     for name in coverage.modules:
         with suppress(Exception):  # what it is and why it cannot be imported here shows in the tests
             import_module(name)

@@ -50,6 +50,7 @@ class Coverage:
     tests: list[ObservedTest]
     at_import: set[Line]
     modules: list[str]
+    failed: list[str] = field(default_factory=list)  # without any mutant, or skipped
 
 
 class Rewriting(importlib.abc.MetaPathFinder):
@@ -168,7 +169,8 @@ class _Observer:
                 test.lines |= lines
         own = ("app", "chalicelib", "infra", "tests", "conftest")
         modules = [name for name in sys.modules if name.split(".")[0] not in own]
-        return Coverage([test for test in self.tests.values() if test.passed], self.at_import, modules)
+        failed = [test.name for test in self.tests.values() if not test.passed]
+        return Coverage([test for test in self.tests.values() if test.passed], self.at_import, modules, failed)
 
 
 def _name(fixture: Any) -> str:
@@ -196,11 +198,13 @@ def import_all(paths: Iterable[str]) -> None:
 
 
 def observe(tests: Sequence[str], targets: Sequence[Path]) -> Coverage:
-    """Run all the tests on the code as it is."""
+    """Run all the tests on the code as it is. Raises RuntimeError where they cannot even be collected."""
     be_quiet()
     observer = _Observer(targets)
     sys.meta_path.insert(0, Rewriting(with_probes))
-    pytest.main([*OPTIONS, *tests], plugins=[observer])
+    status = pytest.main([*OPTIONS, *tests], plugins=[observer])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"the tests of {', '.join(tests)} cannot be run: pytest ends with {status!r}")
     return observer.coverage()
 
 
