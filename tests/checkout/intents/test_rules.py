@@ -294,3 +294,13 @@ def test_a_new_intent_is_looked_at_after_ten_seconds() -> None:
 @pytest.mark.parametrize(("span", "wider"), [(1, 2), (15, 16), (16, 18), (31, 33), (98, None), (93, 99), (94, None)])
 def test_a_span_grows_by_a_sixteenth_and_one_until_it_is_everybodys(span: int, wider: int | None) -> None:
     assert widened(replace(INTENT, span=span), 100).span == wider
+
+
+def test_what_is_unknown_is_given_up_after_ten_minutes_and_what_stays_unread_after_an_hour() -> None:
+    assert (timedelta(minutes=10), timedelta(hours=1), 3) == (UNKNOWN_AFTER, UNREAD_GRACE, MOST_IN_VAIN)
+    assert (timedelta(seconds=10), timedelta(minutes=5)) == (SOONEST, LATEST)
+
+
+def test_an_intent_is_the_pages_only_where_that_is_said() -> None:
+    made = create_intent(new_link(), ANNOUNCED, Origin(None, None, 100, timedelta(hours=1)), START, lambda n: b"\1" * n)
+    assert not made.by_page
