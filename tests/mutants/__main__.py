@@ -93,8 +93,8 @@ def main() -> int:
 
 def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
     coverage: Coverage = result_of(partial(observe, room.tests, room.targets))
-    for name in coverage.failed:
-        print(f"  left out, as it does not pass without mutants: {name}")
+    for file, count in Counter(name.split("::")[0] for name in coverage.failed).items():
+        print(f"  left out, as they do not pass without mutants: {count} tests of {file}")
     for name in coverage.modules:
         with suppress(Exception):  # what it is and why it cannot be imported here shows in the tests
             import_module(name)
