@@ -242,7 +242,7 @@ def sign_safe_message(chain_id: int, safe: str, digest: bytes, keys: Sequence[st
 
 def undeployed_signature(owners: Sequence[str], threshold: int, salt: int, signature: bytes) -> bytes:
     """The signature of a Safe that does not exist yet: with the call that would create it (ERC-6492)."""
-    return erc6492.wrapped(PROXY_FACTORY, creation_call(owners, threshold, salt), signature)
+    return erc6492.wrap(PROXY_FACTORY, creation_call(owners, threshold, salt), signature)
 
 
 def _signatures(digest: bytes, keys: Sequence[str]) -> bytes:

@@ -3,7 +3,7 @@
 import pytest
 
 from chalicelib.base.addresses import address_of_family
-from chalicelib.catalogue.contracts import address_of, fee_proxies
+from chalicelib.catalogue.contracts import address_of, fee_proxies, payment_contracts
 from chalicelib.catalogue.data import load
 from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network, network_of_chain
 from chalicelib.catalogue.tokens import token_with_id
@@ -91,3 +91,8 @@ def test_the_contracts_of_sepolia_and_base() -> None:
 def test_a_contract_that_is_not_deployed_is_a_lookup_error(contract: str, name: str) -> None:
     with pytest.raises(LookupError, match=f"{contract} is not deployed on {name}"):
         address_of(contract, name)
+
+
+def test_payers_call_the_fee_proxies_and_the_one_batch_contract_of_a_network() -> None:
+    assert payment_contracts("base") == (*fee_proxies("base"), address_of("BatchConversionPayments", "base"))
+    assert payment_contracts("tron") == (*fee_proxies("tron"), address_of("ERC20BatchPayments", "tron"))

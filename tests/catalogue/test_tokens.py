@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.base.addresses import address_of_family
 from chalicelib.catalogue.networks import ALL_NETWORKS, network
-from chalicelib.catalogue.tokens import Token, currency_hash, find_tokens, token_at, token_with_id
+from chalicelib.catalogue.tokens import Token, currency_hash, family_of, find_tokens, token_at, token_with_id
 
 
 def known(id: str) -> Token:
@@ -152,3 +152,13 @@ def test_a_token_is_found_at_its_address() -> None:
 
 def test_every_network_of_a_token_is_known() -> None:
     assert {each.network for each in find_tokens() if network(each.network) is None} == {"fiat"}
+
+
+def test_a_token_has_the_family_of_its_network_and_fiat_has_none() -> None:
+    assert (family_of(known("USDC-base")), family_of(known("USDT-tron"))) == ("evm", "tron")
+    with pytest.raises(AssertionError, match="paid on a chain"):
+        family_of(known("USD"))
+
+
+def test_every_native_coin_has_18_decimals() -> None:
+    assert {each.decimals for each in find_tokens() if each.is_native} == {18}

@@ -212,3 +212,29 @@ def test_a_draft_is_judged_whole_before_anything_is_made() -> None:
     items = (Item("1", None, PAYEE, "FAU-sepolia", "FAU-sepolia"), Item("0", None, PAYEE, "FAU-sepolia", "FAU-sepolia"))
     with pytest.raises(BadRequest, match="greater than 0"):
         create_link(Draft(items, None, None, None, None, None, None), OWNER, TERMS, START, entropy_of(1))
+
+
+def test_100_payments_of_dust_are_told_of_a_request() -> None:
+    assert MAX_ANNOUNCED_PAYMENTS == 100
+
+
+def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_stands() -> None:
+    ledger = Ledger(new_link())
+    for number in (1, 2):
+        ledger.pay(transfer(4_000_000, number))
+    first, second = ledger.payments
+    ledger.lose(second)
+    (request,) = ledger.state.requests
+    assert (request.tx_hash, request.status, request.paid) == (first.tx_hash, RequestStatus.PARTIALLY_PAID, 4_000_000)
+    ledger.lose(first)
+    (request,) = ledger.state.requests
+    assert (request.tx_hash, request.status, request.paid) == (None, RequestStatus.CREATED, 0)
+
+
+def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
+    payment = new_link()
+    completed = replace(payment, link=replace(payment.link, status=LinkStatus.COMPLETED, completed_at=START))
+    later = replace(CONTEXT, now=START + timedelta(hours=1))
+    decision = record(completed, completed.requests[0], {}, transfer(10_000_000), later)
+    assert decision is not None
+    assert decision.link is None

@@ -12,6 +12,7 @@ from chalicelib.detection.unmatched import (
     has_room,
     kind_of,
     may_be_truncated,
+    token_of,
     unmatched_transfer,
 )
 from tests.detection.test_payments import new_link, transfer
@@ -47,3 +48,24 @@ def test_each_kind_has_a_limit_of_its_own() -> None:
     assert not has_room(count_by_kind(REQUEST, kept), REQUEST, fake)
     assert may_be_truncated(REQUEST, kept)
     assert has_room(count_by_kind(REQUEST, kept), REQUEST, real)
+
+
+def test_20_of_unknown_tokens_30_that_went_elsewhere_and_50_that_were_received_are_kept() -> None:
+    assert MAX_PER_KIND == {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50}
+
+
+@pytest.mark.parametrize(
+    ("came", "token"),
+    [
+        (transfer(1), "fUSDC-sepolia"),
+        (transfer(1, token_address=None), "ETH-sepolia-sepolia"),
+        (transfer(1, network="base", token_address=None), "ETH-base-base"),
+        (transfer(1, network="tron", token_address="0xa614f803b6fd780986a42c78ec9c7f77e6ded13c"), "USDT-tron"),
+        (transfer(1, network="tron", token_address=None), None),
+        (transfer(1, network="gnosis"), None),
+        (transfer(1, token_address="0x" + "77" * 20), None),
+    ],
+)
+def test_a_token_is_that_of_the_catalogue_on_the_network_of_the_log(came: ProxyTransfer, token: str | None) -> None:
+    found = token_of(unmatched_transfer(REQUEST, came, "any", START))
+    assert (found.id if found else None) == token

@@ -267,6 +267,48 @@ def test_a_request_that_outlives_its_lease_frees_no_key_of_another(clock: Clock,
     assert run_once(services, caller, SLOW, False, first).body == "second"
 
 
+@pytest.mark.parametrize(("status", "is_kept"), [(200, True), (428, True), (429, False), (430, True), (499, True), (500, False), (501, False)])
+def test_what_is_kept_is_decided_by_the_status_alone(clock: Clock, api: Api, status: int, is_kept: bool) -> None:
+    services, caller = running(), somebody(f"status-{status}-{clock.now}")
+    assert run_once(services, caller, SLOW, False, lambda: HttpResponse(status, "first", {})).status == status
+    assert run_once(services, caller, SLOW, False, lambda: HttpResponse(200, "second", {})).body == ("first" if is_kept else "second")
+
+
+@pytest.mark.parametrize(
+    ("status", "shows_secret", "headers", "is_encrypted"),
+    [
+        (201, True, {}, True),
+        (201, False, {}, False),
+        (201, False, {"Set-Cookie": "session=1"}, True),
+        (399, True, {}, True),
+        (400, True, {}, False),
+        (401, True, {}, False),
+    ],
+)
+def test_what_shows_a_secret_or_sets_a_cookie_is_kept_encrypted_and_a_refusal_is_not(
+    clock: Clock, api: Api, status: int, shows_secret: bool, headers: dict[str, str], is_encrypted: bool
+) -> None:
+    services, caller = running(), somebody(f"secret-{status}-{is_encrypted}-{clock.now}")
+    run_once(services, caller, SLOW, shows_secret, lambda: HttpResponse(status, "{}", headers))
+    scope = "\n".join((caller.credential, "POST", CREATE, "k"))
+    record = services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
+    assert record is not None
+    assert record.is_encrypted is is_encrypted
+    again = run_once(services, caller, SLOW, shows_secret, lambda: HttpResponse(500, "", {}))
+    assert (again.status, again.body) == (status, "{}")
+
+
+def test_a_request_that_dies_frees_its_key_and_raises(clock: Clock, api: Api) -> None:
+    services, caller = running(), somebody(f"dies-{clock.now}")
+
+    def die() -> Any:
+        raise Crash
+
+    with pytest.raises(Crash):
+        run_once(services, caller, SLOW, False, die)
+    assert run_once(services, caller, SLOW, False, lambda: HttpResponse(201, "second", {})).body == "second"
+
+
 def crash(shop: Shop) -> None:
     """A process that took the key and died before it could keep an answer."""
     scope = "\n".join((credential_hash(shop.key), "POST", CREATE, KEY["idempotency-key"]))

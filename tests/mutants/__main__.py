@@ -36,9 +36,13 @@ class Report:
     listed: Counter[str] = field(default_factory=Counter)
     alive: list[Any] = field(default_factory=list)
     slow: list[Any] = field(default_factory=list)
+    in_vain: list[Any] = field(default_factory=list)  # listed as changing nothing, and found all the same
 
     def add(self, mutant: Any, result: Any) -> None:
-        if result == "":
+        listed = mutant.key in LISTED.get(_relative(mutant.path), {})
+        if result == "" and listed:
+            self.listed[_relative(mutant.path)] += 1
+        elif result == "":
             self.alive.append(mutant)
             print(f"  {_relative(mutant.path)}:{mutant.line}: {mutant.key}", flush=True)
         else:
@@ -47,6 +51,8 @@ class Report:
             self.found[_relative(mutant.path)] += 1
             if isinstance(result, TooLong):
                 self.slow.append(mutant)
+            if listed:
+                self.in_vain.append(mutant)
 
     def table(self) -> Iterator[str]:
         alive = Counter(_relative(mutant.path) for mutant in self.alive)
@@ -78,23 +84,23 @@ def main() -> int:
     print("\n".join(report.table()))
     for mutant in report.slow:
         print(f"found by its endless run: {_relative(mutant.path)}:{mutant.line}: {mutant.key}")
-    missing = _listed_in_vain(every) if sample == 1 else []
+    missing = _unknown_entries(every) if sample == 1 else []
+    missing += [f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}" for each in report.in_vain]
     print(*missing, sep="\n", end="\n" if missing else "")
     print(f"{report.share:.1%} found in {time.monotonic() - started:.0f} s; {len(report.alive)} alive without a reason")
     return 1 if report.alive or missing or report.share < ENOUGH else 0
 
 
 def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
-    listed = [each for each in mutants if each.key in LISTED.get(_relative(each.path), {})]
-    report.listed.update(_relative(each.path) for each in listed)
-    left = [each for each in mutants if each not in listed]
-    coverage: Coverage = result_of(partial(observe, room.tests))
+    coverage: Coverage = result_of(partial(observe, room.tests, room.targets))
+    for file, count in Counter(name.split("::")[0] for name in coverage.failed).items():
+        print(f"  left out, as they do not pass without mutants: {count} tests of {file}")
     for name in coverage.modules:
         with suppress(Exception):  # what it is and why it cannot be imported here shows in the tests
             import_module(name)
-    choice = Choice(coverage, _sources())
-    at_import = [each for each in left if not _is_exchangeable(each, coverage)]
-    running = [each for each in left if each not in at_import]
+    choice = Choice(coverage, _sources(), {key for entries in LISTED.values() for key in entries})
+    at_import = [each for each in mutants if not _is_exchangeable(each, coverage)]
+    running = [each for each in mutants if each not in at_import]
     outcome = result_of(partial(runs.collected, room.tests, partial(runs.exchanged, running, choice))) if running else []
     at_import += [running[index] for index, result in outcome if isinstance(result, ValueError)]
     for index, result in outcome:
@@ -123,7 +129,7 @@ def _relative(path: str) -> str:
     return Path(path).relative_to(ROOT / "chalicelib").as_posix()
 
 
-def _listed_in_vain(mutants: Sequence[Any]) -> list[str]:
+def _unknown_entries(mutants: Sequence[Any]) -> list[str]:
     """Entries of survivors.toml that no mutant has, of the modules that were mutated."""
     keys: dict[str, set[str]] = {}
     for mutant in mutants:

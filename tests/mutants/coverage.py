@@ -2,6 +2,8 @@
 
 import ast
 import builtins
+import functools
+import gc
 import importlib.abc
 import importlib.machinery
 import os
@@ -9,18 +11,22 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
 
+from tests.mutants.rooms import ROOT
+
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
 Line = tuple[str, int]
-BUDGET = 8.0
-"""Seconds of tests that a mutant has to live through; where many tests execute a line, the nearest are taken."""
+SECONDS, LISTED_SECONDS = 120.0, 8.0
+"""How long the tests are that a mutant has to live through, beside those of its own module: the fastest of those that
+execute it; fewer where it is listed as one that changes nothing."""
 
 
 @dataclass
@@ -44,6 +50,7 @@ class Coverage:
     tests: list[ObservedTest]
     at_import: set[Line]
     modules: list[str]
+    failed: list[str] = field(default_factory=list)  # without any mutant, or skipped
 
 
 class Rewriting(importlib.abc.MetaPathFinder):
@@ -108,7 +115,8 @@ def with_probes(path: Path) -> ast.Module:
 class _Observer:
     """A pytest plugin that notes of every test how long it takes and what it executes."""
 
-    def __init__(self) -> None:
+    def __init__(self, targets: Sequence[Path]) -> None:
+        self._targets, self._caches = {str(path) for path in targets}, list[Any]()
         self.tests: dict[str, ObservedTest] = {}
         self.at_import: set[Line] = set()
         self._seen: set[Line] = set()
@@ -116,11 +124,15 @@ class _Observer:
         builtins.__seen__ = self._seen.add  # type: ignore[attr-defined]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        import_all(self._targets)
         self.at_import = set(self._seen)
+        self._caches = [each for each in caches() if each.__wrapped__.__code__.co_filename in self._targets]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
         self._seen.clear()
+        for cache in self._caches:  # or only the first test that uses it would execute what it holds
+            cache.cache_clear()
         test = self.tests.setdefault(item.nodeid, ObservedTest(item.nodeid))
         test.names = frozenset(item.function.__code__.co_names)
         test.fixtures = {
@@ -157,41 +169,68 @@ class _Observer:
                 test.lines |= lines
         own = ("app", "chalicelib", "infra", "tests", "conftest")
         modules = [name for name in sys.modules if name.split(".")[0] not in own]
-        return Coverage([test for test in self.tests.values() if test.passed], self.at_import, modules)
+        failed = [test.name for test in self.tests.values() if not test.passed]
+        return Coverage([test for test in self.tests.values() if test.passed], self.at_import, modules, failed)
 
 
 def _name(fixture: Any) -> str:
     return f"{fixture.baseid}::{fixture.argname}"
 
 
-def observe(tests: Sequence[str]) -> Coverage:
-    """Run all the tests on the code as it is."""
+def _is_near(path: str, test: ObservedTest) -> bool:
+    """tests/links/fees/test_rules.py is near to links/fees/rules.py, tests/http/test_edge.py to http/edge.py."""
+    module, file = Path(path), Path(test.file)
+    return file.stem == f"test_{module.stem}" and file.parent.name == module.parent.name
+
+
+def caches() -> list[Any]:
+    """Every function of ours that keeps its results."""
+    gc.unfreeze()  # or what has been frozen is not among the objects
+    found = (each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper))
+    return [each for each in found if str(each.__module__).startswith("chalicelib")]
+
+
+def import_all(paths: Iterable[str]) -> None:
+    """Import modules that are otherwise imported by the first call that needs them."""
+    for path in paths:
+        if path.endswith(".py") and path.startswith(str(ROOT)):
+            import_module(".".join(Path(path).relative_to(ROOT).with_suffix("").parts))
+
+
+def observe(tests: Sequence[str], targets: Sequence[Path]) -> Coverage:
+    """Run all the tests on the code as it is. Raises RuntimeError where they cannot even be collected."""
     be_quiet()
-    observer = _Observer()
+    observer = _Observer(targets)
     sys.meta_path.insert(0, Rewriting(with_probes))
-    pytest.main([*OPTIONS, *tests], plugins=[observer])
+    status = pytest.main([*OPTIONS, *tests], plugins=[observer])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"the tests of {', '.join(tests)} cannot be run: pytest ends with {status!r}")
     return observer.coverage()
+
+
+_TOP_LEVEL = re.compile(r"^\w.*(?:\n(?:[ )\]}].*)?)*", re.MULTILINE)
+"""A statement that is not indented, with the lines that belong to it."""
 
 
 class Choice:
     """Which tests a mutant meets, nearest and fastest first; those that found its neighbours before all others."""
 
-    def __init__(self, coverage: Coverage, sources: Mapping[str, list[str]]) -> None:
-        self._coverage, self._sources = coverage, sources
+    def __init__(self, coverage: Coverage, sources: Mapping[str, list[str]], listed: Container[str] = ()) -> None:
+        self._coverage, self._sources, self._listed = coverage, sources, listed
         self.found: Counter[tuple[str, str]] = Counter()
 
     def tests(self, mutant: Any) -> list[ObservedTest]:
         using = self._executing(mutant)
         ordered = sorted(using, key=lambda test: (not test.names & mutant.names, *self._turn(mutant.path, test)))
-        chosen, left = [], BUDGET
+        chosen, left = [], LISTED_SECONDS if mutant.key in self._listed else SECONDS
         for test in ordered:
-            if not chosen or left >= test.seconds:
+            if not chosen or left >= test.seconds or _is_near(mutant.path, test):
                 chosen.append(test)
                 left -= test.seconds
         return chosen
 
     def _turn(self, path: str, test: ObservedTest) -> tuple[Any, ...]:
-        near = Path(path).stem in test.file
+        near = _is_near(path, test)
         return (-self.found[path, test.name], not near, test.file if near else "", test.seconds)
 
     def _executing(self, mutant: Any) -> list[ObservedTest]:
@@ -205,12 +244,14 @@ class Choice:
         return found or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
 
     def _all_names(self, mutant: Any) -> set[str]:
-        """What the statement defines, and what is defined by that at the module's top."""
-        names = set(mutant.names)
-        for line in self._sources[mutant.path]:
-            defined = re.match(r"(\w+)\b[^=]*= (.*)", line)
-            if defined and any(re.search(rf"\b{name}\b", defined[2]) for name in names):
-                names.add(defined[1])
+        """What the statement defines at the module's top, and what is defined there by means of that."""
+        names, before = set(mutant.names), set[str]()
+        while names != before:
+            before = set(names)
+            for block in _TOP_LEVEL.findall("\n".join(self._sources[mutant.path])):
+                defined = re.match(r"(?:async def |def |class )?(\w+)", block)
+                if defined and any(re.search(rf"\b{name}\b", block) for name in before):
+                    names.add(defined[1])
         return names
 
     def _lines_with(self, names: set[str]) -> set[Line]:

@@ -1,6 +1,7 @@
 """What is changed in a Python module, one place at a time, and by which name the change is known."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,7 +83,8 @@ class Module:
                 if isinstance(node, ast.AST) and not _says_nothing(parent, name, index, node):
                     inside = _inside(parent, name, node, where)
                     for operator, new in _changes(parent, name, node, inside):
-                        yield self._mutant(operator, node, (parent, name, index), new, inside)
+                        if ast.dump(new) != ast.dump(node):
+                            yield self._mutant(operator, node, (parent, name, index), new, inside)
                     yield from self._walk(node, inside)
 
     def _mutant(self, operator: str, node: Any, slot: Slot, new: Any, where: _Where) -> Mutant:
@@ -146,7 +148,7 @@ def _changes(parent: Any, name: str, node: Any, where: _Where) -> Iterator[tuple
             yield "not removed", operand
         case ast.Constant():
             yield from _other_constants(node.value, where)
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value in (None, True, False)):
             yield "returns None", ast.Return(ast.Constant(None))
         case ast.Raise():
             yield "raise removed", ast.Pass()
@@ -169,9 +171,21 @@ def _other_constants(value: Any, where: _Where) -> Iterator[tuple[str, Any]]:
         yield f"{value} plus 1", ast.Constant(value + 1)
         if value > 0:
             yield f"{value} minus 1", ast.Constant(value - 1)
+    elif isinstance(value, str) and (changed := _other_condition(value)) != value:
+        yield f"{value!r} to {changed!r}", ast.Constant(changed)
     elif isinstance(value, str) and where.text_matters:
         is_number = value.replace(".", "").isdigit()
         yield f"{value!r} changed", ast.Constant(value + "1" if is_number else "XX" + value)
+
+
+def _other_condition(text: str) -> str:
+    """A condition of DynamoDB with another comparison, which names its values `:value`."""
+    if text.startswith("attribute_not_exists"):
+        return text.replace("attribute_not_exists", "attribute_exists", 1)
+    if not re.fullmatch(r"\w+ (<|<=|>|=) :\w+( AND .*)?", text):
+        return text
+    _, operator, tail = re.split(r" (<=|<|>|=) (?=:)", text)[-3:]
+    return text.removesuffix(f"{operator} {tail}") + {"<": "<=", "<=": "<", ">": ">=", "=": ">"}[operator] + f" {tail}"
 
 
 def _other_slices(node: ast.Slice) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,6 @@
 """Tests on a mutant: in a process that has it in its running functions, or that has imported it."""
 
 import ast
-import functools
 import gc
 import os
 import signal
@@ -19,7 +18,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
-from tests.mutants.coverage import OPTIONS, Choice, ObservedTest, Rewriting, be_quiet
+from tests.mutants.coverage import OPTIONS, Choice, ObservedTest, Rewriting, be_quiet, caches, import_all
 from tests.mutants.forks import Task, results
 from tests.mutants.javascript import TextMutant
 from tests.mutants.operators import Mutant
@@ -53,14 +52,12 @@ class Live:
     """The functions of our modules that this process has made, whose code can be exchanged."""
 
     def __init__(self, paths: set[str]) -> None:
-        gc.unfreeze()  # or what has been frozen is not among the objects
+        import_all(paths)
+        self._caches = caches()
         self._functions: dict[tuple[Any, ...], list[FunctionType]] = defaultdict(list)
-        self._caches = []
         for each in gc.get_objects():
             if isinstance(each, FunctionType) and each.__code__.co_filename in paths:
                 self._functions[_identity(each.__code__)].append(each)
-            elif isinstance(each, functools._lru_cache_wrapper) and str(each.__module__).startswith("chalicelib"):
-                self._caches.append(each)
         gc.freeze()
 
     def exchange(self, mutant: Mutant) -> None:
@@ -71,9 +68,13 @@ class Live:
             after = code_of(tree, path)
         if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
             raise ValueError("other functions")
+        exchanged = 0
         for old, new in zip(before, after, strict=True):
-            for function in self._functions[_identity(old)]:
+            for function in self._functions[_identity(old)] if old != new else ():
                 function.__code__ = new
+                exchanged += 1
+        if not exchanged:
+            raise ValueError("no running function")
         for cache in self._caches:
             cache.cache_clear()
 

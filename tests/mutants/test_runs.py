@@ -53,14 +53,18 @@ def test_work_in_processes_returns_raises_or_is_ended() -> None:
     assert isinstance(ended[2], TooLong)
 
 
-def test_a_mutant_meets_the_nearest_tests_first_and_no_more_than_fit() -> None:
+def test_a_mutant_meets_the_tests_of_its_module_first_and_few_others_where_it_is_listed() -> None:
     lines = {("/links/rules.py", 2)}
     tests = [
-        ObservedTest("tests/links/test_api.py::slow", 11.0, lines=lines),
+        ObservedTest("tests/links/test_api.py::slow", 7.0, lines=lines),
         ObservedTest("tests/links/test_api.py::fast", 2.0, lines=lines),
         ObservedTest("tests/links/test_rules.py::near", 3.0, lines=lines),
         ObservedTest("tests/links/test_rules.py::elsewhere", 1.0),
     ]
-    mutant = type("M", (), {"path": "/links/rules.py", "statement": 2, "names": frozenset()})
-    chosen = Choice(Coverage(tests, set(), []), {}).tests(mutant)
-    assert [test.name.split("::")[1] for test in chosen] == ["near", "fast"]
+    mutant = type("M", (), {"path": "/links/rules.py", "statement": 2, "names": frozenset(), "key": "f: a"})
+
+    def chosen(listed: set[str]) -> list[str]:
+        return [test.name.split("::")[1] for test in Choice(Coverage(tests, set(), []), {}, listed).tests(mutant)]
+
+    assert chosen(set()) == ["near", "fast", "slow"]
+    assert chosen({"f: a"}) == ["near", "fast"]

@@ -1,17 +1,31 @@
 """The store's counters, pages and batches: exact, in order, and patient with a table that is busy."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError
 
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.records import Account, LastUse
-from chalicelib.access.rate_limits.records import CallCounter
+from chalicelib.access.rate_limits.records import Ban, CallCounter
 from chalicelib.links.records import Link, SafeIntent
 from chalicelib.requests.records import Request
-from chalicelib.storage.store import Absent, Delete, Store, Throttled, WriteConflict, item_of
+from chalicelib.storage.store import (
+    DUE_SHARDS,
+    LARGEST_TRANSACTION,
+    Absent,
+    Delete,
+    Store,
+    Throttled,
+    WriteConflict,
+    item_of,
+)
 from chalicelib.webhooks.records import Event
 from tests.fakes.world import PREFIX, START, World
 from tests.storage.kept_records import INTENT, LINK, REQUEST
@@ -161,3 +175,226 @@ def test_records_of_several_kinds_in_one_partition_are_read_at_once(world: World
 
 def shard_of(record: Event) -> str:
     return str(item_of(record, record.key)["due_shard"]["S"])
+
+
+@contextmanager
+def refusing(world: World, operation: str, code: str, times: int = 1_000, reason: str = "") -> Iterator[list[int]]:
+    """DynamoDB refuses the next calls of an operation, in the words of its API; yields the calls that were made."""
+    calls: list[int] = []
+
+    def refuse(**_: Any) -> tuple[AWSResponse, dict[str, Any]] | None:
+        calls.append(1)
+        if len(calls) > times:
+            return None
+        parsed = {"Error": {"Code": code, "Message": "no"}, "CancellationReasons": [{"Code": "None"}, {"Code": reason}]}
+        return AWSResponse("http://dynamodb", 400, {}, None), parsed
+
+    name = f"before-call.dynamodb.{operation}"
+    world.client.meta.events.register(name, refuse)
+    try:
+        yield calls
+    finally:
+        world.client.meta.events.unregister(name, refuse)
+
+
+def calls_of(world: World, counter: CallCounter = COUNTER) -> int | None:
+    key = {"pk": {"S": f"RATE#{counter.window}"}, "sk": {"S": "RATE"}}
+    item = world.client.get_item(TableName=f"{PREFIX}-ops", Key=key).get("Item")
+    return int(item["calls"]["N"]) if item else None
+
+
+@pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"])
+def test_a_counter_that_takes_no_more_calls_is_throttled(world: World, code: str) -> None:
+    with refusing(world, "UpdateItem", code):
+        with pytest.raises(Throttled):
+            world.services.store.count(COUNTER, 3)
+        with pytest.raises(Throttled):
+            world.services.store.uncount(COUNTER)
+
+
+def test_a_count_never_falls_below_zero(world: World) -> None:
+    store = world.services.store
+    store.uncount(COUNTER)
+    assert calls_of(world) is None
+    store.count(COUNTER, 3)
+    for _ in range(2):
+        store.uncount(COUNTER)
+    assert calls_of(world) == 0
+
+
+def test_any_other_failure_of_a_counter_is_raised_as_it_is(world: World) -> None:
+    with refusing(world, "UpdateItem", "ValidationException"):
+        with pytest.raises(ClientError, match="ValidationException"):
+            world.services.store.count(COUNTER, 3)
+        with pytest.raises(ClientError, match="ValidationException"):
+            world.services.store.uncount(COUNTER)
+
+
+def test_a_counter_lives_a_minute_longer_than_its_window(world: World) -> None:
+    world.services.store.count(COUNTER, 3)
+    key = {"pk": {"S": "RATE#tier#caller#1"}, "sk": {"S": "RATE"}}
+    ttl = world.client.get_item(TableName=f"{PREFIX}-ops", Key=key)["Item"]["ttl"]["N"]
+    assert int(ttl) == int(COUNTER.ends_at.timestamp()) + 60
+
+
+def test_more_than_100_keys_are_read_in_batches(world: World) -> None:
+    wanted = accounts(world, 101)
+    assert world.services.store.get_many(wanted).keys() == wanted.keys()
+    unknown = Account("nobody", "n", START).key
+    assert unknown not in world.services.store.get_many({**wanted, unknown: Account})
+
+
+def test_a_batch_asks_eight_times_for_what_a_busy_table_leaves(world: World) -> None:
+    wanted = accounts(world, 1)
+    assert Store(PREFIX, BusyClient(world.client, busy=7)).get_many(wanted).keys() == wanted.keys()
+    client = BusyClient(world.client, busy=8)
+    with pytest.raises(Throttled):
+        Store(PREFIX, client).get_many(wanted)
+    assert client.left == 0
+
+
+def test_a_record_is_created_once_and_changed_only_by_who_read_its_last_version(world: World) -> None:
+    store, record = world.services.store, Account("acct1", "n", START)
+    store.write(record)
+    with pytest.raises(WriteConflict):
+        store.write(record)
+    for version in (2, 3):
+        with pytest.raises(WriteConflict):
+            store.write(replace(record, version=version))
+        with pytest.raises(WriteConflict):
+            store.write(Delete(replace(record, version=version)))
+    store.write(replace(record, name="m", version=1))
+    with pytest.raises(WriteConflict):
+        store.write(replace(record, version=1))
+    with pytest.raises(WriteConflict):
+        store.write(Delete(replace(record, version=1)))
+    store.write(Delete(replace(record, version=2)))
+    assert store.get(Account, record.key) is None
+
+
+@pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+def test_a_transaction_that_meets_contention_is_tried_eight_times(world: World, reason: str) -> None:
+    store = world.services.store
+    with refusing(world, "TransactWriteItems", "TransactionCanceledException", times=7, reason=reason):
+        store.write(Account("acct1", "n", START), Account("acct2", "n", START))
+    assert store.get(Account, Account("acct2", "n", START).key) is not None
+    with refusing(world, "TransactWriteItems", "TransactionCanceledException", reason=reason) as calls, pytest.raises(WriteConflict):
+        store.write(Account("acct3", "n", START), Account("acct4", "n", START))
+    assert len(calls) == 8
+
+
+def test_a_record_that_a_transaction_holds_is_put_a_moment_later(world: World) -> None:
+    record = Account("acct1", "n", START)
+    with refusing(world, "PutItem", "TransactionConflictException", times=2) as calls:
+        world.services.store.write(record)
+    assert len(calls) == 3
+    assert world.services.store.get(Account, record.key) is not None
+
+
+def test_a_transaction_that_a_condition_cancels_is_not_tried_again(world: World) -> None:
+    with refusing(world, "TransactWriteItems", "TransactionCanceledException", reason="ConditionalCheckFailed") as calls, pytest.raises(WriteConflict):
+        world.services.store.write(Account("acct1", "n", START), Account("acct2", "n", START))
+    assert len(calls) == 1
+
+
+def test_a_transaction_that_is_cancelled_for_another_reason_is_an_error(world: World) -> None:
+    with refusing(world, "TransactWriteItems", "TransactionCanceledException", reason="ValidationError") as calls, pytest.raises(ClientError, match="TransactionCanceled"):
+        world.services.store.write(Account("acct1", "n", START), Account("acct2", "n", START))
+    assert len(calls) == 1
+
+
+def test_one_record_alone_is_put_and_anything_else_is_a_transaction(world: World) -> None:
+    store, record = world.services.store, Account("acct1", "n", START)
+    with refusing(world, "TransactWriteItems", "ValidationException"):
+        store.write(record)
+    with refusing(world, "PutItem", "ValidationException"):
+        store.write(Delete(replace(record, version=1)))
+
+
+def test_a_long_partition_is_read_whole(world: World) -> None:
+    """DynamoDB answers a megabyte at once."""
+    store = world.services.store
+    for number in range(4):
+        store.write(AuditEntry("acct", f"0{number}", START, "a", "b", "c", "x" * 350_000, "e"))
+    found = store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))
+    assert [line.entry_id for line in found] == ["00", "01", "02", "03"]
+
+
+def test_a_page_of_the_last_records_has_no_cursor(world: World) -> None:
+    store = world.services.store
+    for number in range(2):
+        store.write(AuditEntry("acct", f"0{number}", START, "a", "b", "c", "d", "e"))
+    assert store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), None, 3)[1] is None
+    page, following = store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), None, 1)
+    assert following is not None
+    below, _ = store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), following, 1)
+    assert [line.entry_id for line in (*page, *below)] == ["01", "00"]
+
+
+@contextmanager
+def asked(world: World) -> Iterator[list[dict[str, Any]]]:
+    """What DynamoDB is asked for meanwhile, call by call."""
+    calls: list[dict[str, Any]] = []
+
+    def note(params: dict[str, Any], **_: Any) -> None:
+        calls.append(params)
+
+    world.client.meta.events.register("provide-client-params.dynamodb", note)
+    try:
+        yield calls
+    finally:
+        world.client.meta.events.unregister("provide-client-params.dynamodb", note)
+
+
+def test_every_read_by_key_is_consistent(world: World) -> None:
+    store, wanted = world.services.store, accounts(world, 1)
+    with asked(world) as calls:
+        store.get(Account, next(iter(wanted)))
+        store.get_many(wanted)
+        store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))
+    get, batch, query = calls
+    assert get["ConsistentRead"] and query["ConsistentRead"]
+    assert [each["ConsistentRead"] for each in batch["RequestItems"].values()] == [True]
+
+
+def test_100_keys_are_read_by_one_call(world: World) -> None:
+    wanted = accounts(world, 101)
+    with asked(world) as calls:
+        world.services.store.get_many(dict(list(wanted.items())[:100]))
+        world.services.store.get_many(wanted)
+    sizes = [sum(len(each["Keys"]) for each in call["RequestItems"].values()) for call in calls]
+    assert sizes == [100, 100, 1]
+
+
+def test_a_cursor_is_cut_before_it_is_more_than_a_key_can_be(world: World) -> None:
+    with asked(world) as calls:
+        world.services.store.page(AuditEntry, AuditEntry.KEY.partition(account_id="acct"), "x" * 201, 3)
+    assert calls[0]["ExpressionAttributeValues"][":before"] == {"S": "x" * 200}
+
+
+def test_the_waits_between_tries_double_from_10_milliseconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    wanted = accounts(world, 1)
+    Store(PREFIX, BusyClient(world.client, busy=4)).get_many(wanted)
+    assert waits == pytest.approx([0.01, 0.02, 0.04, 0.08])
+    waits.clear()
+    with refusing(world, "PutItem", "TransactionConflictException", times=4):
+        world.services.store.write(Account("other", "n", START))
+    assert waits == pytest.approx([0.01, 0.02, 0.04, 0.08])
+
+
+def test_a_store_makes_its_own_client_where_it_is_given_none(world: World) -> None:
+    assert Store(PREFIX).client.meta.service_model.service_name == "dynamodb"
+    assert Store(PREFIX, world.client).client is world.client
+
+
+def test_a_record_that_vanishes_carries_its_time_and_no_other_does() -> None:
+    ban = Ban("caller", START)
+    assert item_of(ban, ban.key)["ttl"] == {"N": str(int(START.timestamp()))}
+    account = Account("acct1", "n", START)
+    assert "ttl" not in item_of(account, account.key)
+
+
+def test_what_is_due_is_spread_over_eight_shards_and_a_transaction_holds_100_writes() -> None:
+    assert (DUE_SHARDS, LARGEST_TRANSACTION) == (8, 100)

@@ -263,3 +263,44 @@ def test_a_deadline_has_to_be_later_than_this_very_moment() -> None:
     for deadline in (START, START - timedelta(seconds=1)):
         with pytest.raises(BadRequest, match="safePaymentDeadline must be in the future"):
             check_draft(payment, replace(ANNOUNCED, deadline=deadline), START)
+
+
+@pytest.mark.parametrize(
+    ("payment", "chain", "token"),
+    [
+        (in_currencies("sepolia", "fUSDC-sepolia"), "BASE", "USDC"),
+        (in_currencies("sepolia", "fUSDC-sepolia"), "SEPOLIA", "FAU"),
+        (in_currencies("sepolia", "fUSDC-sepolia"), "sepolia", "USDC"),
+    ],
+    ids=["chain", "token", "spelling"],
+)
+def test_what_would_have_to_be_bridged_is_not_announced(payment: SecurePayment, chain: str, token: str) -> None:
+    with pytest.raises(BadRequest, match="Unsupported crosschain configuration"):
+        check_draft(payment, replace(ANNOUNCED, chain=chain, token=token), START)
+
+
+def test_what_is_paid_on_two_networks_is_not_announced() -> None:
+    here, there = in_currencies("sepolia", "fUSDC-sepolia"), in_currencies("base", "USDC-base")
+    with pytest.raises(BadRequest, match="Unsupported crosschain configuration"):
+        check_draft(replace(here, requests=(*here.requests, *there.requests)), ANNOUNCED, START)
+
+
+def test_a_new_intent_is_looked_at_after_ten_seconds() -> None:
+    origin = IntentStart(None, None, 100, timedelta(hours=1))
+    intent = create_intent(new_link(), ANNOUNCED, origin, START, lambda n: b"\1" * n)
+    assert intent.check_at == START + timedelta(seconds=10)
+
+
+@pytest.mark.parametrize(("span", "wider"), [(1, 2), (15, 16), (16, 18), (31, 33), (98, None), (93, 99), (94, None)])
+def test_a_span_grows_by_a_sixteenth_and_one_until_it_is_everybodys(span: int, wider: int | None) -> None:
+    assert widened(replace(INTENT, span=span), 100).span == wider
+
+
+def test_what_is_unknown_is_given_up_after_ten_minutes_and_what_stays_unread_after_an_hour() -> None:
+    assert (timedelta(minutes=10), timedelta(hours=1), 3) == (UNKNOWN_AFTER, UNREAD_GRACE, MAX_UNPAID_ANNOUNCEMENTS)
+    assert (timedelta(seconds=10), timedelta(minutes=5)) == (MIN_CHECK_DELAY, MAX_CHECK_DELAY)
+
+
+def test_an_intent_is_the_pages_only_where_that_is_said() -> None:
+    made = create_intent(new_link(), ANNOUNCED, IntentStart(None, None, 100, timedelta(hours=1)), START, lambda n: b"\1" * n)
+    assert not made.by_page

@@ -128,3 +128,10 @@ def test_an_address_without_a_percentage_is_no_mistake_and_charges_nothing() -> 
 def test_a_fee_goes_to_no_zero_address() -> None:
     with pytest.raises(BadRequest, match="zero address"):
         resolve(Fee("1", "0x" + "00" * 20), Fee(), "evm")
+
+
+def test_a_fee_percentage_goes_from_0_to_100() -> None:
+    assert resolve(Fee("100", FEE_ADDRESS), Fee(), "evm").percentage == "100"
+    for percentage in ("101", "-1", "one"):
+        with pytest.raises(BadRequest, match="feePercentage"):
+            resolve(Fee(percentage, FEE_ADDRESS), Fee(), "evm")

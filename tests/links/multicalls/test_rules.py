@@ -22,6 +22,7 @@ from chalicelib.links.multicalls.rules import (
     check_none_blocked,
     evaluate_children,
     execution_kind,
+    holds_children,
     is_live,
     multicall_details,
     new_parent,
@@ -318,3 +319,55 @@ def test_a_child_that_has_expired_blocks_its_multicall() -> None:
     details = seen(first, second, at=at, expires_at=START + WEEK)
     assert not details.can_execute
     assert [each.reason for each in details.children] == [Reason.SECURE_PAYMENT_EXPIRED, None]
+
+
+def test_a_child_that_is_not_found_has_no_request() -> None:
+    known = child()
+    parent = replace(parent_of(known), child_tokens=("unknown", known.link.token))
+    found = {known.link.token: known}
+    details = multicall_details(SecurePayment(parent, ()), evaluate_children(parent, found, (), START), START)
+    assert details.requests == known.requests
+    assert not details.can_execute
+
+
+def test_a_multicall_holds_what_it_can_pay_now_or_after_a_multisig_transaction() -> None:
+    parent = parent_of(first := child(), second := child())
+
+    def holds(*children: SecurePayment, at: datetime = START) -> bool:
+        found = {each.link.token: replace(each, link=replace(each.link, parent_token=parent.token)) for each in children}
+        return holds_children(parent, found, at)
+
+    assert holds(first, second)
+    assert holds(first, on_its_way(second))
+    assert not holds(first, paid(second))
+    assert not holds(first)
+    assert not holds(first, second, at=START + WEEK)
+    in_base = child(**BASE)
+    other = replace(second, requests=tuple(replace(each, currency=in_base.requests[0].currency) for each in second.requests))
+    assert not holds(first, other), "they would have to be bridged"
+
+
+def test_what_another_multicall_has_claimed_since_is_not_held() -> None:
+    parent = parent_of(payment := child())
+    taken = replace(payment, link=replace(payment.link, parent_token="another"))
+    assert not holds_children(parent, {payment.link.token: taken}, START)
+
+
+def test_a_multicall_that_is_being_assembled_holds_what_it_names_whatever_it_is() -> None:
+    assembling = replace(parent_of(payment := child()), status=LinkStatus.ASSEMBLING)
+    assert holds_children(assembling, {payment.link.token: paid(payment)}, START)
+
+
+def test_a_child_that_is_not_found_is_left_out_of_sums_and_of_what_has_to_fit_together() -> None:
+    known = child()
+    parent = replace(parent_of(known), child_tokens=("unknown", known.link.token))
+    children = evaluate_children(parent, {known.link.token: known}, (), START)
+    assert [(each.currency, each.amount) for each in totals_by_currency(children)] == [("fUSDC-sepolia", 12_500_000)]
+    check_combination(None, children)
+
+
+def test_a_multicall_cannot_be_executed_from_its_expiry_on() -> None:
+    children = (child(expires_at=START + 2 * WEEK), child(expires_at=START + 2 * WEEK))
+    end = START + WEEK
+    assert seen(*children, at=end - timedelta(microseconds=1), expires_at=end).can_execute
+    assert not seen(*children, at=end, expires_at=end).can_execute

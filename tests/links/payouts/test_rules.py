@@ -173,3 +173,31 @@ def test_every_payout_that_cannot_be_merged_is_named_at_once() -> None:
         ("01UNKNOWN", "not_found"),
         (fine.link.token, "duplicate_child"),
     ]
+
+
+def test_a_batch_lives_as_long_as_a_new_link_and_leads_where_its_draft_says() -> None:
+    first, second = payout(), payout()
+    early = replace(first, link=replace(first.link, expires_at=START + timedelta(hours=1)))
+    found = {each.link.token: each for each in (early, second)}
+    wanted = MergeDraft(tuple(found), "https://shop.example/paid", "Done")
+    link = merge(wanted, OWNER, found, (), TERMS, START, _entropy).batch.link
+    assert link.expires_at == START + timedelta(days=7)
+    assert (link.redirect_url, link.redirect_label) == ("https://shop.example/paid", "Done")
+
+
+def test_a_batch_has_the_origin_that_its_payouts_have_in_common() -> None:
+    here, there = (Owner("acct", "cli_shop", f"https://{name}.example") for name in ("here", "there"))
+    assert merged(payout(owner=here), payout(owner=here), owner=there).batch.link.origin == "https://here.example"
+    assert merged(payout(owner=here), payout(owner=there), owner=here).batch.link.origin is None
+
+
+def test_a_batch_that_a_client_id_makes_of_payouts_without_one_has_none() -> None:
+    shop = Owner("acct", "cli_shop", "https://shop.example")
+    assert merged(payout(), payout(), owner=shop).batch.link.client_id is None
+
+
+@pytest.mark.parametrize("field", ["network", "currency"])
+def test_of_a_name_that_is_not_known_80_characters_are_told(field: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        payout(**{field: "x" * 81})
+    assert f" {'x' * 80} " in error.value.message
