@@ -6,6 +6,7 @@ from typing import Any
 
 from botocore.auth import SigV4Auth
 from botocore.useragent import UserAgentString
+from moto.backend_index import backend_url_patterns
 from moto.core import responses
 from moto.core.models import MockAWS, botocore_stubber
 from moto.core.serialize import BaseJSONSerializer
@@ -107,6 +108,9 @@ def _is_same_text(value: DynamoType, other: DynamoType) -> bool:
     return value.value == other.value if value.type == other.type == "S" else _is_same(value, other)
 
 
+_SERVICES = ("dynamodb", "kms", "secretsmanager", "sqs")
+
+
 def _sign_for_nobody(auth: Any, request: Any) -> None:
     """moto reads from a signature who asks where, and never checks it. What goes over the network is signed."""
     if not botocore_stubber.enabled:
@@ -134,6 +138,7 @@ def apply() -> None:
     SigV4Auth.add_auth, UserAgentString.to_string = _sign_for_nobody, _name_agent
     MockAWS._enable_patching = _stub_botocore_alone
     responses.method_names_from_class = cache(responses.method_names_from_class)
+    backend_url_patterns.sort(key=lambda pattern: pattern[0] not in _SERVICES)  # they are tried one by one
     DynamoHandler.use_raw_body = True  # or it looks for the fields of a form in every request
     Item.__init__ = _make_item  # type: ignore[method-assign]
     DynamoType.__hash__, DynamoType.__eq__ = _hash_text, _is_same_text  # type: ignore[method-assign]
