@@ -144,7 +144,7 @@ class Tenant:
     def kept(self) -> str:
         """The id of the destination that the wallet's session keeps."""
         wallet = Wallet(self.wallet.address)
-        return destinations.keep(
+        return destinations.activate(
             running(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None
         ).destination_id
 
