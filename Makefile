@@ -2,6 +2,10 @@
 PYTHON ?= python3
 STAGE ?= local
 
+# The rooms of the tests: every folder below tests/ that holds tests, `links` as well as `links/multicalls`.
+TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py))))
+ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
+
 .PHONY: help setup demo local test lint docs mutants bench page-hash screens package deploy clean
 .DEFAULT_GOAL := help
 
@@ -17,8 +21,9 @@ demo: setup ## pay links on the local stack, then keep it running (KIND=single|b
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it
 	@.venv/bin/python -m infra.local
 
-test: setup ## run every test
-	@.venv/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+test: setup ## run every test; ROOM=links or ROOM=links/multicalls: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
+	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
+	@.venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 lint: setup ## check style, types and the layers of the house
 	@.venv/bin/ruff check .

@@ -33,11 +33,25 @@ from tests.calldata import vector_files
 from tests.catalogue import interop_vectors
 from tests.fakes.world import PREFIX, World, in_process_aws
 
-FIRST = ("pages/", "deploy/test_deployed.py", "deploy/test_package.py", "detection/test_crashes.py", "local/", "webhooks/test_real_queue.py", "onchain/", "chain/", "outbound/")
-"""What takes longest or waits for other processes: begun first, so that no process is left alone with it at the end."""
+FIRST = (
+    "deploy/test_deployed.py",
+    "deploy/test_package.py",
+    "docs/test_use.py",
+    "local/test_stack.py",
+    "pages/test_api.py",  # these two before the other tests of the page, whose stack keeps in-process AWS to itself
+    "pages/test_page_client.py",
+    "pages/",
+    "onchain/",
+    "local/",
+    "detection/test_crashes.py",
+    "webhooks/test_real_queue.py",
+    "chain/",
+    "outbound/",
+)
+"""What waits for other processes or takes longest: begun first, so that no process is left alone with it at the end."""
 
 
-pytest_plugins = ("tests.support.api",)
+pytest_plugins = ("tests.support.api", "tests.local.running")
 
 settings.register_profile(
     "this suite",

@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ IMPORT_NAMES = {
     "pycryptodome": "Crypto",
 }
 """Where a package's import name is not its own name with underscores."""
+MOST_LINES = 400
 LATE = (
     "web3",
     "eth_account",
@@ -111,10 +113,31 @@ def imported_by(path: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_says_in_its_first_line_what_it_holds_and_stays_short(path: Path) -> None:
-    text = path.read_text()
+def test_a_module_says_in_its_first_line_what_it_holds_and_stays_short() -> None:
+    wrong = {str(path.relative_to(ROOT)): found for path in MODULES if (found := list(flaws(path.read_text())))}
+    assert not wrong
+
+
+def flaws(text: str) -> Iterator[str]:
+    """What is wrong with the first line and the length of a module."""
     said = ast.get_docstring(ast.parse(text))
-    assert said
-    assert said.splitlines()[0].rstrip()[-1] in ".:"
-    assert len(text.splitlines()) <= 400
+    if not said:
+        yield "it has no docstring"
+    elif said.splitlines()[0].rstrip()[-1] not in ".:":
+        yield "the first line of its docstring is no sentence"
+    if len(text.splitlines()) > MOST_LINES:
+        yield f"it has more than {MOST_LINES} lines"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('"""What it holds."""\n', 0),
+        ('"""What it holds:\n\nmore."""\n', 0),
+        ('"""What it holds"""\n', 1),
+        ("x = 1\n", 1),
+        ("x = 1\n" * (MOST_LINES + 1), 2),
+    ],
+)
+def test_each_flaw_of_a_module_is_found(text: str, count: int) -> None:
+    assert len(list(flaws(text))) == count

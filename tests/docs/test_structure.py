@@ -51,6 +51,26 @@ def test_every_path_it_names_exists(document: Document) -> None:
             assert (ROOT / path).exists(), path
 
 
+def commands(room: str) -> str:
+    """What `make test` would run for a room."""
+    return subprocess.run(
+        ["make", "--dry-run", "test", f"ROOM={room}"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("room", ["links", "links/", "links/multicalls", "accounts"])
+def test_one_room_can_be_tested_alone(room: str) -> None:
+    assert f"pytest tests/{room} " in commands(room)
+    assert "There is no room" not in commands(room)
+
+
+def test_an_unknown_room_is_refused_with_those_that_there_are() -> None:
+    tests = ROOT / "tests"
+    folders = {file.parent.relative_to(tests).as_posix() for file in tests.rglob("test_*.py")} - {"."}
+    rooms = sorted(folders | {folder.split("/")[0] for folder in folders})
+    assert f"There is no room 'nowhere'. The rooms are: {' '.join(rooms)}." in commands("nowhere")
+
+
 @pytest.mark.parametrize("target", make_targets())
 def test_every_make_target_exists_and_is_explained(target: str) -> None:
     explained = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -2,13 +2,11 @@
 
 import json
 import re
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +15,20 @@ import requests
 
 from infra.local.process import free_port
 from tests.docs.documents import ALL, DOCS, README, Document
-from tests.local.copies import copy_of_the_project, environment, with_what_setup_makes
-from tests.local.running import description, end, start
+from tests.local.copies import environment
+from tests.local.running import SharedStack
+
+pytestmark = pytest.mark.xdist_group("shared stack")
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return with_what_setup_makes(copy_of_the_project(tmp_path_factory.mktemp("project")))
+def project(shared_stack: SharedStack) -> Path:
+    return shared_stack.project
 
 
 @pytest.fixture(scope="module")
-def stack(project: Path) -> Iterator[dict[str, Any]]:
-    process = start(project, "infra.local", PORT=str(free_port()))
-    try:
-        yield description(project, process)
-    finally:
-        end(process, signal.SIGTERM)
+def stack(shared_stack: SharedStack) -> dict[str, Any]:
+    return shared_stack.description()
 
 
 def run(project: Path, document: Document, **replaced: str) -> list[Any]:

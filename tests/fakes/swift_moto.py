@@ -1,15 +1,16 @@
 """moto's DynamoDB with shortcuts around what made most of the time of the tests. Its answers stay the same."""
 
 import copy
-from collections import defaultdict
 from functools import cache
 from typing import Any
 
 from botocore.auth import SigV4Auth
 from botocore.useragent import UserAgentString
+from moto.backend_index import backend_url_patterns
 from moto.core import responses
 from moto.core.models import MockAWS, botocore_stubber
 from moto.core.serialize import BaseJSONSerializer
+from moto.dynamodb.comparisons import ConditionExpressionParser
 from moto.dynamodb.exceptions import ItemSizeTooLarge
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
@@ -18,6 +19,7 @@ from moto.dynamodb.responses import DynamoHandler
 
 _query, _serialize_structure = Table.query, BaseJSONSerializer._serialize_type_structure
 _hash, _is_same = DynamoType.__hash__, DynamoType.__eq__
+_put, _delete, _parse = Table.put_item, Table.delete_item, ConditionExpressionParser.parse
 _add_auth, _user_agent = SigV4Auth.add_auth, UserAgentString.to_string
 
 
@@ -25,11 +27,27 @@ def _copied(table: Table, _: Any = None) -> Table:
     """Another table of the same items, for moto to go back to when a transaction is refused.
 
     moto copies each item of the table instead, before every transaction. Puts and deletions, all that our transactions
-    do, replace items and change none in place, so both tables can hold the same ones.
+    do, replace items and partitions and change none in place, so both tables can hold the same ones.
     """
     other = copy.copy(table)
-    other.items = defaultdict(dict, {pk: dict(partition) for pk, partition in table.items.items()})
+    other.items = table.items.copy()
     return other
+
+
+def _put_item(table: Table, item_attrs: dict[str, Any], *rest: Any, **more: Any) -> Any:
+    _replace_partition(table, DynamoType(item_attrs[table.hash_key_attr]))
+    return _put(table, item_attrs, *rest, **more)
+
+
+def _delete_item(table: Table, hash_key: DynamoType, range_key: DynamoType | None) -> Any:
+    _replace_partition(table, hash_key)
+    return _delete(table, hash_key, range_key)
+
+
+def _replace_partition(table: Table, hash_key: DynamoType) -> None:
+    """Before a partition is written to: what was copied of the table keeps the old one."""
+    if table.has_range_key and hash_key in table.items:
+        table.items[hash_key] = dict(table.items[hash_key])
 
 
 def _query_of_partition(table: Table, hash_key: Any, *rest: Any, **more: Any) -> Any:
@@ -43,6 +61,22 @@ def _query_of_partition(table: Table, hash_key: Any, *rest: Any, **more: Any) ->
 
 _INDEX = 6
 """Where the name of the index is among the parameters of `Table.query` after the hash key."""
+
+
+def _parse_condition(parser: ConditionExpressionParser) -> Any:
+    """moto parses the condition of every write of a transaction three times; the parsed form is only read."""
+    names, values = parser.expression_attribute_names, parser.expression_attribute_values
+    key = parser.condition_expression, repr(names), repr(values)
+    if key not in _conditions:
+        if len(_conditions) > 1_000:
+            _conditions.clear()
+        _conditions[key] = _parse(parser), parser.expr_attr_names_found, parser.expr_attr_values_found
+    condition, names_found, values_found = _conditions[key]
+    parser.expr_attr_names_found, parser.expr_attr_values_found = [*names_found], [*values_found]  # moto adds to them
+    return condition
+
+
+_conditions: dict[tuple[str | None, str, str], tuple[Any, list[str], list[str]]] = {}
 
 
 def _serialized(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
@@ -74,6 +108,9 @@ def _is_same_text(value: DynamoType, other: DynamoType) -> bool:
     return value.value == other.value if value.type == other.type == "S" else _is_same(value, other)
 
 
+_SERVICES = ("dynamodb", "kms", "secretsmanager", "sqs")
+
+
 def _sign_for_nobody(auth: Any, request: Any) -> None:
     """moto reads from a signature who asks where, and never checks it. What goes over the network is signed."""
     if not botocore_stubber.enabled:
@@ -101,9 +138,12 @@ def apply() -> None:
     SigV4Auth.add_auth, UserAgentString.to_string = _sign_for_nobody, _name_agent
     MockAWS._enable_patching = _stub_botocore_alone
     responses.method_names_from_class = cache(responses.method_names_from_class)
+    backend_url_patterns.sort(key=lambda pattern: pattern[0] not in _SERVICES)  # they are tried one by one
     DynamoHandler.use_raw_body = True  # or it looks for the fields of a form in every request
     Item.__init__ = _make_item  # type: ignore[method-assign]
     DynamoType.__hash__, DynamoType.__eq__ = _hash_text, _is_same_text  # type: ignore[method-assign]
     Table.__deepcopy__ = _copied  # type: ignore[attr-defined]
     Table.query = _query_of_partition  # type: ignore[method-assign]
+    Table.put_item, Table.delete_item = _put_item, _delete_item  # type: ignore[method-assign]
+    ConditionExpressionParser.parse = _parse_condition  # type: ignore[method-assign]
     BaseJSONSerializer._serialize_type_structure = _serialized  # type: ignore[method-assign]

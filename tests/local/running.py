@@ -1,14 +1,18 @@
-"""A stack that runs in a copy of the project, started as `make` starts it."""
+"""Stacks that run in a copy of the project, started as `make` starts them; one of them shared by several files."""
 
 import json
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.local.copies import environment
+import pytest
+
+from infra.local.process import free_port
+from tests.local.copies import copy_of_the_project, environment, with_what_setup_makes
 
 
 def start(project: Path, module: str, **variables: str) -> subprocess.Popen[str]:
@@ -41,3 +45,30 @@ def end(process: subprocess.Popen[str], *numbers: signal.Signals) -> str:
     output, _ = process.communicate(timeout=180)
     assert process.returncode == 0, output
     return output
+
+
+class SharedStack:
+    """A stack for all tests that only use one: started when it is asked for, ended by the last that needs it."""
+
+    def __init__(self, project: Path) -> None:
+        self.project, self.port = project, free_port()
+        self._process: subprocess.Popen[str] | None = None
+
+    def description(self) -> dict[str, Any]:
+        """The contents of its stack.json."""
+        if self._process is None:
+            self._process = start(self.project, "infra.local", PORT=str(self.port))
+        return description(self.project, self._process)
+
+    def end(self, *numbers: signal.Signals) -> str:
+        """What it printed, after these signals; empty where it does not run."""
+        process, self._process = self._process, None
+        return end(process, *numbers) if process else ""
+
+
+@pytest.fixture(scope="session")
+def shared_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStack]:
+    """Files that use it are of the xdist group "shared stack"."""
+    stack = SharedStack(with_what_setup_makes(copy_of_the_project(tmp_path_factory.mktemp("project"))))
+    yield stack
+    stack.end(signal.SIGTERM)

@@ -11,6 +11,20 @@ from infra.local import setup
 from infra.local.setup import find_browser
 from tests.local.copies import ROOT, copy_of_the_project, environment
 
+INSTALLED = """
+import pathlib, subprocess
+class Popen:  # in the place of pip and npm: makes the folder that they would fill
+    def __init__(self, command, **options):
+        if command[1:3] == ["-m", "venv"]:
+            pathlib.Path(command[3], "bin").mkdir(parents=True)
+            pathlib.Path(command[3], "bin", "python").touch()
+        elif "npm" in command[0]:
+            pathlib.Path(options["cwd"], "node_modules").mkdir(exist_ok=True)
+    def wait(self):
+        return 0
+subprocess.Popen, subprocess.run = Popen, lambda *command, **options: subprocess.CompletedProcess(command, 0, b"11.0.0")
+"""
+NOTHING_STARTS = "import subprocess; subprocess.Popen = subprocess.run = None"
 CLOSED = "http://127.0.0.1:9/"  # the discard port: nothing listens there
 
 
@@ -32,8 +46,8 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize("version", [(3, 6, 15), (3, 10, 13), (3, 14, 0)])
-def test_a_python_that_is_too_old_or_too_new_is_told_so(version: tuple[int, ...]) -> None:
-    line = assert_one_sentence(run(ROOT, before=f"sys.version_info = {version}"))
+def test_a_python_that_is_too_old_or_too_new_is_told_so(tmp_path: Path, version: tuple[int, ...]) -> None:
+    line = assert_one_sentence(run(copy_of_the_project(tmp_path), before=f"sys.version_info = {version}"))
     assert "Python 3.11, 3.12 or 3.13 is needed" in line
     assert ".".join(map(str, version)) in line
 
@@ -43,11 +57,11 @@ def test_an_old_python_can_read_the_file_that_tells_it_so() -> None:
 
 
 @pytest.mark.parametrize("module", ["venv", "ensurepip"])
-def test_a_python_without_venv_or_pip_is_told_what_to_install(module: str) -> None:
+def test_a_python_without_venv_or_pip_is_told_what_to_install(tmp_path: Path, module: str) -> None:
     hidden = (
         f"import importlib.util as u; found = u.find_spec; u.find_spec = lambda n: n != {module!r} and found(n) or None"
     )
-    line = assert_one_sentence(run(ROOT, before=hidden))
+    line = assert_one_sentence(run(copy_of_the_project(tmp_path), before=hidden))
     assert f"module {module}" in line
     assert "apt install" in line
 
@@ -60,9 +74,26 @@ def test_without_a_network_setup_says_so_and_leaves_no_stamp(tmp_path: Path) -> 
     assert not list(copy.glob("**/.stamp"))
 
 
-def test_a_second_setup_does_nothing_and_says_nothing() -> None:
-    done = run(ROOT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_a_second_setup_does_nothing_and_says_nothing(tmp_path: Path) -> None:
+    """In a copy: where the inputs of this tree have changed since its setup, another one would install them."""
+    copy = copy_of_the_project(tmp_path)
+    first = run(copy, before=INSTALLED, CI="")
+    assert first.returncode == 0, first.stderr
+    folders = [copy / name for name in (".venv", ".local/cloud-venv", "infra/local/node_modules")]
+    made = {folder: (folder / ".stamp").stat().st_mtime_ns for folder in folders}
+    second = run(copy, before=NOTHING_STARTS, CI="")
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    assert {folder: (folder / ".stamp").stat().st_mtime_ns for folder in folders} == made
+
+
+def test_a_setup_after_a_change_installs_what_changed(tmp_path: Path) -> None:
+    copy = copy_of_the_project(tmp_path)
+    assert run(copy, before=INSTALLED, CI="").returncode == 0
+    with (copy / "tests" / "requirements.txt").open("a") as file:
+        file.write("more\n")
+    again = run(copy, before=INSTALLED, CI="")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert again.stdout.splitlines()[0] == "setup: installing the Python packages (.venv)"
 
 
 def test_a_browser_is_found_where_the_environment_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

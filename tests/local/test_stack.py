@@ -21,18 +21,20 @@ from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
 from tests.local.copies import copy_of_the_project, with_what_setup_makes
-from tests.local.running import description, end, start
+from tests.local.running import SharedStack, description, end, start
 from tests.support.running_browser import running_browser
 
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return with_what_setup_makes(copy_of_the_project(tmp_path_factory.mktemp("project")))
+pytestmark = pytest.mark.xdist_group("shared stack")
 
 
 @pytest.fixture(scope="module")
-def port() -> int:
-    return free_port()
+def project(shared_stack: SharedStack) -> Path:
+    return shared_stack.project
+
+
+@pytest.fixture(scope="module")
+def port(shared_stack: SharedStack) -> int:
+    return shared_stack.port
 
 
 def processes_of(project: Path) -> list[str]:
@@ -115,10 +117,10 @@ def pay_in_a_browser(link: str, payer: Payer) -> None:
 class TestARunningStack:
     @pytest.fixture(scope="class")
     @classmethod
-    def found(cls, project: Path, port: int) -> Iterator[dict[str, Any]]:
-        process = start(project, "infra.local", PORT=str(port))
-        yield description(project, process)
-        output = end(process, signal.SIGINT, signal.SIGINT, signal.SIGTERM)
+    def found(cls, project: Path, shared_stack: SharedStack) -> Iterator[dict[str, Any]]:
+        yield shared_stack.description()
+        output = shared_stack.end(signal.SIGINT, signal.SIGINT, signal.SIGTERM)
+        assert output
         assert "Traceback" not in output
         assert not (project / ".local" / "stack.json").exists()
         assert processes_of(project) == []

@@ -780,38 +780,39 @@ MALFORMED = [
 HOSTILE = [*LOOPBACK, *INTERNAL, *MALFORMED]
 
 
-@pytest.mark.parametrize("url", HOSTILE)
-def test_a_hostile_address_is_refused_at_registration(
-    url: str, public: WebhookSender, no_connections: list[object]
-) -> None:
-    with pytest.raises(BadRequest) as refusal:
-        public.check(url)
-    assert refusal.value.message.startswith("url must ")
-    assert no_connections == []
+def refusal(sender: WebhookSender, url: str) -> str:
+    """Why the address cannot be registered; empty where it can."""
+    try:
+        sender.check(url)
+    except BadRequest as refused:
+        return refused.message
+    return ""
 
 
-@pytest.mark.parametrize("url", HOSTILE)
-def test_a_hostile_address_is_refused_at_delivery(
-    url: str, public: WebhookSender, no_connections: list[object]
-) -> None:
-    answer = public.post(url, {}, b"{}")
-    assert answer.status is None
-    assert str(answer.error).startswith("address refused: ")
-    assert no_connections == []
+def test_a_hostile_address_is_refused_at_registration(public: WebhookSender, no_connections: list[object]) -> None:
+    for url in HOSTILE:
+        assert refusal(public, url).startswith("url must "), url
+        assert no_connections == [], url
 
 
-@pytest.mark.parametrize("url", [*INTERNAL, *MALFORMED])
-def test_allowing_loopback_allows_nothing_else(url: str, patient: WebhookSender, no_connections: list[object]) -> None:
-    for attempt in (url, url.replace("https://", "http://", 1)):
-        with pytest.raises(BadRequest):
-            patient.check(attempt)
-        assert str(patient.post(attempt, {}, b"{}").error).startswith("address refused: ")
-    assert no_connections == []
+def test_a_hostile_address_is_refused_at_delivery(public: WebhookSender, no_connections: list[object]) -> None:
+    for url in HOSTILE:
+        answer = public.post(url, {}, b"{}")
+        assert answer.status is None, url
+        assert str(answer.error).startswith("address refused: "), url
+        assert no_connections == [], url
 
 
-@pytest.mark.parametrize("url", LOOPBACK)
-def test_loopback_is_accepted_where_settings_allow_it(url: str, patient: WebhookSender) -> None:
-    patient.check(url)
+def test_allowing_loopback_allows_nothing_else(patient: WebhookSender, no_connections: list[object]) -> None:
+    for url in (*INTERNAL, *MALFORMED):
+        for attempt in (url, url.replace("https://", "http://", 1)):
+            assert refusal(patient, attempt), attempt
+            assert str(patient.post(attempt, {}, b"{}").error).startswith("address refused: "), attempt
+            assert no_connections == [], attempt
+
+
+def test_loopback_is_accepted_where_settings_allow_it(patient: WebhookSender) -> None:
+    assert {url: refusal(patient, url) for url in LOOPBACK} == dict.fromkeys(LOOPBACK, "")
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "[::1]"])

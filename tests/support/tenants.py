@@ -55,6 +55,7 @@ class Tenant:
             "operator_wallet_address": self.wallet.address,
         }
         self.client_id = client_ids.create_client_id(services, self.actor, settings).client_id
+        self.is_bound, self.spoiled = False, list[tuple[type, Any]]()
 
     @property
     def client(self) -> ClientId:
@@ -89,7 +90,8 @@ class Tenant:
     def by_pair(self) -> Headers:
         """The orchestrator's key and the client id, which is linked to it and bound to a destination."""
         key = self.by_orchestrator_key()
-        self.bound()
+        if not self.is_bound:
+            self.bound()
         if self.client.orchestrator_id is None:
             self.linked()
         return {**key, **self.by_client()}
@@ -136,6 +138,7 @@ class Tenant:
     def bound(self) -> str:
         """The id of the destination that the client id is bound to."""
         made = destinations.add(running(), self.actor, self.client, *self.signed(Action.ADD))
+        self.is_bound = True
         return made.destination_id
 
     def kept(self) -> str:
@@ -153,12 +156,20 @@ class Tenant:
     # --- what is wrong with a credential ---
 
     def spoil(self, headers: Headers, header: str, kind: type, **changes: Any) -> Headers:
-        """Writes other facts into the record of a credential that is in `headers`."""
+        """Writes other facts into the record of a credential that is in `headers`, until `mend`."""
         store = running().store
         record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(headers[header])))
         assert record is not None
         store.write(replace(record, **changes))
+        self.spoiled.append((kind, record))
         return headers
+
+    def mend(self) -> None:
+        """Writes the facts back: the client id and the orchestrator key serve on."""
+        store = running().store
+        for kind, record in self.spoiled:
+            store.write(replace(record, version=store.get(kind, record.key).version))
+        self.spoiled.clear()
 
     def end(self, headers: Headers) -> Headers:
         running().store.write(Delete(self._session(_token(headers))))

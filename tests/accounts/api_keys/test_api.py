@@ -242,9 +242,10 @@ def test_without_a_body_a_key_is_switched_off_and_on(dashboard: Dashboard) -> No
     assert create_link(dashboard.api, made["key"]).status == 201
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_change_that_cannot_be_is_refused(dashboard: Dashboard) -> None:
+    made = dashboard.created()
+    before = dashboard.listed()[made["id"]]
+    bodies: list[Any] = [
         {"label": None},
         {"label": ""},
         {"isActive": None},
@@ -256,14 +257,11 @@ def test_without_a_body_a_key_is_switched_off_and_on(dashboard: Dashboard) -> No
         b"{",
         b"[]",
         b" ",
-    ],
-    ids=str,
-)
-def test_a_change_that_cannot_be_is_refused(dashboard: Dashboard, body: Any) -> None:
-    made = dashboard.created()
-    reply = dashboard.send("PUT", f"{KEYS}/{made['id']}", body)
-    assert reply.status == 400
-    assert dashboard.listed()[made["id"]]["isActive"] is True
+    ]
+    for body in bodies:
+        assert dashboard.send("PUT", f"{KEYS}/{made['id']}", body).status == 400, body
+        assert dashboard.listed()[made["id"]] == before, body
+    assert before["isActive"] is True
 
 
 def test_revoking_is_for_good(dashboard: Dashboard) -> None:
@@ -293,12 +291,10 @@ def test_keys_are_listed_in_the_order_of_their_creation_with_their_last_use(dash
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-@pytest.mark.parametrize(
-    "id", ["01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb", "key_x"]
-)
-def test_an_unknown_key_is_404(dashboard: Dashboard, method: str, id: str) -> None:
-    reply = dashboard.send(method, f"{KEYS}/{id}")
-    assert (reply.status, reply.message) == (404, "API key not found")
+def test_an_unknown_key_is_404(dashboard: Dashboard, method: str) -> None:
+    for id in ("01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb", "key_x"):
+        reply = dashboard.send(method, f"{KEYS}/{id}")
+        assert (id, reply.status, reply.message) == (id, 404, "API key not found")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])

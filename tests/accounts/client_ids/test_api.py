@@ -193,15 +193,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "hint"), REFUSED, ids=lambda value: str(value)[:60])
-def test_a_setting_that_cannot_be_is_refused_by_name_when_making_and_when_changing(
-    host: Host, fields: dict[str, Any], hint: str
-) -> None:
+def test_a_setting_that_cannot_be_is_refused_by_name_when_making_and_when_changing(host: Host) -> None:
     made = host.created()
     before = stored()
-    for reply in (host.create(**fields), host.send("PUT", made["id"], fields)):
-        assert reply.status == 400 and hint in reply.message, reply.json
-    assert stored() == before
+    for fields, hint in REFUSED:
+        for reply in (host.create(**fields), host.send("PUT", made["id"], fields)):
+            assert reply.status == 400 and hint in reply.message, (fields, reply.json)
+        assert stored() == before, fields
     assert host.read(made["id"])["updatedAt"] == made["createdAt"]
 
 
@@ -398,10 +396,10 @@ def test_the_api_host_neither_shows_nor_changes_the_bound_destination(new_shop: 
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-@pytest.mark.parametrize("id", ["01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb"])
-def test_an_unknown_id_is_404(host: Host, method: str, id: str) -> None:
-    reply = host.send(method, id, {"label": "x"} if method == "PUT" else None)
-    assert (reply.status, reply.message) == (404, "Client ID not found")
+def test_an_unknown_id_is_404(host: Host, method: str) -> None:
+    for id in ("01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb"):
+        reply = host.send(method, id, {"label": "x"} if method == "PUT" else None)
+        assert (id, reply.status, reply.message) == (id, 404, "Client ID not found")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
