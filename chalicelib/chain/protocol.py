@@ -1,15 +1,19 @@
 """The protocol `Chain`: the reads that EVM chains and Tron have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.chain.ranges import RangeReading
-from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.chain.simulation import Simulation
-from chalicelib.chain.wallets import WalletReading
+if TYPE_CHECKING:
+    from chalicelib.calldata.transaction import Transaction
+    from chalicelib.chain.logs import BlockRange, Checkpoint
+    from chalicelib.chain.ranges import RangeReading
+    from chalicelib.chain.receipts import PaidTransfer, PaymentSender
+    from chalicelib.chain.simulation import Simulation
+    from chalicelib.chain.wallets import WalletReading
+
 
 
 class Chain(Protocol):

@@ -4,17 +4,20 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain import logs
 from chalicelib.chain.logs import Checkpoint, ProxyTransfer
-from chalicelib.chain.protocol import Chain
 from chalicelib.chain.ranges import Disconnected, RangeReading, RangeTooLarge
 from chalicelib.detection import rules, store
 from chalicelib.detection.recording import LinkRecorders
 from chalicelib.detection.records import Cursor
 from chalicelib.requests import store as request_store
 from chalicelib.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chain.protocol import Chain
 
 _RANGES_PER_TICK = 20
 """The most ranges that one tick reads; the next tick continues from there."""
@@ -81,7 +84,7 @@ def scan(services: Services, name: str) -> int:
     return recorded
 
 
-def _record_all(services: Services, chain: Chain, reading: RangeReading, deadline: datetime) -> _Recording:
+def _record_all(services: Services, chain: "Chain", reading: RangeReading, deadline: datetime) -> _Recording:
     """Records every transfer of a range that has the reference of a request, block by block, grouped by link.
 
     Makes at least one transaction, even after the deadline. A request can move to another link meanwhile, when payouts
@@ -128,7 +131,7 @@ def _link_tokens(services: Services, transfers: Iterable[ProxyTransfer]) -> dict
     return {reference.topic: reference.link_token for reference in found}
 
 
-def _with_block_times(chain: Chain, transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
+def _with_block_times(chain: "Chain", transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
     """The transfers with the timestamps of their blocks. No call to the node if there are no transfers."""
     heights = sorted({t.block_number for t in transfers})
     times: dict[int, datetime] = {}
@@ -137,7 +140,7 @@ def _with_block_times(chain: Chain, transfers: list[ProxyTransfer]) -> list[Prox
     return [replace(t, paid_at=times[t.block_number]) for t in transfers]
 
 
-def _undo_fork(services: Services, chain: Chain, cursor: Cursor) -> Cursor:
+def _undo_fork(services: Services, chain: "Chain", cursor: Cursor) -> Cursor:
     """Returns the cursor rolled back to the common ancestor, after reversing every payment whose block was removed.
 
     Unmatched transfers of removed blocks are marked as reversed, too.

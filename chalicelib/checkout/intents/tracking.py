@@ -1,12 +1,12 @@
 """Follows multisig transactions until they are executed, replaced or given up."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.safe import safe_tx_hash
 from chalicelib.catalogue.networks import network
-from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
@@ -21,6 +21,9 @@ from chalicelib.links.records import IntentStatus, Link, LinkStatus, PaymentType
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
 from chalicelib.storage.store import WriteConflict
+
+if TYPE_CHECKING:
+    from chalicelib.chain.evm import EvmChain
 
 _BATCH = 25
 """The most intents per shard and sweep; a sweep takes less than a minute."""
@@ -107,7 +110,7 @@ def _observed(services: Services, intent: SafeIntent, unavailable: set[str]) -> 
 
 
 def _execution(
-    services: Services, chain: EvmChain, intent: SafeIntent, cursor: Cursor
+    services: Services, chain: "EvmChain", intent: SafeIntent, cursor: Cursor
 ) -> tuple[SafeIntent, int, Execution | None]:
     """The intent with its span updated, the last block read for the Safe's events, and the execution if found.
 
@@ -134,7 +137,7 @@ def _execution(
     return intent, block, None
 
 
-def _nonce(chain: EvmChain, safe: str, block: int) -> int | None:
+def _nonce(chain: "EvmChain", safe: str, block: int) -> int | None:
     """The Safe's nonce after a block; None if the node no longer has that state or it is no Safe."""
     try:
         return chain.safe_nonce(safe, block)
