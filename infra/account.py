@@ -1,9 +1,9 @@
-"""What of a stage is in the account already, written in the form of Chalice's own record.
+"""Reads the deployed resources of a stage from the AWS account, in the format of Chalice's deployment record.
 
-Chalice remembers a deployment in `.chalice/deployed/<stage>.json`, and only when it succeeded: after a failure the next
-run makes a second REST API and stops at roles it does not know (aws/chalice issue 1340). So the record is not kept in a
-file; before each deployment it is read from the account, where every resource but two has a name that follows from
-application, stage and function. The REST API is known by its name and its stage, an event source by its function.
+Chalice writes `.chalice/deployed/<stage>.json` only after a deployment that succeeded. After a failure its next run
+creates a second REST API and stops at roles that exist (aws/chalice issue 1340). So the record is made before each
+deployment from the resources in the account. Their names follow from application, stage and function, except for the
+REST API, which is found by its name and stage, and event sources, which are found by their function.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,9 +20,9 @@ Resource = dict[str, str]
 
 
 def deployed_record(client: Client, stage: str) -> dict[str, Any]:
-    """Chalice's record (schema 2.0) of what `stage` has in the account that `client(service)` reaches.
+    """Chalice's record (schema 2.0) of the resources of `stage`. `client(service)` makes the AWS clients.
 
-    Functions that app.py no longer has are in it too, so that Chalice removes them.
+    It includes functions that app.py no longer has, so that Chalice removes them.
     """
     functions = _functions(client("lambda"), stage)
     names = [*ACCESS, *(name for name in functions if name not in ACCESS)]
@@ -38,29 +38,31 @@ def deployed_record(client: Client, stage: str) -> dict[str, Any]:
 
 
 def rest_api_id(client: Client, stage: str) -> str | None:
-    """The REST API of the stage: ours by name, with a stage of that name, or with none after a deployment that failed.
+    """The id of the REST API named APP that has the stage, or has no stage because its first deployment failed.
 
-    Raises DeploymentStopped when more than one fits, because only a human knows which one callers use.
+    Raises DeploymentStopped if there are several, as only the operator knows which one callers use.
     """
     apigateway = client("apigateway")
-    ours = [
+    candidates = [
         api["id"]
         for page in apigateway.get_paginator("get_rest_apis").paginate()
         for api in page["items"]
         if api["name"] == APP
     ]
-    stages = {api: {item["stageName"] for item in apigateway.get_stages(restApiId=api).get("item", [])} for api in ours}
-    fitting = [api for api in ours if stage in stages[api]] or [api for api in ours if not stages[api]]
-    if len(fitting) > 1:
+    stages = {
+        api: {item["stageName"] for item in apigateway.get_stages(restApiId=api).get("item", [])} for api in candidates
+    }
+    matching = [api for api in candidates if stage in stages[api]] or [api for api in candidates if not stages[api]]
+    if len(matching) > 1:
         raise DeploymentStopped(
-            f"There are several REST APIs named {APP} for stage {stage} ({', '.join(sorted(fitting))});"
+            f"There are several REST APIs named {APP} for stage {stage} ({', '.join(sorted(matching))});"
             " delete all but the one that is in use, then deploy again."
         )
-    return fitting[0] if fitting else None
+    return matching[0] if matching else None
 
 
 def _functions(lambda_: Any, stage: str) -> dict[str, str]:
-    """Name in app.py -> ARN. Ours are told by their own name and that of their role."""
+    """Name in app.py -> ARN, of the functions whose name and role have the names of this stage."""
     found = {}
     for page in lambda_.get_paginator("list_functions").paginate():
         for item in page["Functions"]:

@@ -1,7 +1,7 @@
 """Operator commands: accounts, credentials, orchestrators, passwords, sessions. `python -m infra.admin --help`.
 
-Needs the service's environment (RESOURCE_PREFIX and so on) and AWS credentials that may write the identity table.
-What is done here is in the account's audit log, by `operator`.
+Needs the environment variables of the service (RESOURCE_PREFIX and others), and AWS credentials to write its tables.
+Every change is in the audit log of the account, with the actor `operator`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ FROM_STDIN = "-"
 
 
 def create_account(services: Services, name: str) -> str:
-    """A new account; returns its id."""
+    """Creates an account; returns its id."""
     now = services.clock()
     account = Account(ids.ulid(now, services.entropy), name, now)
     services.store.write(account)
@@ -38,24 +38,24 @@ def create_account(services: Services, name: str) -> str:
 
 
 def create_api_key(services: Services, account_id: str, label: str) -> str:
-    """A new API key of the account; returns the key, which is stored only as a hash. Raises NotFound."""
+    """Creates an API key of the account; returns the key, which is stored only as a hash. Raises NotFound."""
     return api_keys.create_api_key(services, _operator(services, account_id), {"label": label})[1]
 
 
 def create_client_id(services: Services, account_id: str, label: str, domains: list[str]) -> str:
-    """A new client id of the account for the given origins (none: server use). Raises NotFound, BadRequest."""
+    """Creates a client id for the given origins, or for servers if there are none. Raises NotFound, BadRequest."""
     actor = _operator(services, account_id)
     return client_ids.create_client_id(services, actor, {"label": label, "allowed_domains": domains}).client_id
 
 
 def create_orchestrator(services: Services, account_id: str, name: str, email: str) -> str:
-    """A platform of the account; returns its key. Raises NotFound, BadRequest."""
+    """Creates an orchestrator of the account; returns its key. Raises NotFound, BadRequest."""
     actor = _operator(services, account_id)
     return orchestrators.register(services, actor, name, email)[2]
 
 
 def revoke(services: Services, credential: str) -> bool:
-    """Revokes an API key or client id for good, given itself; False when it is not known."""
+    """Revokes a credential permanently, by the text that callers send; returns False if it is unknown."""
     record = credentials.find(services, credential)
     if record is None:
         return False
@@ -64,7 +64,7 @@ def revoke(services: Services, credential: str) -> bool:
 
 
 def list_credentials(services: Services, account_id: str) -> list[str]:
-    """A line for each credential of the account: what a person needs to tell them apart. Raises NotFound."""
+    """A line for each credential of the account, with what identifies it. Raises NotFound."""
     _operator(services, account_id)
     lines = []
     for key, used in credentials.list_own(services, account_id, ApiKey):
@@ -77,7 +77,7 @@ def list_credentials(services: Services, account_id: str) -> list[str]:
 
 
 def reset_password(services: Services, email: str, password: str) -> int:
-    """Another password for an e-mail user, whose sessions end; returns how many. Raises NotFound, BadRequest."""
+    """Sets the password of an e-mail user and ends their sessions; returns how many. Raises NotFound, BadRequest."""
     return sessions.reset_password(services, email, password, _as_operator(""))
 
 
@@ -87,7 +87,7 @@ def end_sessions(services: Services, account_id: str) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs one command; 0 when it did what it says, else 1 with a sentence on stderr."""
+    """Runs one command. Returns 0, or 1 with a sentence on stderr if it failed."""
     options = _parser().parse_args(arguments)
     try:
         lines = _run(assemble(Settings.read()), options)
@@ -120,7 +120,7 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return [f"The password is changed. Sessions ended: {ended}."]
         case "end-sessions":
             return [f"Sessions ended: {end_sessions(services, options.account)}."]
-    record = _named(services, options)
+    record = _credential(services, options)
     actor = _as_operator(record.account_id)
     if options.command == "revoke":
         credentials.revoke(services, actor, record)
@@ -129,8 +129,8 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
     return [f"The tier is {options.tier} now."]
 
 
-def _named(services: Services, options: argparse.Namespace) -> credentials.Credential:
-    """The credential that a command is about. Raises NotFound."""
+def _credential(services: Services, options: argparse.Namespace) -> credentials.Credential:
+    """The credential that the command names. Raises NotFound."""
     if options.id == FROM_STDIN:
         record = credentials.find(services, sys.stdin.readline().strip())
         if record is None:
@@ -146,7 +146,7 @@ def _named(services: Services, options: argparse.Namespace) -> credentials.Crede
 
 
 def _operator(services: Services, account_id: str) -> Actor:
-    """The operator, acting on an account. Raises NotFound."""
+    """The operator as actor in an account. Raises NotFound."""
     if credential_store.account(services.store, account_id) is None:
         raise NotFound(f"There is no account {account_id}.")
     return _as_operator(account_id)
@@ -156,11 +156,11 @@ def _as_operator(account_id: str) -> Actor:
     return Actor(account_id, "operator", "", "")
 
 
-def _line(kind: str, record_id: str, shown: str, record: credentials.Credential, used: datetime | None) -> str:
+def _line(kind: str, record_id: str, text: str, record: credentials.Credential, used: datetime | None) -> str:
     last = f"last used {iso(used)}" if used else "never used"
-    named = f"orchestratorId {record.orchestrator_id}" if isinstance(record, OrchestratorKey) else record.label
-    label = "".join(character if character.isprintable() else "?" for character in named)
-    return f"{kind:9}  {record_id}  {shown}  {record.status}  {record.tier}  {last}  {label}".rstrip()
+    name = f"orchestratorId {record.orchestrator_id}" if isinstance(record, OrchestratorKey) else record.label
+    label = "".join(character if character.isprintable() else "?" for character in name)
+    return f"{kind:9}  {record_id}  {text}  {record.status}  {record.tier}  {last}  {label}".rstrip()
 
 
 def _fail(sentence: str) -> int:

@@ -1,10 +1,10 @@
-"""Puts a stage into an account: the stack, then the functions and the API by Chalice, then what Chalice leaves out.
+"""Deploys a stage: the CloudFormation stack, then functions and API with Chalice, then the gateway responses.
 
     python -m infra.deploy --stage local|dev|prod
 
-Every step may be repeated; after a failure, run it again. Stage local goes to the local cloud that `make local` runs
-(or the one AWS_ENDPOINT_URL names) and never reads the AWS credentials of this machine. The URL is printed at the end
-and kept in `.local/deployed-<stage>.json` as {"api_url": ...}.
+Every step can be repeated: run it again after a failure. Stage local is deployed to the local cloud that `make local`
+runs (or that AWS_ENDPOINT_URL names), without reading the AWS credentials of this machine. The URL is printed at the
+end and written to `.local/deployed-<stage>.json` as {"api_url": ...}.
 """
 
 import argparse
@@ -37,28 +37,28 @@ LOCAL_AWS = {
     "AWS_DEFAULT_REGION": "us-east-1",
 }
 HOST_PACKAGES = sys.platform != "linux"
-"""The local cloud runs functions on this machine; one without Linux libraries lends them those of this venv."""
+"""The local cloud runs functions on this machine. If it is not Linux, they use the packages of this venv."""
 HEALTHY_WITHIN_SECONDS = 60
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where a stage goes: the environment for AWS tools, and settings laid over .chalice/config.json."""
+    """Where a stage is deployed: the environment for AWS tools, and settings that override .chalice/config.json."""
 
     stage: str
     environment: dict[str, str]
     settings: dict[str, Any]
 
     def client(self, service: str, attempts: int = 10) -> Any:
-        """A client that is patient by default: API Gateway allows one deployment in five seconds."""
+        """A client that retries often by default, as API Gateway allows one deployment in five seconds."""
         own = self.environment if self.stage == "local" else {}
         session = boto3.Session(
             aws_access_key_id=own.get("AWS_ACCESS_KEY_ID"),
             aws_secret_access_key=own.get("AWS_SECRET_ACCESS_KEY"),
             region_name=own.get("AWS_DEFAULT_REGION"),
         )
-        patience = Config(retries={"mode": "standard", "max_attempts": attempts})
-        return session.client(service, endpoint_url=own.get("AWS_ENDPOINT_URL"), config=patience)
+        retries = Config(retries={"mode": "standard", "max_attempts": attempts})
+        return session.client(service, endpoint_url=own.get("AWS_ENDPOINT_URL"), config=retries)
 
     def api_url(self, api: str) -> str:
         if self.stage == "local":
@@ -68,7 +68,7 @@ class Target:
 
 
 def deploy(target: Target) -> str:
-    """Deploy a stage; returns the URL of its API. Raises DeploymentStopped."""
+    """Deploys a stage; returns the URL of its API. Raises DeploymentStopped."""
     apply_stack(target.client("cloudformation"), target.stage)
     with project_copy(target.stage, target.settings) as copy:
         if target.stage == "local" and HOST_PACKAGES:
@@ -88,7 +88,7 @@ def deploy(target: Target) -> str:
 
 
 def target_of(stage: str) -> Target:
-    """The account of this environment, or the local cloud. Raises DeploymentStopped (status 2) when it is not there."""
+    """The AWS account of this environment, or the local cloud. Raises DeploymentStopped (status 2) without access."""
     target = _local_target() if stage == "local" else Target(stage, dict(os.environ), {})
     try:
         target.client("sts", attempts=1).get_caller_identity()
@@ -122,7 +122,7 @@ def _local_target() -> Target:
 
 
 def _quick_waiters(copy: Path) -> dict[str, str]:
-    """Have botocore ask every half second whether a function is ready, not every five: the local cloud is quick."""
+    """Makes botocore check every 0.5 s, not every 5 s, whether a function is ready, as the local cloud is quick."""
     waiters = botocore.loaders.Loader().load_service_model("lambda", "waiters-2")
     for waiter in waiters["waiters"].values():
         waiter["delay"] = 0.5

@@ -1,14 +1,14 @@
-"""What API Gateway answers before our code is reached: the same error shape as everywhere, with a request id.
+"""Sets the error responses that API Gateway sends itself: the shape of all errors, with a request id.
 
-Chalice overwrites the API at every deployment and these with it, so they are set again after each one.
+Every deployment by Chalice overwrites the API with its responses, so they are set after each one.
 """
 
 import json
 from http import HTTPStatus
 from typing import Any
 
-# Type -> status, message. Each keeps its status but the first: an unknown path is a 403 in API Gateway. (A known path
-# with another method reaches the app, which answers 405.)
+# Type -> status, message. The statuses are those of API Gateway, except for the first: an unknown path is a 403 there.
+# A known path with another method reaches the app, which responds with 405.
 RESPONSES = {
     "MISSING_AUTHENTICATION_TOKEN": (404, "There is nothing at this path"),
     "RESOURCE_NOT_FOUND": (404, "There is nothing at this path"),
@@ -35,7 +35,7 @@ RESPONSES = {
 
 
 def set_gateway_responses(apigateway: Any, api: str, stage: str) -> None:
-    """Set every response of RESPONSES on the REST API `api` and put them into force on `stage`."""
+    """Sets all RESPONSES on the REST API `api` and deploys them to `stage`."""
     for kind, (status, message) in RESPONSES.items():
         apigateway.put_gateway_response(
             restApiId=api,

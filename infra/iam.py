@@ -1,12 +1,12 @@
-"""What each Lambda function may do, as one table, and the policy files of .chalice made out of it.
+"""The permissions of each Lambda function as one table, and the policy files of .chalice made from it.
 
-`python -m infra.iam` writes `.chalice/policy-<stage>-<function>.json`; tests/deploy/test_policies.py holds that the
+`python -m infra.iam` writes `.chalice/policy-<stage>-<function>.json`; tests/deploy/test_policies.py checks that the
 committed files are its output. A function that is not in the table has no policy file, and `chalice deploy` stops.
 
-A transaction has no IAM action of its own: DynamoDB asks for the action of each item in it. Secrets Manager ends every
-ARN with six characters of its own. Stage local adds what the local cloud asks for and AWS does not: the name of a
-secret without those characters, a key by the alias that the caller wrote, and an action for a batch of messages; it
-leaves out the condition on an encryption context, which the local cloud does not look at.
+A transaction has no IAM action: DynamoDB requires the action of each item in it. Secrets Manager adds six random
+characters to every ARN. The local cloud requires some permissions that AWS does not, which stage local adds: the name
+of a secret without those characters, a key by its alias, and an action for a batch of messages. It does not support
+conditions on the encryption context, which stage local leaves out.
 """
 
 import json
@@ -23,17 +23,17 @@ CHALICE_DIR = Path(__file__).resolve().parent.parent / ".chalice"
 
 @dataclass(frozen=True)
 class Access:
-    """What one function may reach: actions by table, tables whose `by_due` it reads, queues, the key, the node URLs.
+    """What one function may use: actions by table, tables whose index `by_due` it reads, queues, key, node URLs.
 
-    `seals` and `opens` name whose secrets: patterns of the `owner` that each is encrypted for (storage/secrets.py).
+    `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (storage/secrets.py).
     """
 
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     due: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
     sends: tuple[str, ...] = ()
-    seals: str | None = None
-    opens: str | None = None
+    encrypts_for: str | None = None
+    decrypts_for: str | None = None
     rpc_urls: bool = False
 
 
@@ -49,15 +49,15 @@ ACCESS = {
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
         },
         sends=("webhooks",),
-        seals="*",
-        opens="answer#*",  # answers under an idempotency key, and no webhook's secret
+        encrypts_for="*",
+        decrypts_for="answer#*",  # responses stored for idempotency keys, but no webhook secrets
         rpc_urls=True,
     ),
     "deliver_webhook": Access(
         tables={"webhooks": ("GetItem", "PutItem")},
         consumes=("webhooks",),
         sends=("webhooks",),
-        opens="*",
+        decrypts_for="*",
     ),
     "scan_chain": Access(
         tables={
@@ -83,7 +83,7 @@ ACCESS = {
 
 
 def function_name(stage: str, function: str) -> str:
-    """The name Chalice gives a function: the API handler alone has no suffix."""
+    """The name that Chalice gives a function. Only the API handler has no suffix."""
     prefix = f"{APP}-{stage}"
     return prefix if function == "api_handler" else f"{prefix}-{function}"
 
@@ -97,7 +97,7 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
     prefix = f"{APP}-{stage}"
     logs = f"arn:aws:logs:*:*:log-group:/aws/lambda/{function_name(stage, function)}:*"
     yield _allow("OwnLogs", ["logs:CreateLogStream", "logs:PutLogEvents"], [logs])
-    if stage != "local":  # tracing is on for dev and prod; X-Ray knows no resources
+    if stage != "local":  # tracing is on for dev and prod; X-Ray actions have no resources
         yield _allow("Traces", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"])
     for table, actions in access.tables.items():
         arn = f"arn:aws:dynamodb:*:*:table/{prefix}-{table}"
@@ -106,13 +106,13 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
         arn = f"arn:aws:dynamodb:*:*:table/{prefix}-{table}/index/by_due"
         yield _allow(f"Due{table.title()}", ["dynamodb:Query"], [arn])
     for queue in access.consumes:
-        taking = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
-        yield _allow(f"Consume{queue.title()}", taking, [f"arn:aws:sqs:*:*:{prefix}-{queue}"])
+        consuming = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+        yield _allow(f"Consume{queue.title()}", consuming, [f"arn:aws:sqs:*:*:{prefix}-{queue}"])
     if access.sends:
         queues = [f"arn:aws:sqs:*:*:{prefix}-{queue}" for queue in access.sends]
         batch = ["sqs:SendMessageBatch"] if stage == "local" else []
         yield _allow("Send", ["sqs:GetQueueUrl", "sqs:SendMessage", *batch], queues)
-    for action, owners in (("Encrypt", access.seals), ("Decrypt", access.opens)):
+    for action, owners in (("Encrypt", access.encrypts_for), ("Decrypt", access.decrypts_for)):
         if owners:
             yield from _key(stage, action, owners)
     if access.rpc_urls:
@@ -122,7 +122,7 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
 
 
 def _key(stage: str, action: str, owners: str) -> Iterator[dict[str, Any]]:
-    """The key has no name of ours in its ARN, so its tag names it (infra/template.yaml)."""
+    """Permission to use the key, by its tag (infra/template.yaml), as its ARN has no name."""
     condition = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
     if owners != "*" and stage != "local":
         condition["StringLike"] = {"kms:EncryptionContext:owner": owners}

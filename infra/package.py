@@ -1,8 +1,8 @@
-"""Runs `chalice` on a copy of the project, so that what it writes and what a stage needs stay out of the tree.
+"""Runs `chalice` in a copy of the project, so that the files it writes are not in the repository.
 
-The copy holds app.py, chalicelib, requirements.txt and .chalice, with the configuration of the stage filled in and no
-bytecode of this machine. Built packages are kept in `.local/packages` by Chalice's own hash of their contents: the
-layer with the dependencies is built once for all stages, until requirements.txt changes.
+The copy has app.py, chalicelib, requirements.txt and .chalice with the configuration of the stage, and no bytecode of
+this machine. The layer with the dependencies is kept in `.local/packages`, named by Chalice's hash of its contents: it
+is built once for all stages, until requirements.txt changes.
 
     python -m infra.package --stage prod --out out     # what `make package` runs: no AWS, no credentials
 """
@@ -29,7 +29,7 @@ ANY_REGION = "us-east-1"
 
 @contextmanager
 def project_copy(stage: str, settings: dict[str, Any] | None = None) -> Iterator[Path]:
-    """A directory to run Chalice in. `settings` are laid over the configuration of `stage`."""
+    """A temporary directory to run Chalice in. `settings` override the configuration of `stage`."""
     (ROOT / ".local").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="chalice-", dir=ROOT / ".local") as name:
         copy = Path(name)
@@ -51,7 +51,7 @@ def project_copy(stage: str, settings: dict[str, Any] | None = None) -> Iterator
 
 
 def chalice(copy: Path, arguments: list[str], environment: dict[str, str] | None = None) -> None:
-    """Run the chalice of this interpreter, which decides the Lambda runtime. Raises DeploymentStopped when it fails."""
+    """Runs the chalice of this interpreter, which decides the Lambda runtime. Raises DeploymentStopped if it fails."""
     command = [sys.executable, "-c", "from chalice.cli import main; main()", *arguments]
     variables = {**(environment if environment is not None else os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=copy, env=variables, check=False)
@@ -60,14 +60,14 @@ def chalice(copy: Path, arguments: list[str], environment: dict[str, str] | None
 
 
 def package(stage: str, out: Path) -> None:
-    """Write sam.json, deployment.zip and layer-deployment.zip of a stage to `out`. Needs PyPI once, never AWS."""
+    """Writes sam.json, deployment.zip and layer-deployment.zip of a stage to `out`. Needs PyPI once, and no AWS."""
     with project_copy(stage) as copy:
         environment = {"AWS_DEFAULT_REGION": ANY_REGION, **os.environ}
         chalice(copy, ["package", "--stage", stage, str(out.resolve())], environment)
 
 
 def stages() -> list[str]:
-    """The stages that .chalice/config.json knows."""
+    """The stages in .chalice/config.json."""
     return list(json.loads(CONFIG.read_text())["stages"])
 
 
@@ -79,7 +79,7 @@ def _take_packages(folder: Path) -> None:
 
 
 def _keep_packages(folder: Path) -> None:
-    """Keep the layer that was used, under its final name in one step; code packages are built in no time."""
+    """Moves a new layer to PACKAGES, in one step. Code packages are not kept, as building them is quick."""
     for built in folder.glob("managed-layer-*.zip"):
         if not (PACKAGES / built.name).exists():
             built.replace(PACKAGES / built.name)

@@ -1,7 +1,7 @@
-"""Prints what the payment page is, or says where a served one differs from it.
+"""Prints the hashes of the payment page, or compares a served page with this code.
 
     python -m infra.page_hash        # the SHA-256 of each of its files, and of the page without the facts of any link
-    python -m infra.page_hash URL    # reads that page and every file of it, and compares; exit code 1 if they differ
+    python -m infra.page_hash URL    # reads that page and its files, and compares; exit code 1 if they differ
 
 `make page-hash` and `make page-hash URL=...` run these.
 """
@@ -20,47 +20,47 @@ from chalicelib.pages.assets import assets, template
 
 _HTML = "text/html; charset=utf-8"
 _SECONDS = 20
-_LARGEST = 4 * 1024 * 1024
-_UNREAD = (OSError, ValueError, HTTPException)
-_TURNS = ("content-encoding", "link", "refresh")
-"""Headers by which other bytes are run than those that were read."""
+_MAX_BYTES = 4 * 1024 * 1024
+_READ_ERRORS = (OSError, ValueError, HTTPException)
+_REFUSED_HEADERS = ("content-encoding", "link", "refresh")
+"""Headers with which a browser would run other bytes than those that were read."""
 _FACTS = re.compile(
     r'<meta name="api-url" content="([^"<>]*)"><meta name="client-id" content="([^"<>]*)"><noscript>(.*)</noscript>',
     re.DOTALL,
 )
-"""All that may stand between the two marks. A browser that runs scripts takes what is in `noscript` for text."""
+"""All that may be between the two marks. A browser that runs scripts treats the content of `noscript` as text."""
 _ESCAPES = re.compile(r"<script|</noscript|<!--", re.IGNORECASE)
 
 
 def hashes() -> dict[str, str]:
-    """SHA-256 by path; `/` is the page, with nothing between its two comments that enclose the facts."""
+    """SHA-256 by path. `/` is the page, with nothing between the two comments that enclose the facts of a link."""
     files = {"/": "".join(template()), **{f"/pages/{name}": asset.text for name, asset in assets().items()}}
     return {path: _sha256(text.encode()) for path, text in files.items()}
 
 
 def compare(url: str) -> tuple[list[str], str]:
-    """Where the page at an address, and its files on that host, are not what this code has, a line each; and whom the
-    page asks, which is for the reader to judge."""
+    """One line for each difference between a served page with its files and this code; and a sentence with the API URL
+    and client id that the page uses, which the reader has to judge."""
     (parts, before, after) = urlsplit(url), *template()
     host, page = f"{parts.scheme}://{parts.netloc}", parts.path or "/"
     try:
         body = _read(url, _HTML)
-    except _UNREAD as error:
+    except _READ_ERRORS as error:
         return [f"{page}: {error}"], ""
-    found = [f"{page}: {each}" for each in _page_differences(body, before.encode(), after.encode())]
+    differences = [f"{page}: {each}" for each in _page_differences(body, before.encode(), after.encode())]
     for name, asset in assets().items():
         try:
             digest = _sha256(_read(f"{host}/pages/{name}", asset.content_type))
             if digest != _sha256(asset.text.encode()):
-                found.append(f"/pages/{name}: its SHA-256 is {digest}")
-        except _UNREAD as error:
-            found.append(f"/pages/{name}: {error}")
-    named = _FACTS.search(body.decode(errors="replace"))
-    return found, f"it asks {unescape(named[1])!r} as client id {unescape(named[2])!r}" if named else ""
+                differences.append(f"/pages/{name}: its SHA-256 is {digest}")
+        except _READ_ERRORS as error:
+            differences.append(f"/pages/{name}: {error}")
+    facts = _FACTS.search(body.decode(errors="replace"))
+    return differences, f"it asks {unescape(facts[1])!r} as client id {unescape(facts[2])!r}" if facts else ""
 
 
 def _page_differences(body: bytes, before: bytes, after: bytes) -> Iterator[str]:
-    """Outside of the marks every byte is this code's; between them are two metas and one noscript, which ends once."""
+    """Checks that every byte outside the marks is this code's, and that between them are two metas and one noscript."""
     if len(body) < len(before) + len(after) or not body.startswith(before) or not body.endswith(after):
         yield "it differs outside of the facts of the link"
         return
@@ -72,20 +72,20 @@ def _page_differences(body: bytes, before: bytes, after: bytes) -> Iterator[str]
 
 
 def _read(address: str, content_type: str) -> bytes:
-    """The body of a plain answer of 200 of that type. Raises what _UNREAD names for all others."""
+    """The body of a response with status 200 and that type. Raises one of _READ_ERRORS for any other response."""
     if not address.startswith(("http://", "https://")):
         raise ValueError("the address of a page begins with https:// or http://")
     try:
-        with build_opener(_NoRedirect).open(address, timeout=_SECONDS) as answer:
-            status, headers, body = answer.status, answer.headers, answer.read(_LARGEST)
-    except HTTPError as refusal:
-        refusal.close()
-        status, headers, body = refusal.code, refusal.headers, b""
+        with build_opener(_NoRedirect).open(address, timeout=_SECONDS) as response:
+            status, headers, body = response.status, response.headers, response.read(_MAX_BYTES)
+    except HTTPError as error:
+        error.close()
+        status, headers, body = error.code, error.headers, b""
     if status != 200:
         raise ValueError(f"answered with status {status}")
     if headers.get("content-type") != content_type:
         raise ValueError(f"sent as {headers.get('content-type')!r}, and not as {content_type!r}")
-    for name in _TURNS:
+    for name in _REFUSED_HEADERS:
         if name in headers:
             raise ValueError(f"sent with a header {name}")
     return bytes(body)
@@ -93,7 +93,7 @@ def _read(address: str, content_type: str) -> bytes:
 
 class _NoRedirect(HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
-        """Another address is another page."""
+        """Redirects are errors: another address is another page."""
 
 
 def _sha256(body: bytes) -> str:
@@ -105,10 +105,10 @@ def main(arguments: list[str]) -> int:
         for path, digest in hashes().items():
             print(f"{digest}  {path}")
         return 0
-    found, asks = compare(arguments[0])
-    for line in found or [f"The page and its {len(assets())} files are as this code has them; {asks}"]:
+    differences, sentence = compare(arguments[0])
+    for line in differences or [f"The page and its {len(assets())} files are as this code has them; {sentence}"]:
         print(line)
-    return 1 if found else 0
+    return 1 if differences else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The CloudFormation stack of a stage: created, or updated to infra/template.yaml, on AWS or on a local cloud."""
+"""Creates or updates the CloudFormation stack of a stage from infra/template.yaml, on AWS or a local cloud."""
 
 import time
 from pathlib import Path
@@ -13,7 +13,7 @@ GOOD = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 
 
 class DeploymentStopped(Exception):
-    """Deployment cannot go on; the text is one or more sentences for the operator, `status` the exit status."""
+    """The deployment failed. The message is for the operator; `status` is the exit status."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
@@ -21,11 +21,11 @@ class DeploymentStopped(Exception):
 
 
 def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
-    """Create or update the stack of `stage` and wait; returns its outputs by name.
+    """Creates or updates the stack of `stage` and waits for it; returns its outputs by name.
 
-    `cloudformation` is a boto3 client. A creation that fails keeps what it made, so that the next run continues
-    instead of finding names that are taken; an update that fails is rolled back by CloudFormation.
-    Raises DeploymentStopped with the reasons that CloudFormation gives.
+    `cloudformation` is a boto3 client. A creation that fails is not rolled back: the next run continues it, and does
+    not fail because names are taken. CloudFormation rolls back an update that fails. Raises DeploymentStopped with the
+    reasons that CloudFormation gives.
     """
     name = f"{APP}-{stage}"
     request = {
@@ -50,7 +50,7 @@ def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
 
 
 def _update(cloudformation: Any, request: dict[str, Any]) -> bool:
-    """Start an update; False when there is nothing to change."""
+    """Starts an update; returns False if there is nothing to change."""
     try:
         cloudformation.update_stack(**request)
     except ClientError as error:
@@ -72,7 +72,7 @@ def _describe(cloudformation: Any, name: str) -> dict[str, Any] | None:
 
 
 def _settled(cloudformation: Any, name: str) -> dict[str, Any]:
-    """The stack once nothing is in progress. CloudFormation itself bounds how long that takes."""
+    """The stack when nothing is in progress any more. CloudFormation limits how long that takes."""
     pause = 0.1
     while True:
         stack = _describe(cloudformation, name)

@@ -32,7 +32,7 @@ OPERATIONS = (
     ),
     Operation(
         "DELETE", "/v1/api-keys/{key_id}", "revoke_api_key",
-        "Revoke an API key for good",
+        "Revoke an API key permanently",
         modes=(Mode.SESSION,),
         errors=(401, 403, 404, 409),
     ),

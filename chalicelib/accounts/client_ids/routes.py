@@ -38,7 +38,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
         ),
         Operation(
             "DELETE", one, f"revoke_client_id{suffix}",
-            "Revoke a client id for good",
+            "Revoke a client id permanently",
             modes=modes,
             scope=writes,
             errors=(401, 403, 404, 409),

@@ -61,7 +61,7 @@ class CreateClientId(_Settings):
 class UpdateClientId(_Settings):
     label: Label = Field(default_factory=unsent)
     allowedDomains: SomeDomains = Field(default_factory=unsent)
-    status: Literal["active", "inactive", "revoked"] = Field(default_factory=unsent, description="revoked is for good")
+    status: Literal["active", "inactive", "revoked"] = Field(default_factory=unsent, description="revoked is permanent")
 
 
 class CreateOwnClientId(CreateClientId):

@@ -27,7 +27,7 @@ OPERATIONS = (
     ),
     Operation(
         "DELETE", "/v2/orchestrators/client-ids/{client_id}", "unlink_client_id",
-        "End a link for good",
+        "End a link permanently",
         modes=(Mode.ORCHESTRATOR_KEY,),
         errors=(401, 404, 409),
     ),
