@@ -37,7 +37,7 @@ class ServiceError(Exception):
 
     status = 500
     shown_by: str | None = None
-    """The module that registers what the body shows of the records that the error holds (http/errors.py)."""
+    """The module that registers the additional fields of this error's body (http/errors.py); None if it has none."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

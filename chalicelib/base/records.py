@@ -87,7 +87,8 @@ class Record:
     """The base of all stored records, which are frozen dataclasses with a field `version`.
 
     `version` is the number of times the record was written, 0 before the first write. A field is stored as an attribute
-    of the same name, so renaming a field needs a migration. Properties are not stored.
+    of the same name, or of the name in its metadata ("attribute"), which a renamed field needs to read stored items.
+    Properties are not stored.
     """
 
     KEY: ClassVar[KeyPattern]

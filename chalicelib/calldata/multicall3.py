@@ -23,7 +23,7 @@ def eth_balance(network: str, owner: str) -> Call:
 
 
 def aggregate(network: str, calls: Sequence[Call]) -> Call:
-    """One read that makes all `calls`; each may fail alone. Raises LookupError if the network has no Multicall3."""
+    """One read that makes all `calls`, of which each may fail. Raises LookupError if the network has no Multicall3."""
     items = [_item(each) for each in calls]
     offsets, offset = [], WORD * len(items)
     for item in items:

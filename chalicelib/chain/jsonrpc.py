@@ -85,10 +85,10 @@ class JsonRpcClient:
         ]
         if self._batches:
             return _outcomes(self.network, self.post(self._rpc_path, bodies), len(calls))
-        each: list[Any] = []
+        outcomes: list[Any] = []
         for body in bodies:
-            each += _outcomes(self.network, self.post(self._rpc_path, body), 1)
-        return each
+            outcomes += _outcomes(self.network, self.post(self._rpc_path, body), 1)
+        return outcomes
 
     def post(self, path: str, body: Any) -> Any:
         """Posts JSON to a path of the node and returns the JSON of its response. Raises ChainUnavailable."""
@@ -131,16 +131,16 @@ def _outcomes(network: str, responses: Any, count: int) -> list[Any]:
     if not isinstance(responses, list) or not all(isinstance(response, dict) for response in responses):
         raise ChainUnavailable(f"The {network} node does not answer JSON-RPC")
     by_id = {response.get("id"): _outcome(network, response) for response in responses}
-    each = [by_id.get(position, _NO_RESULT) for position in range(count)]
-    if len(responses) != count or any(outcome is _NO_RESULT for outcome in each):
+    outcomes = [by_id.get(position, _NO_RESULT) for position in range(count)]
+    if len(responses) != count or any(outcome is _NO_RESULT for outcome in outcomes):
         raise_first_error(list(by_id.values()))
         raise ChainUnavailable(f"The {network} node does not answer batches")
-    return each
+    return outcomes
 
 
-def raise_first_error(each: Sequence[Any]) -> None:
+def raise_first_error(outcomes: Sequence[Any]) -> None:
     """Raises the first RpcError among outcomes, if there is one."""
-    for outcome in each:
+    for outcome in outcomes:
         if isinstance(outcome, RpcError):
             raise outcome
 
