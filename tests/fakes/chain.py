@@ -115,17 +115,17 @@ class FakeChain:
         self._branch += 1
 
     def head(self) -> int:
-        self._answer()
+        self._read()
         return len(self.blocks) - 1
 
     def block_hashes(self, numbers: list[int]) -> dict[int, str]:
-        self._answer()
+        self._read()
         if any(n >= len(self.blocks) - self.lag for n in numbers):
             raise ChainUnavailable("lags behind")
         return {n: self.blocks[n].hash for n in numbers}
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-        self._answer()
+        self._read()
         self.before_reading()
         if blocks.last - blocks.first >= self.largest_range:
             raise RangeTooLarge("too many blocks")
@@ -144,7 +144,7 @@ class FakeChain:
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
     ) -> WalletReading:
         """Every wallet holds the same: `holding` of each token that is not in `holdings` by its address."""
-        self._answer()
+        self._read()
         return WalletReading(
             BaseUnits(self.native_balance),
             {token: self.holdings.get(token, self.holding) for token in tokens},
@@ -153,25 +153,25 @@ class FakeChain:
         )
 
     def read_batch_fee(self) -> int:
-        self._answer()
+        self._read()
         return self.batch_fee_bps
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """`simulated` when a test has set it; else every transaction succeeds."""
-        self._answer()
+        self._read()
         return self.simulated or Simulation(
             "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
         )
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """By `payers`, which a test fills: {transaction hash: address}; a wallet unless it is one of `contracts`."""
-        self._answer()
+        self._read()
         found = (self.payers.get(payment.tx_hash) for payment in payments)
         return tuple(None if address is None else PaymentSender(address, address not in self.contracts) for address in found)
 
     def safe_nonce(self, safe: str, block: int) -> int:
         """How many of its transactions are in the blocks up to that one."""
-        self._answer()
+        self._read()
         return sum(of == safe for each in self.blocks[: block + 1] for of, _ in each.executed)
 
     def execute_safe(self, safe: str, safe_tx_hash: str, success: bool = True) -> SafeEvent:
@@ -185,7 +185,7 @@ class FakeChain:
 
     def safe_event(self, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
         """Of a contract in `flooding` no range is small enough."""
-        self._answer()
+        self._read()
         self.spans.append(blocks.last - blocks.first + 1)
         if self.spans[-1] > self.largest_range or safe in self.flooding:
             raise RangeTooLarge("too many blocks or events")
@@ -202,19 +202,19 @@ class FakeChain:
         return self.refusal or BroadcastResult(True, hashlib.sha256(signed).hexdigest(), "SUCCESS", "")
 
     def has_code(self, address: str) -> bool:
-        self._answer()
+        self._read()
         return address in self.contracts
 
     def would_revert(self, sender: str, to: str, data: str) -> bool:
-        self._answer()
+        self._read()
         return self.refuses_reapproval
 
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
         """What contract wallets stand by is put into `signed`."""
-        self._answer()
+        self._read()
         return (address, digest, signature) in self.signed
 
-    def _answer(self) -> None:
+    def _read(self) -> None:
         if self.is_down:
             raise ChainUnavailable(f"The {self.network} node does not answer")
 
