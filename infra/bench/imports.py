@@ -33,16 +33,14 @@ _TIMED = "import time; began = time.process_time(); {}; print(time.process_time(
 
 def measure() -> list[Figure]:
     """Returns CPU times: medians of fresh processes, in turns, without the interpreter's own start."""
-    figures = []
+    figures, reference = [], "bare Chalice app with a boto3 client"
     with _bytecode() as (with_pyc, without_pyc):
         for label, folder in (("with .pyc", with_pyc), ("without .pyc", without_pyc)):
             workers = tuple(_WORKER.format(module) for module in _WORKERS.values())
             bare, app, app_and_client, *of_workers = _starts(folder, (_BARE, _APP, _APP_AND_CLIENT, *workers))
             names = ("import app", "import app and open the DynamoDB client", *_WORKERS)
             figures += [
-                Figure(
-                    f"{name}, {label}", seconds * 1e3, "ms", "bare Chalice app with a boto3 client", bare * 1e3, "<= 1.2"
-                )
+                Figure(f"{name}, {label}", seconds * 1e3, "ms", reference, bare * 1e3, "<= 1.2")
                 for name, seconds in zip(names, (app, app_and_client, *of_workers), strict=True)
             ]
     return figures

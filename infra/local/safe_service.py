@@ -19,13 +19,13 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import recover_digest
 from infra.local.chain import Chain, RpcError
 from infra.local.safe import EXECUTION_FAILURE, EXECUTION_SUCCESS, SafeTransaction
-from infra.local.serving import Answer, Asked, JsonServer
+from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
 _PATH = re.compile(
     r"/(?P<network>[a-z-]+)/api/v(?P<version>[12])/(?:safes/(?P<safe>0x\w{40})|(?P<all>multisig-transactions))/(?P<rest>.*)"
 )
 _GET_OWNERS, _GET_THRESHOLD, _NONCE = "0xa0e67e2b", "0xe75235b8", "0xaffed0e0"
-_NOT_FOUND = Answer({"detail": "No MultisigTransaction matches the given query."}, 404)
+_NOT_FOUND = JsonResponse({"detail": "No MultisigTransaction matches the given query."}, 404)
 
 
 class _Refused(Exception):
@@ -66,10 +66,10 @@ class SafeTransactionService:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _respond(self, request: Asked) -> Answer:
+    def _respond(self, request: JsonRequest) -> JsonResponse:
         path = _PATH.fullmatch(request.path)
         if path is None or path["network"] not in self._chains:
-            return Answer({"detail": "Not found."}, 404)
+            return JsonResponse({"detail": "Not found."}, 404)
         network, rest, as_text = path["network"], path["rest"].rstrip("/"), path["version"] == "2"
         try:
             safe = evm_address(path["safe"]) if path["safe"] else None
@@ -84,24 +84,24 @@ class SafeTransactionService:
             if safe is None and re.fullmatch("0x[0-9a-f]{64}", rest):
                 return self._one(network, rest, as_text)
         except (_Refused, BadRequest, KeyError, TypeError, ValueError, AttributeError) as error:
-            return Answer({"nonFieldErrors": [str(error)]}, 422)
-        return Answer({"detail": "Not found."}, 404)
+            return JsonResponse({"nonFieldErrors": [str(error)]}, 422)
+        return JsonResponse({"detail": "Not found."}, 404)
 
     # --- reading ---
 
-    def _safe(self, network: str, safe: str) -> Answer:
+    def _safe(self, network: str, safe: str) -> JsonResponse:
         owners = self._owners(network, safe)
         if not owners:
-            return Answer({"detail": "Not found."}, 404)
+            return JsonResponse({"detail": "Not found."}, 404)
         nonce, threshold = self._read(network, safe, _NONCE), self._read(network, safe, _GET_THRESHOLD)
         body = {"address": safe, "nonce": nonce, "threshold": threshold, "owners": owners}
-        return Answer({**body, "modules": [], "version": "1.4.1+L2"})
+        return JsonResponse({**body, "modules": [], "version": "1.4.1+L2"})
 
-    def _one(self, network: str, hash_: str, as_text: bool) -> Answer:
+    def _one(self, network: str, hash_: str, as_text: bool) -> JsonResponse:
         proposed = self._proposed.get((network, hash_)) or self._executed_unproposed(network, hash_)
-        return Answer(self._json_of(network, hash_, proposed, as_text)) if proposed else _NOT_FOUND
+        return JsonResponse(self._json_of(network, hash_, proposed, as_text)) if proposed else _NOT_FOUND
 
-    def _list(self, network: str, safe: str, query: Mapping[str, str], as_text: bool) -> Answer:
+    def _list(self, network: str, safe: str, query: Mapping[str, str], as_text: bool) -> JsonResponse:
         hashes = {hash_ for on, hash_ in self._proposed if on == network} | set(self._executed(network, safe))
         every = {
             hash_: self._proposed.get((network, hash_)) or self._executed_unproposed(network, hash_) for hash_ in hashes
@@ -117,7 +117,7 @@ class SafeTransactionService:
         listed = [each for each in chosen if wanted is None or each["isExecuted"] is (wanted.lower() == "true")]
         listed.sort(key=lambda each: int(each["nonce"]), reverse=True)
         nonces = len({each["nonce"] for each in listed})
-        return Answer(
+        return JsonResponse(
             {"count": len(listed), "next": None, "previous": None, "results": listed, "countUniqueNonce": nonces}
         )
 
@@ -150,7 +150,7 @@ class SafeTransactionService:
 
     # --- writing ---
 
-    def _propose(self, network: str, safe: str, body: Mapping[str, Any]) -> Answer:
+    def _propose(self, network: str, safe: str, body: Mapping[str, Any]) -> JsonResponse:
         transaction = SafeTransaction(
             to=evm_address(body["to"]),
             data=body.get("data") or "0x",
@@ -178,16 +178,16 @@ class SafeTransactionService:
         self._store(
             network, hash_, _Proposed(safe, transaction, sender, _iso(datetime.now(UTC).timestamp()), confirmations)
         )
-        return Answer(None, 201)
+        return JsonResponse(None, 201)
 
-    def _confirm(self, network: str, hash_: str, body: Mapping[str, Any]) -> Answer:
+    def _confirm(self, network: str, hash_: str, body: Mapping[str, Any]) -> JsonResponse:
         proposed = self._proposed.get((network, hash_))
         if proposed is None:
             return _NOT_FOUND
         owner = _signer(bytes.fromhex(hash_[2:]), body["signature"], self._owners(network, proposed.safe))
         confirmations = {**proposed.confirmations, owner: body["signature"]}
         self._store(network, hash_, _Proposed(**{**vars(proposed), "confirmations": confirmations}))
-        return Answer({"signature": body["signature"]}, 201)
+        return JsonResponse({"signature": body["signature"]}, 201)
 
     def _store(self, network: str, hash_: str, proposed: _Proposed) -> None:
         fields = {**vars(proposed), "transaction": None}

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from chalicelib.base.keccak import keccak256
 from infra.local.chain import Chain, RpcError
-from infra.local.serving import Answer, Asked, JsonServer
+from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id, revert_data
 from infra.local.tron_transactions import Call, Malformed, Transaction, address21, base58_address
 
@@ -123,19 +123,19 @@ class TronNode:
 
     # --- operations ---
 
-    def _respond(self, request: Asked) -> Answer:
+    def _respond(self, request: JsonRequest) -> JsonResponse:
         if request.path == "/jsonrpc":
-            return Answer(self._json_rpc.respond(request.body))
+            return JsonResponse(self._json_rpc.respond(request.body))
         _, _, rest = request.path.partition("/")
         api, _, name = rest.partition("/")
         operation = getattr(self, f"_on_{name}", None) if api in ("wallet", "walletsolidity") else None
         if operation is None:
-            return Answer({"Error": f"there is no {request.path}"}, 404)
+            return JsonResponse({"Error": f"there is no {request.path}"}, 404)
         parameters = request.body if isinstance(request.body, dict) else request.query
         try:
-            return Answer(operation(parameters, api == "walletsolidity"))
+            return JsonResponse(operation(parameters, api == "walletsolidity"))
         except (Malformed, ValueError, TypeError, KeyError, AttributeError) as error:
-            return Answer({"Error": f"class java.lang.IllegalArgumentException : {error!r}"})
+            return JsonResponse({"Error": f"class java.lang.IllegalArgumentException : {error!r}"})
 
     def _on_getnowblock(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         return self._block(self.head(solid), solid)
