@@ -36,7 +36,7 @@ class Report:
     listed: Counter[str] = field(default_factory=Counter)
     alive: list[Any] = field(default_factory=list)
     slow: list[Any] = field(default_factory=list)
-    in_vain: list[Any] = field(default_factory=list)  # listed as changing nothing, and found all the same
+    found_though_listed: list[Any] = field(default_factory=list)  # listed in survivors.toml, but detected
 
     def add(self, mutant: Any, result: Any) -> None:
         listed = mutant.key in LISTED.get(_relative(mutant.path), {})
@@ -52,7 +52,7 @@ class Report:
             if isinstance(result, TooLong):
                 self.slow.append(mutant)
             if listed:
-                self.in_vain.append(mutant)
+                self.found_though_listed.append(mutant)
 
     def table(self) -> Iterator[str]:
         alive = Counter(_relative(mutant.path) for mutant in self.alive)
@@ -85,7 +85,9 @@ def main() -> int:
     for mutant in report.slow:
         print(f"found by its timeout: {_relative(mutant.path)}:{mutant.line}: {mutant.key}")
     unknown = _unknown_entries(every) if sample == 1 else []
-    unknown += [f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}" for each in report.in_vain]
+    unknown += [
+        f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}" for each in report.found_though_listed
+    ]
     print(*unknown, sep="\n", end="\n" if unknown else "")
     print(f"{report.share:.1%} found in {time.monotonic() - started:.0f} s; {len(report.alive)} alive without a reason")
     return 1 if report.alive or unknown or report.share < ENOUGH else 0
