@@ -1,1 +1,1 @@
-"""The hosted payment page, and what serves it."""
+"""The hosted payment page: its files and the views that serve them."""

@@ -1,4 +1,4 @@
-"""The hosted payment page over HTTP: the page, its files, QR codes and logos, for whoever opens it."""
+"""The views of the hosted payment page: the page, its files, QR codes and logos; no credentials are needed."""
 
 import io
 import re
@@ -25,13 +25,16 @@ _IMAGE = {
     "X-Content-Type-Options": "nosniff",
 }
 _OPENED = ("document", "iframe")
-"""What browsers call a page that is opened, also from another site or in a Safe's app (Sec-Fetch-Dest)."""
+"""Values of Sec-Fetch-Dest for a page that is opened, also from another site or within Safe's app."""
 _STEP = re.compile(r"[0-9]{1,3}")
 _FOREVER = "public, max-age=31536000, immutable"
 
 
 def show_page(visit: Visit) -> HttpResponse:
-    """The page, whatever the token: it tells itself that there is no such link. Limits take away the facts alone."""
+    """Returns the page for every token; its script shows that a link does not exist.
+
+    Over a rate limit the page is served without the facts of the link.
+    """
     settings = visit.services.settings
     _refuse_other_hosts(visit)
     if visit.header("sec-fetch-dest") not in _OPENED:
@@ -58,7 +61,10 @@ def show_code(visit: Visit) -> HttpResponse:
 
 
 def show_logo(visit: Visit) -> HttpResponse:
-    """The PNG inside an SVG, which is text: API Gateway hands on bytes only to who asks for their very type."""
+    """Returns the PNG embedded in an SVG, which is text.
+
+    API Gateway returns binary bodies only if the Accept header names their exact type.
+    """
     _admitted(visit, "picture")
     logo = branding.logo(visit.services, visit.request.parameters["name"])
     picture = f'<image width="{logo.width}" height="{logo.height}" href="data:image/png;base64,{logo.png}"/>'
@@ -68,8 +74,8 @@ def show_logo(visit: Visit) -> HttpResponse:
 
 
 def drawn(text: str) -> str:
-    """A QR code as an SVG of one path, with the quiet zone that readers need."""
-    import segno  # by its first use: no other path pays for it
+    """Returns a QR code as an SVG of one path, with the quiet zone that readers need."""
+    import segno  # imported here: only QR codes need it
 
     drawing = io.BytesIO()
     code = segno.make(text, error="m" if len(text) < 400 else "l", micro=False, boost_error=False)
@@ -96,25 +102,28 @@ def _asset(visit: Visit, name: str) -> HttpResponse:
 
 
 def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -> HttpResponse:
-    """Kept for good under the address that names its version, else asked for again; not sent to who has it.
+    """Returns a file: cacheable for a year if the URL names its version, else to be revalidated; 304 if unchanged.
 
-    API Gateway compresses it for who takes that, and leaves these headers as they are: so the tag is a weak one,
-    which names what is said and not its bytes (RFC 9110, 8.8.1).
+    The ETag is weak (RFC 9110, 8.8.1): API Gateway may compress the body and leaves these headers as they are.
     """
     tag = f'"{version}"'
-    own = {
+    all_headers = {
         **headers,
         "ETag": f"W/{tag}",
         "Cache-Control": _FOREVER if visit.query("v") == version else "no-cache",
         "Cross-Origin-Resource-Policy": "same-origin",
         "Vary": "Accept-Encoding",
     }
-    known = {each.strip().removeprefix("W/") for each in visit.header("if-none-match").split(",")}
-    return HttpResponse(304, "", own) if known & {tag, "*"} else HttpResponse(200, text, own)
+    known_tags = {each.strip().removeprefix("W/") for each in visit.header("if-none-match").split(",")}
+    is_unchanged = bool(known_tags & {tag, "*"})
+    return HttpResponse(304, "", all_headers) if is_unchanged else HttpResponse(200, text, all_headers)
 
 
 def _admitted(visit: Visit, purpose: Literal["page", "picture"]) -> Caller:
-    """The visitor, counted; raises TooManyRequests. Pictures are for the page alone: Forbidden for other sites."""
+    """Returns the visitor after counting the request against its rate limit.
+
+    Raises TooManyRequests, or Forbidden if another site embeds a picture.
+    """
     if purpose == "picture":
         _refuse_other_sites(visit)
     visitor = page_visitor(visit.services, visit.request.ip_address, purpose)
@@ -123,15 +132,18 @@ def _admitted(visit: Visit, purpose: Literal["page", "picture"]) -> Caller:
 
 
 def _refuse_other_sites(visit: Visit) -> None:
-    """Raises Forbidden for what another site makes a browser ask for, as by `<img>`: that is nobody's visit, so it is
-    not looked up and counts against nobody. Browsers say so of themselves; who does not is counted."""
+    """Raises Forbidden if another site makes the browser send this request, for example by `<img>`.
+
+    Such a request is not looked up and is not counted against the visitor's limit. Browsers name the origin of a
+    request in Sec-Fetch-Site; requests without this header are served and counted.
+    """
     if visit.header("sec-fetch-site") in ("cross-site", "same-site"):
         raise Forbidden("This is a part of the payment page, for that page alone")
 
 
 def _refuse_other_hosts(visit: Visit) -> None:
-    """The page is on its own host: on those of the API this path is as unknown as any other. Raises NotFound."""
+    """Raises NotFound if the request was sent to a host of the API: the page has a host of its own."""
     settings = visit.services.settings
-    hosts = [urlsplit(url).netloc for url in (settings.api_url, settings.auth_url, settings.pay_url)]
-    if visit.header("host").lower() in {*hosts} - {hosts[2]}:
+    api_hosts = {urlsplit(url).netloc for url in (settings.api_url, settings.auth_url)}
+    if visit.header("host").lower() in api_hosts - {urlsplit(settings.pay_url).netloc}:
         raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")

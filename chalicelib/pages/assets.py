@@ -1,4 +1,4 @@
-"""The hosted payment page: its files as they are served, with their types and hashes, read once per process."""
+"""The files of the hosted payment page as they are served, with types and hashes; read once per process."""
 
 import hashlib
 import json
@@ -9,18 +9,18 @@ from functools import cache
 from pathlib import Path
 
 FACTS = ("<!--facts-->", "<!--/facts-->")
-"""What stands between them differs from link to link; all else of the page is the same for everybody."""
+"""Markers around the part of the page that depends on the link."""
 _FOLDER = Path(__file__).parent / "payment"
 _TYPES = {".js": "text/javascript", ".json": "application/json"}
 _PLACEHOLDER = re.compile(r"\{\{(sha384|v):([\w./-]+)\}\}")
 _STYLE = "{{style}}"
 _COMMENTS = re.compile(r"^ *(?://|/\*\*).*\n", re.MULTILINE)
-"""Lines that are for who reads the code, a sixth of its weight on the way to a payer."""
+"""Comment lines, about a sixth of a script's size: they are not served."""
 
 
 @dataclass(frozen=True)
 class Asset:
-    """One file. `version` is in the links to it, so that browsers keep it; `integrity` is what they hold it to."""
+    """One file. `version` is part of its URLs, so that browsers cache it; `integrity` is its SHA-384 for browsers."""
 
     text: str
     content_type: str
@@ -30,14 +30,14 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file but the page itself and its style, which is in it, by its path below `pages/`, without comments."""
+    """Returns the scripts, without comments, and the locales by their path below `/pages/`."""
     files = [path for path in sorted(_FOLDER.rglob("*")) if path.suffix in _TYPES]
     return {path.relative_to(_FOLDER).as_posix(): _asset(path) for path in files}
 
 
 @cache
 def template() -> tuple[str, str]:
-    """The page before and after the facts, with its style, versions and hashes filled in."""
+    """Returns the page's HTML before and after the facts, with style, versions and hashes filled in."""
 
     def filled(match: re.Match[str]) -> str:
         asset = assets()[match[2]]
@@ -50,29 +50,29 @@ def template() -> tuple[str, str]:
 
 @cache
 def locales() -> frozenset[str]:
-    """The languages that the page is written in."""
+    """Returns the languages of the page."""
     return frozenset(Path(name).stem for name in assets() if name.startswith("locales/"))
 
 
 @cache
 def locale(language: str) -> dict[str, str]:
-    """The messages of a language by their keys; callers must not change them."""
+    """Returns the messages of a language by key; callers must not change the dictionary, which is cached."""
     messages: dict[str, str] = json.loads(assets()[f"locales/{language}.json"].text)
     return messages
 
 
 def script_hashes() -> list[str]:
-    """What the policy of the page names: the hashes of its scripts."""
+    """Returns the hashes of the scripts, for the page's Content-Security-Policy."""
     return [asset.integrity for name, asset in assets().items() if name.endswith(".js")]
 
 
 def style_hash() -> str:
-    """What the policy of the page names: the hash of its style."""
+    """Returns the hash of the style, for the page's Content-Security-Policy."""
     return _integrity(_style())
 
 
 def _style() -> str:
-    """In the page itself: a request less before it can be read."""
+    """Returns the style, which is inline in the page to save a request."""
     return (_FOLDER / "page.css").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What the payment page is told without a caller: a link's facts for its first bytes, and what its QR codes hold."""
+"""What the payment page shows without credentials: the facts of a link in its HTML, and the texts of its QR codes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from chalicelib.services import Services
 class PageFacts:
     """A link as its page shows it before any script runs.
 
-    `state` is `pending`, `completed`, `in_progress` (a multisig transaction is on its way), or another status of the
-    link, which cannot be paid then. `dues` is what is still owed, and to whom; `steps` are the transactions that have a
-    QR code of their own, in their order: `approve`, `pay`.
+    `state` is `pending`, `completed`, `in_progress` (a multisig transaction is proposed), or another status of the
+    link, in which it cannot be paid. `dues` are the amounts still owed per payee; `steps` are the transactions with a
+    QR code, in order: `approve`, `pay`.
     """
 
     token: str
@@ -39,9 +39,9 @@ class PageFacts:
 
 
 def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | None:
-    """The facts of a link; None when there is none of that token, which is counted. One read.
+    """Returns the facts of a link, or None if no link has the token, which is counted against the visitor's limit.
 
-    Of a multicall also its children, three keys each in batches of 100.
+    One DynamoDB read; for a multicall also its children, three keys each in batches of 100.
     """
     try:
         payment = _load(services, visitor, token)
@@ -62,22 +62,23 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
 
 
 def code_text(services: Services, visitor: Caller, token: str, step: int | None) -> str:
-    """What a QR code says: without a step the page's own address, else that transaction of `/pay` without a wallet.
+    """Returns the text of a QR code: the page's URL if `step` is None, else the URI of that transaction of `/pay`.
 
-    Raises NotFound, which is counted for an unknown link, and what `quote` raises of a link that cannot be paid.
+    Transactions are those for a payer whose wallet is not known. Raises NotFound if there is no such step or link (an
+    unknown link is counted against the visitor's limit), and the errors of `quote` if the link cannot be paid.
     """
     payment = _load(services, visitor, token)
     if step is None:
         check_payable(payment, services.clock())
         return f"{services.settings.pay_url}/?token={payment.link.token}"
-    offered = quote(services, token, Viewer.of(visitor), PayOptions(wallet=None))
-    checkout, name = offered.checkout, offered.parts[0].requests[0].network
+    quoted = quote(services, token, Viewer.of(visitor), PayOptions(wallet=None))
+    checkout, network_name = quoted.checkout, quoted.parts[0].requests[0].network
     if step >= len(checkout.transactions):
         raise NotFound("There is no such step")
-    transaction, explanation = checkout.transactions[step], offered.explanations[step]
+    transaction, explanation = checkout.transactions[step], quoted.explanations[step]
     is_payment = step >= len(checkout.transactions) - len(checkout.payments)
     limit = checkout.fee_limit if is_payment else APPROVAL_FEE_LIMIT
-    uri = uri_of(name, transaction, explanation, limit)
+    uri = uri_of(network_name, transaction, explanation, limit)
     if uri is None:
         raise NotFound("This step cannot be written as a QR code: a batch needs a wallet in the browser")
     return uri
@@ -104,7 +105,10 @@ def _state(services: Services, payment: SecurePayment) -> str:
 
 
 def _steps(payment: SecurePayment, dues: Sequence[Due]) -> tuple[str, ...]:
-    """An approval and a payment; of the native coin the payment alone. No code holds what a batch is called with."""
+    """Returns the steps of a single payment: approval and payment, for the native coin the payment only.
+
+    The calldata of a batch does not fit a QR code.
+    """
     if payment.link.payment_type is not PaymentType.SINGLE or not dues:
         return ()
     return ("pay",) if dues[0].token.is_native else ("approve", "pay")

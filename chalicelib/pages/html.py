@@ -1,4 +1,4 @@
-"""The hosted payment page as HTML: what of it differs from link to link, all of it escaped, and its headers."""
+"""The HTML of the hosted payment page: the part that depends on the link, escaped, and the response headers."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,32 +14,32 @@ from chalicelib.settings import Settings, origin_of
 
 _HTTPS_ONLY = "max-age=63072000"
 _TRON_NODE = "https://api.trongrid.io"
-"""Asked by the tronWeb that Tron's wallets put into pages, and so under the page's policy; by the page itself never."""
-_LISTED = 20
-"""Payees that are named one by one."""
+"""Called by the tronWeb that Tron wallets inject into the page, so the page's policy has to allow it; never by us."""
+_MOST_LISTED = 20
+"""Payees listed one by one; the rest is a number."""
 _DECIMAL_COMMA = frozenset({"de", "es", "fr", "it", "pt", "ru"})
-"""Languages in which 12.625 would be twelve thousand and more."""
+"""Languages with a decimal comma; in them 12.625 would read as more than twelve thousand."""
 _ENDED = {"completed": "paid", "in_progress": "safe", "expired": "expired", "invalidated": "invalidated"}
-"""What the messages of a state begin with; `closed` for others."""
+"""Prefix of the message keys by state; `closed` for other states."""
 
 
 class Absence(StrEnum):
-    """Why there are no facts of a link: what its messages begin with."""
+    """Why the facts of a link are missing; the value is the prefix of the message keys."""
 
     UNKNOWN = "missing"
     LIMITED = "away"
-    """Too many were asked for from this address: whether there is such a link was not looked up."""
+    """This IP address is over its rate limit: the link was not looked up."""
 
 
 def page(settings: Settings, facts: PageFacts | Absence, language: str) -> str:
-    """The page for a link. Without facts, what it says without a script is why."""
+    """Returns the page for a link. Without facts, its `<noscript>` part says why they are missing."""
     before, after = template()
     metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}'
-    return f"{before}{metas}<noscript>{_told(facts, language)}</noscript>{after}"
+    return f"{before}{metas}<noscript>{_noscript(facts, language)}</noscript>{after}"
 
 
 def language_of(accepted: str) -> str:
-    """The first of our languages in an Accept-Language header, by its weights; else English."""
+    """Returns the page's language that an Accept-Language header prefers; English if it names none of them."""
     weighed = []
     for position, part in enumerate(accepted.split(",")[:20]):
         name, _, weight = part.partition(";")
@@ -48,11 +48,11 @@ def language_of(accepted: str) -> str:
 
 
 def page_headers(settings: Settings) -> dict[str, str]:
-    """What keeps the page to itself.
+    """Returns the response headers of the page with its Content-Security-Policy.
 
-    The hashes are those of `integrity` in the page. `'self'` stays in script-src for all engines alike: a module that
-    another one imports comes without integrity metadata, and no engine holds it to a hash then. It is the page's own
-    host, where nothing but `pages/*.js` is served as a script.
+    The hashes in script-src are those of `integrity` in the page. `'self'` is needed in all engines: a module imported
+    by another one has no integrity metadata, so no engine matches it with a hash. `'self'` is the page's own host,
+    which serves no scripts but `pages/*.js`.
     """
     hashes = " ".join(f"'{each}'" for each in script_hashes())
     ancestors = " ".join(("'self'", *settings.page_frame_ancestors))
@@ -81,20 +81,20 @@ def page_headers(settings: Settings) -> dict[str, str]:
     }
 
 
-def _told(facts: PageFacts | Absence, language: str) -> str:
+def _noscript(facts: PageFacts | Absence, language: str) -> str:
     words = locale(language)
     direction = "rtl" if language == "ar" else "ltr"
-    text = _headed(facts, words) if isinstance(facts, Absence) else _described(facts, words, language)
+    text = _heading(facts, words) if isinstance(facts, Absence) else _description(facts, words, language)
     return f'<div class="unscripted" lang="{language}" dir="{direction}">{text}</div>'
 
 
-def _headed(name: str, words: Mapping[str, str]) -> str:
+def _heading(name: str, words: Mapping[str, str]) -> str:
     return f'<h1>{escape(words[f"{name}.title"])}</h1><p>{escape(words[f"{name}.text"])}</p>'
 
 
-def _described(facts: PageFacts, words: Mapping[str, str], language: str) -> str:
+def _description(facts: PageFacts, words: Mapping[str, str], language: str) -> str:
     if facts.state != "pending":
-        parts = [_headed(_ENDED.get(facts.state, "closed"), words)]
+        parts = [_heading(_ENDED.get(facts.state, "closed"), words)]
     else:
         total = ", ".join(_sums(facts, language, of_fee=False))
         parts = [f'<p>{escape(words["pay.total"])}</p><h1>{escape(total)}</h1>']
@@ -106,7 +106,7 @@ def _described(facts: PageFacts, words: Mapping[str, str], language: str) -> str
 
 
 def _rows(facts: PageFacts, language: str) -> list[tuple[str, str]]:
-    """The facts by the key of their name; the values are HTML."""
+    """Returns (message key of the name, value as HTML) of each fact."""
     fees = _sums(facts, language, of_fee=True)
     chain = network(facts.network)
     rows = [
@@ -120,22 +120,22 @@ def _rows(facts: PageFacts, language: str) -> list[tuple[str, str]]:
 
 
 def _visible(text: str) -> str:
-    """The text with a mark for what cannot be seen, or would turn the direction of the rest."""
+    """Returns the text with U+FFFD in place of letters that are invisible or change the direction of the text."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def _payees(facts: PageFacts, language: str) -> str:
-    named = facts.dues[:_LISTED]
+    listed = facts.dues[:_MOST_LISTED]
     if len({due.payee for due in facts.dues}) == 1:
         return f"<bdi>{escape(facts.dues[0].payee)}</bdi>"
-    amounts = [escape(_text(due.amount, due.token, language)) for due in named]
-    items = [f"<li><bdi>{escape(due.payee)}</bdi> {text}</li>" for due, text in zip(named, amounts, strict=True)]
-    left = len(facts.dues) - len(named)
+    amounts = [escape(_text(due.amount, due.token, language)) for due in listed]
+    items = [f"<li><bdi>{escape(due.payee)}</bdi> {text}</li>" for due, text in zip(listed, amounts, strict=True)]
+    left = len(facts.dues) - len(listed)
     return "".join(("<ul>", *items, f"<li>+ {left}</li>" if left else "", "</ul>")) if items else ""
 
 
 def _sums(facts: PageFacts, language: str, of_fee: bool) -> list[str]:
-    """By token, fees alone or all that is debited."""
+    """Returns a text per token: the sum of the fees if `of_fee`, else of all that is debited."""
     sums: dict[Token, int] = {}
     for due in facts.dues:
         sums[due.token] = sums.get(due.token, 0) + (due.fee if of_fee else due.debit)
@@ -145,7 +145,7 @@ def _sums(facts: PageFacts, language: str, of_fee: bool) -> list[str]:
 def _text(units: int, token: Token, language: str) -> str:
     number = format_amount(units, token.decimals)
     text = f"{number.replace('.', ',') if language in _DECIMAL_COMMA else number} {_symbol(token)}"
-    return f"\u2066{text}\u2069" if language == "ar" else text  # isolated: it runs from left to right there too
+    return f"\u2066{text}\u2069" if language == "ar" else text  # isolates: amounts are left-to-right
 
 
 def _symbol(token: Token) -> str:
@@ -154,7 +154,7 @@ def _symbol(token: Token) -> str:
 
 
 def _codes(facts: PageFacts, words: Mapping[str, str]) -> list[str]:
-    """The page's own address, for the browser of a wallet; then each transaction that fits a code, in their order."""
+    """Returns the QR codes of the page's URL, for the browser of a wallet, and of each step in order."""
     codes = [("page", words["manual.page"])]
     codes += [(str(position), words[f"manual.{step}"]) for position, step in enumerate(facts.steps)]
     return [

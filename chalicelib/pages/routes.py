@@ -1,4 +1,4 @@
-"""The paths of the hosted payment page."""
+"""The routes of the hosted payment page."""
 
 from chalicelib.http.operation import PageRoute
 

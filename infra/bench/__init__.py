@@ -1,1 +1,1 @@
-"""Benchmarks: each figure beside what one would otherwise take, as a ratio. `make bench` prints them all."""
+"""Benchmarks: each figure with the alternative it is compared with, and their ratio. `make bench` prints them all."""

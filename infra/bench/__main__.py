@@ -21,14 +21,14 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "reading a payer's wallet (CPU, median of fresh processes)": wallet_reads.measure,
     "DynamoDB calls of a flow": flows.measure,
     "combining payouts on a local cloud": multicalls.measure,
-    f"detection: {detection.LOGS} new logs, {detection.OURS} of them ours": detection.measure,
+    f"detection: {detection.LOGS} new logs, {detection.PAYMENTS} of them payments": detection.measure,
     "logs of the fee proxies": logs.measure,
 }
 
 
 def main() -> int:
     use_local_settings()
-    print("Each figure beside what it is compared with; the ratio is the first through the second.")
+    print("Each figure with what it is compared with; the ratio is the first divided by the second.")
     report: dict[str, object] = {}
     try:
         for title, measure in SECTIONS.items():

@@ -1,4 +1,4 @@
-"""What the start is compared with: a Chalice app with a boto3 DynamoDB client and one route, as one would begin it."""
+"""The app that cold starts are compared with: Chalice with one route and a boto3 DynamoDB client."""
 
 import boto3
 from chalice import Chalice

@@ -1,4 +1,4 @@
-"""Batches: building what pays 150 children, beside the npm package that others build it with, and the gas they take."""
+"""Batches: CPU to build the transactions of 150 payouts, compared with the npm package, and the gas of batches."""
 
 import json
 import shutil
@@ -35,10 +35,10 @@ FOLDER = LOCAL / "bench-node"
 _HERE = Path(__file__).parent
 _TOKEN = token_with_id("fUSDC-sepolia")
 _NETWORK = "sepolia"
-_WARM_UP, _OURS, _THEIRS = 10, 20, 4
+_WARM_UP, _CALLS, _PACKAGE_CALLS = 10, 20, 4
 _DETAILS = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
 _KEY = "0x" + "b7" * 32
-"""Of somebody who has nothing outside of this chain."""
+"""The payer's private key, used on this local chain only."""
 
 
 def measure() -> list[Figure]:
@@ -49,33 +49,33 @@ def measure() -> list[Figure]:
 
 
 def _building() -> Iterator[Figure]:
-    """CPU milliseconds for the transactions of one answer, everything imported, made and run before.
+    """Yields CPU milliseconds for the transactions of one response, after imports and a warm-up.
 
-    Both begin with stored requests, in memory, and end with the hex of an approval and a payment. The package also
-    calculates each payment reference again, which ours has stored, and puts the payments into a group, where one token
-    needs none; what is paid, by whom and to whom has to be the same.
+    Both sides start with stored requests in memory and end with the hex of an approval and a payment. The package also
+    computes each payment reference again, which our records hold, and puts the payments into a group, which a batch of
+    one token does not need. Payments and fee address have to be the same.
     """
     children, name = _children(CHILDREN), f"transactions of {CHILDREN} children"
-    ours: dict[str, Callable[[], object]] = {
+    builders: dict[str, Callable[[], object]] = {
         name: lambda: _built(children),
         f"{name}, explained": lambda: explain(_NETWORK, _built(children).transactions),
     }
     built = _built(children)
-    with _upstream(children, built) as theirs:
-        theirs(_WARM_UP)
-        samples: dict[str, list[float]] = {label: [] for label in (*ours, PACKAGE)}
+    with _upstream(children, built) as package_seconds:
+        package_seconds(_WARM_UP)
+        samples: dict[str, list[float]] = {label: [] for label in (*builders, PACKAGE)}
         for _ in range(ROUNDS):
-            for label, build in ours.items():
-                samples[label].append(_cpu(build, _OURS) / _OURS)
-            samples[PACKAGE].append(theirs(_THEIRS) / _THEIRS)
+            for label, build in builders.items():
+                samples[label].append(_cpu(build, _CALLS) / _CALLS)
+            samples[PACKAGE].append(package_seconds(_PACKAGE_CALLS) / _PACKAGE_CALLS)
     seconds = {label: statistics.median(taken) for label, taken in samples.items()}
-    for label in ours:
+    for label in builders:
         goal = "0.1 or less" if label == name else None  # the package explains nothing
         yield Figure(label, seconds[label] * 1e3, "ms", f"npm {PACKAGE}", seconds[PACKAGE] * 1e3, goal)
 
 
 def _children(count: int) -> list[SecurePayment]:
-    """Payouts of a little more each, with 1 % as fee, to one payee each."""
+    """Returns payouts of increasing amounts, each to a payee of its own, with a fee of 1 %."""
     services, children = World().services, []
     for number in range(count):
         made = payout(services, "acct", fee_percentage="1", fee_address=FEE_ADDRESS, amount=12_500_000 + number)
@@ -101,9 +101,9 @@ def _cpu(build: Callable[[], object], count: int) -> float:
 
 @contextmanager
 def _upstream(children: list[SecurePayment], built: Checkout) -> Iterator[Callable[[int], float]]:
-    """A function that lets the npm package build the batch so many times; the CPU seconds that it took.
+    """Yields a function that builds the batch a number of times with the npm package and returns the CPU seconds.
 
-    Raises AssertionError when it pays anything else than ours.
+    Raises AssertionError if the package's batch does not make the same payments as `built`.
     """
     (debit,) = built.debits.values()
     node = shutil.which("node") or _beside_python("node")
@@ -112,24 +112,24 @@ def _upstream(children: list[SecurePayment], built: Checkout) -> Iterator[Callab
         assert process.stdin is not None and process.stdout is not None
         into, out = process.stdin, process.stdout
 
-        def ask(question: Any) -> Any:
-            into.write(json.dumps(question) + "\n")
+        def call(argument: Any) -> Any:
+            into.write(json.dumps(argument) + "\n")
             into.flush()
-            answer = out.readline()
-            if not answer:
+            line = out.readline()
+            if not line:
                 raise StackProblem(f"npm {PACKAGE} did not build a batch")
-            return json.loads(answer)
+            return json.loads(line)
 
-        made = ask({"requests": [_upstream_request(child) for child in children], "approval": str(debit)})
+        made = call({"requests": [_upstream_request(child) for child in children], "approval": str(debit)})
         approval, payment = built.transactions
         if (made["to"], made["approval"], _paid(made["data"])) != (payment.to, approval.data, _paid(payment.data)):
-            raise AssertionError("the two do not build the same batch, so their times mean nothing")
-        yield ask
+            raise AssertionError("the two do not build the same batch, so their times cannot be compared")
+        yield call
         into.close()
 
 
 def _paid(data: str) -> tuple[Any, ...]:
-    """The payments and the fee address, out of either of the two calls that one token can be paid by."""
+    """Returns payments and fee address of either call that can pay a batch of one token."""
     arguments = bytes.fromhex(data[10:])
     if data[:10] == "0x9af8a581":
         details, _, fee_address = decode([_DETAILS, "address[][]", "address"], arguments)
@@ -139,7 +139,7 @@ def _paid(data: str) -> tuple[Any, ...]:
 
 
 def _upstream_request(child: SecurePayment) -> dict[str, Any]:
-    """A child as the package knows requests."""
+    """Returns a child in the form of the package's requests."""
     assert _TOKEN is not None
     (request,), link = child.requests, child.link
     due = due_of(request, link, _TOKEN)
@@ -161,7 +161,7 @@ def _upstream_request(child: SecurePayment) -> dict[str, Any]:
 
 
 def _installed() -> Path:
-    """The node_modules with the package, installed unless they are there. Raises StackProblem."""
+    """Returns the node_modules folder with the package, after installing it if needed. Raises StackProblem."""
     pinned, modules = (_HERE / "package.json").read_text(), FOLDER / "node_modules"
     stamp = FOLDER / ".stamp"
     if stamp.exists() and stamp.read_text() == pinned:
@@ -181,7 +181,7 @@ def _installed() -> Path:
 
 
 def _beside_python(name: str) -> str:
-    """Where setup put Node.js on a machine without it."""
+    """Returns the path of a program in `.venv/bin`, where setup installs Node.js if the machine has none."""
     return str(LOCAL.parent / ".venv" / "bin" / name)
 
 
@@ -189,25 +189,25 @@ def _beside_python(name: str) -> str:
 
 
 def _gas() -> Iterator[Figure]:
-    """Gas as executed, of the payments without their approvals; to payees that hold nothing before, as at worst."""
+    """Yields the gas of payments without approvals, to payees with empty balances (the most expensive case)."""
     from eth_account import Account
 
     with Chain.start(_NETWORK) as chain:
         chain.fund(Account.from_key(_KEY).address, 10**6)
-        _gas_of(chain, _transactions(_children(CHILDREN + 1)[-1:]))  # the fee address holds something from now on
+        _gas_of(chain, _transactions(_children(CHILDREN + 1)[-1:]))  # gives the fee address a balance
         for count in PAYEES:
             before = chain.snapshot()
             children = _children(count)
             together = _gas_of(chain, _transactions(children))
             chain.revert(before)
-            alone = sum(_gas_of(chain, _transactions([child], alone=True)) for child in children)
-            yield Figure(f"a batch of {count}", together, "gas", "paid one by one", alone)
+            one_by_one = sum(_gas_of(chain, _transactions([child], single=True)) for child in children)
+            yield Figure(f"a batch of {count}", together, "gas", "paid one by one", one_by_one)
 
 
-def _transactions(children: list[SecurePayment], alone: bool = False) -> list[dict[str, Any]]:
+def _transactions(children: list[SecurePayment], single: bool = False) -> list[dict[str, Any]]:
     assert _TOKEN is not None
     built = _built(children)
-    if alone:
+    if single:
         (child,) = children
         built = checkout.with_approvals(checkout.pay_one(due_of(child.requests[0], child.link, _TOKEN)), {})
     return [_plain(each) for each in built.transactions]
@@ -218,8 +218,8 @@ def _plain(transaction: Transaction) -> dict[str, Any]:
 
 
 def _gas_of(chain: Chain, transactions: list[dict[str, Any]]) -> int:
-    """What the last of them uses."""
+    """Returns the gas used by the last of the transactions."""
     receipts = [chain.send(transaction, _KEY) for transaction in transactions]
     if any(receipt["status"] != "0x1" for receipt in receipts):
-        raise AssertionError("a payment reverted, so its gas means nothing")
+        raise AssertionError("a payment reverted, so its gas cannot be compared")
     return int(receipts[-1]["gasUsed"], 16)

@@ -1,4 +1,4 @@
-"""Calldata per payment: our fixed layouts beside the general encoders, which have to give the same bytes."""
+"""Calldata of one payment: our fixed layouts compared with general ABI encoders, which must return the same bytes."""
 
 from collections.abc import Callable
 
@@ -23,15 +23,15 @@ Build = Callable[[], str]
 
 
 def measure() -> list[Figure]:
-    """CPU microseconds for one transaction's calldata, everything imported and made beforehand."""
+    """Returns CPU microseconds for the calldata of one transaction, without imports."""
     figures = []
-    for name, ours, abi, web3 in _contenders():
-        if not ours() == abi() == web3():
-            raise AssertionError(f"{name}: the encoders do not agree, so their times mean nothing")
-        own, by_abi, by_web3 = (seconds * 1e6 for seconds in cpu_seconds(ours, abi, web3))
+    for name, service, abi, web3 in _contenders():
+        if not service() == abi() == web3():
+            raise AssertionError(f"{name}: the encoders do not agree, so their times cannot be compared")
+        by_service, by_abi, by_web3 = (seconds * 1e6 for seconds in cpu_seconds(service, abi, web3))
         figures += [
-            Figure(name, own, "us", "eth_abi.encode", by_abi),
-            Figure(name, own, "us", "web3 Contract.encode_abi", by_web3),
+            Figure(name, by_service, "us", "eth_abi.encode", by_abi),
+            Figure(name, by_service, "us", "web3 Contract.encode_abi", by_web3),
         ]
     return figures
 

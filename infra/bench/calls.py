@@ -1,4 +1,4 @@
-"""Counting what reaches DynamoDB, at the client: calls by operation, and the items they touch."""
+"""Counting the DynamoDB calls of a boto3 client by operation, and the items they read or write."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class Calls:
-    """Calls by the name of their operation (`Query`), and how many there would be with one call for each item."""
+    """Calls by operation name (such as `Query`), and how many it would take with one call per item."""
 
     by_operation: Counter[str] = field(default_factory=Counter)
     item_by_item: int = 0
@@ -24,31 +24,31 @@ class Calls:
 
 @contextmanager
 def counted(client: Any) -> Iterator[Calls]:
-    """Counts the calls of a boto3 client; a page of a paginator is a call, a retry of botocore's own is not."""
+    """Counts the calls of a boto3 client: each page of a paginator is a call, botocore's retries are not counted."""
     calls = Calls()
 
-    def asked(params: dict[str, Any], model: Any, **_: Any) -> None:
+    def before_call(params: dict[str, Any], model: Any, **_: Any) -> None:
         calls.by_operation[model.name] += 1
         if model.name != "Query":
             calls.item_by_item += _items_in(params)
 
-    def answered(parsed: dict[str, Any], model: Any, **_: Any) -> None:
+    def after_call(parsed: dict[str, Any], model: Any, **_: Any) -> None:
         if model.name == "Query":
             calls.item_by_item += max(len(parsed["Items"]), 1)
 
     events = client.meta.events
-    events.register("provide-client-params.dynamodb", asked)
-    events.register("after-call.dynamodb", answered)
+    events.register("provide-client-params.dynamodb", before_call)
+    events.register("after-call.dynamodb", after_call)
     try:
         yield calls
     finally:
-        events.unregister("provide-client-params.dynamodb", asked)
-        events.unregister("after-call.dynamodb", answered)
+        events.unregister("provide-client-params.dynamodb", before_call)
+        events.unregister("after-call.dynamodb", after_call)
 
 
 def _items_in(params: dict[str, Any]) -> int:
     if "TransactItems" in params:
         return len(params["TransactItems"])
     if "RequestItems" in params:
-        return sum(len(asked["Keys"]) for asked in params["RequestItems"].values() if "Keys" in asked)
+        return sum(len(request["Keys"]) for request in params["RequestItems"].values() if "Keys" in request)
     return 1

@@ -1,4 +1,4 @@
-"""The app in this process on in-process AWS, with one merchant; requests as API Gateway hands them over."""
+"""The app in this process on in-process AWS, with one merchant; requests are events of API Gateway."""
 
 import json
 import os
@@ -38,17 +38,17 @@ _CONTEXT = LambdaContext("api_handler", 1024, 29_000)
 
 @dataclass(frozen=True)
 class Deployment:
-    """A running app, its services, and the API key of its merchant."""
+    """The app, its services and its merchant's API key."""
 
     app: Chalice
     services: Services
     api_key: str
 
-    def ask(self, event: Mapping[str, Any]) -> Any:
-        """The parsed body of an answer. Raises AssertionError for a refusal."""
-        answer = self.app(event, _CONTEXT)
-        assert answer["statusCode"] < 300, answer["body"]
-        return json.loads(answer["body"])
+    def call(self, event: Mapping[str, Any]) -> Any:
+        """Returns the parsed body of the response. Raises AssertionError unless its status is below 300."""
+        response = self.app(event, _CONTEXT)
+        assert response["statusCode"] < 300, response["body"]
+        return json.loads(response["body"])
 
     def create_link(self, items: int = 1) -> Any:
         return request("POST", LINKS, key=self.api_key, body={**NEW_LINK, "requests": NEW_LINK["requests"] * items})
@@ -68,7 +68,7 @@ def request(
     key: str | None = None,
     body: Any = None,
 ) -> dict[str, Any]:
-    """The event of one request to a route such as `/v2/secure-payments/{token}`."""
+    """Returns API Gateway's event of a request to a route such as `/v2/secure-payments/{token}`."""
     headers = {"content-type": "application/json", "host": "api.example"}
     return {
         "resource": resource,
@@ -85,7 +85,7 @@ def request(
 
 
 def use_local_settings() -> None:
-    """Gives this process the environment of the stage `local`, and AWS credentials that lead nowhere."""
+    """Sets the environment variables of the stage `local`, and AWS credentials without an account."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
     os.environ.update(config["environment_variables"])
     os.environ.update(config["stages"]["local"]["environment_variables"])
@@ -96,20 +96,20 @@ def use_local_settings() -> None:
 
 @contextmanager
 def deployed(rpc_urls: Mapping[str, str]) -> Iterator[Deployment]:
-    """The deployment, with a node for each network of `rpc_urls`."""
+    """Yields a deployment with a node for each network of `rpc_urls`."""
     with fresh_services() as services, in_process_aws():
         yield with_merchant(services, rpc_urls)
 
 
 @contextmanager
 def fresh_services() -> Iterator[Services]:
-    """The services as a new process would assemble them; the log is written to nowhere, and limits are far away."""
+    """Yields newly assembled services that write no log and have very high rate limits."""
     before_limit = os.environ.get("RATE_LIMIT_SCALE")
     os.environ["RATE_LIMIT_SCALE"] = "1000000"
     services = assemble(Settings.read())
     handler: Any = services.log.registered_handler
-    with Path(os.devnull).open("w") as nowhere:
-        before = handler.setStream(nowhere)
+    with Path(os.devnull).open("w") as devnull:
+        before = handler.setStream(devnull)
         try:
             yield services
         finally:
@@ -120,7 +120,7 @@ def fresh_services() -> Iterator[Services]:
 
 
 def with_merchant(services: Services, rpc_urls: Mapping[str, str]) -> Deployment:
-    """The app, the secret with its nodes, and a new account with an API key, on the AWS of this moment."""
+    """Creates the secret with the node URLs, an account and its API key on the current mock of AWS; returns the app."""
     from app import build
 
     boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-rpc-urls", SecretString=json.dumps(rpc_urls))

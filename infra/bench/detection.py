@@ -1,6 +1,6 @@
-"""Detection with few and with very many open requests: scan ticks on the tables of a real local cloud.
+"""Detection with few and with very many open requests: scan ticks on the tables of a local cloud.
 
-The cloud keeps its tables in memory: 100,000 open requests take about 1.1 GB while this runs.
+The local cloud holds its tables in memory: 100,000 open requests take about 1.1 GB.
 """
 
 import statistics
@@ -22,33 +22,33 @@ from tests.fakes.world import PREFIX, World, create_tables
 
 SIZES = (10, 1_000, 100_000)
 TICKS = 9
-LOGS, OURS = 50, 5
+LOGS, PAYMENTS = 50, 5
 _LINKS_A_WRITE = 33
 
 
 class CountingChain(FakeChain):
-    """Counts the questions, each of which is one HTTP request to a real node."""
+    """Counts the reads, each of which would be one HTTP request to a real node."""
 
-    asked = 0
+    reads = 0
 
-    def _answer(self) -> None:
-        self.asked += 1
-        super()._answer()
+    def _read(self) -> None:
+        self.reads += 1
+        super()._read()
 
 
 @dataclass(frozen=True)
 class Ticks:
-    """The median of some ticks: milliseconds by the wall clock, the tables' included; calls to tables and node."""
+    """Medians of some ticks: wall clock milliseconds including the tables, DynamoDB calls, reads of the node."""
 
     milliseconds: float
     calls: int
-    questions: int
+    reads: int
 
 
 def measure() -> list[Figure]:
-    """One tick with 50 new logs, 5 of which pay requests of ours, at growing numbers of open requests.
+    """Returns figures of ticks with 50 new logs, 5 of which pay open requests, for growing numbers of open requests.
 
-    It reads the 50 logs of the tick before once more, as every tick does.
+    Each tick also reads the 50 logs of the previous tick again.
     """
     chain, done = CountingChain(), 0
     with Cloud.start() as cloud:
@@ -58,7 +58,7 @@ def measure() -> list[Figure]:
         world.chain = chain
         world.register_webhook()
         ticks: dict[int, Ticks] = {}
-        _ticks(world)  # opens connections, creates the cursor and has a tick before to read again
+        _ticks(world)  # opens connections, creates the cursor and the logs that the next tick reads again
         for size in SIZES:
             _open_links(world, done, size)
             ticks[size], done = _ticks(world), size
@@ -74,7 +74,7 @@ def _figures(ticks: dict[int, Ticks]) -> Iterator[Figure]:
     most = SIZES[-1]
     yield Figure(
         f"scan tick, {most:,} open requests",
-        ticks[most].questions,
+        ticks[most].reads,
         "requests to the node",
         "asking for each open request",
         most,
@@ -86,27 +86,27 @@ def _ticks(world: World) -> Ticks:
     return Ticks(
         statistics.median(taken for taken, _, _ in samples) * 1e3,
         round(statistics.median(calls.total for _, calls, _ in samples)),
-        round(statistics.median(questions for _, _, questions in samples)),
+        round(statistics.median(reads for _, _, reads in samples)),
     )
 
 
 def _tick(world: World) -> tuple[float, Calls, int]:
     chain = world.chain
     assert isinstance(chain, CountingChain)
-    payments = [world.create_link() for _ in range(OURS)]
+    payments = [world.create_link() for _ in range(PAYMENTS)]
     for position in range(LOGS):
-        ours = payments[position // (LOGS // OURS)].requests[0]
-        foreign = replace(ours, payment_reference=f"0xff{len(chain.blocks):014x}")
-        chain.pay(foreign if position % (LOGS // OURS) else ours)
+        request = payments[position // (LOGS // PAYMENTS)].requests[0]
+        foreign = replace(request, payment_reference=f"0xff{len(chain.blocks):014x}")
+        chain.pay(foreign if position % (LOGS // PAYMENTS) else request)
     chain.mine(2)
-    asked = chain.asked
+    reads_before = chain.reads
     with counted(world.client) as calls:
         started = time.perf_counter()
         recorded = detection.scan(world.services, chain.network)
         taken = time.perf_counter() - started
-    if recorded != OURS:
-        raise AssertionError(f"a tick recorded {recorded} payments instead of {OURS}, so its time means nothing")
-    return taken, calls, chain.asked - asked
+    if recorded != PAYMENTS:
+        raise AssertionError(f"a tick recorded {recorded} payments, not {PAYMENTS}, so its time cannot be compared")
+    return taken, calls, chain.reads - reads_before
 
 
 def _open_links(world: World, first: int, last: int) -> None:
@@ -126,7 +126,7 @@ def _records(pattern: SecurePayment, number: int) -> Iterator[Any]:
 
 
 class _Batches:
-    """Takes a store's transactions as plain batches: the cloud remembers transactions for minutes, in memory."""
+    """Writes a store's transactions as plain batches: the local cloud keeps transactions in memory for minutes."""
 
     _SIZE = 25
 
@@ -139,5 +139,5 @@ class _Batches:
             batch = puts[start : start + self._SIZE]
             table = batch[0]["TableName"]
             items = [{"PutRequest": {"Item": put["Item"]}} for put in batch]
-            answer = self._client.batch_write_item(RequestItems={table: items})
-            assert not answer["UnprocessedItems"], "the local cloud takes every item"
+            response = self._client.batch_write_item(RequestItems={table: items})
+            assert not response["UnprocessedItems"], "the local cloud writes every item"

@@ -1,4 +1,4 @@
-"""Figures, how they are timed and how they are shown."""
+"""Figures: a measurement and its reference; timing and printing."""
 
 import statistics
 import time
@@ -11,7 +11,7 @@ _ROUND_SECONDS = 0.04
 
 @dataclass(frozen=True)
 class Figure:
-    """One measurement beside its reference; `ratio` is value through reference. The unit says which way is better."""
+    """A measurement and its reference; `ratio` is the value divided by the reference."""
 
     name: str
     value: float
@@ -37,9 +37,9 @@ class Figure:
 
 
 def cpu_seconds(*contenders: Callable[[], object]) -> list[float]:
-    """The CPU seconds of one call of each: medians of several rounds, the contenders taking turns within a round.
+    """Returns the CPU seconds of one call of each contender: medians of several rounds.
 
-    Taking turns makes a machine that slows down slow all of them down, so ratios hold.
+    Each round times all contenders, so that a machine that slows down does so for all of them.
     """
     counts = [_calls_in_a_round(each) for each in contenders]
     samples: list[list[float]] = [[] for _ in contenders]
@@ -50,7 +50,7 @@ def cpu_seconds(*contenders: Callable[[], object]) -> list[float]:
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """Lines for a terminal: name, value, what it is compared with, ratio, goal."""
+    """Returns lines for a terminal: name, value, reference, ratio, goal."""
     rows = [
         (
             figure.name,

@@ -1,4 +1,4 @@
-"""How many DynamoDB calls each flow makes, beside one call for each item it touches."""
+"""How many DynamoDB calls each flow makes, compared with one call per item."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def measure() -> list[Figure]:
 
 
 def calls_of_flows() -> dict[str, Calls]:
-    """The calls of each flow by its name; requests come in over HTTP, with an API key that has to be read, too."""
+    """Returns the calls of each flow by its name; those of HTTP requests include the read of the API key."""
     return {**_requests(), **_background()}
 
 
@@ -30,7 +30,7 @@ def _requests() -> dict[str, Calls]:
     try:
         with deployed({"sepolia": node.url}) as deployment:
             client = deployment.services.store.client
-            token = deployment.ask(deployment.create_link())["token"]
+            token = deployment.call(deployment.create_link())["token"]
             requests = {
                 "create": deployment.create_link(),
                 "create of 200 items": deployment.create_link(200),
@@ -38,13 +38,15 @@ def _requests() -> dict[str, Calls]:
                 "metadata with wallet": deployment.read_link(token, wallet),
                 "pay": deployment.pay_link(token, wallet),
             }
-            return {name: _count(client, lambda event=event: deployment.ask(event)) for name, event in requests.items()}
+            return {
+                name: _count(client, lambda event=event: deployment.call(event)) for name, event in requests.items()
+            }
     finally:
         node.close()
 
 
 def _background() -> dict[str, Calls]:
-    """One webhook is registered, so each of the three events of a payment becomes one delivery."""
+    """Returns the calls of background flows with one webhook: a payment has three events and so three deliveries."""
     with in_process_aws() as client:
         world = World(client)
         world.register_webhook()
@@ -53,20 +55,20 @@ def _background() -> dict[str, Calls]:
         def tick() -> Calls:
             return _count(client, lambda: detection.scan(world.services, world.chain.network))
 
-        found = {"scan tick without a new block": tick()}
+        counts = {"scan tick without a new block": tick()}
         world.chain.mine()
-        found["scan tick without a payment"] = tick()
+        counts["scan tick without a payment"] = tick()
         world.chain.pay(world.create_link().requests[0])
         world.chain.mine()
-        found["scan tick with one payment"] = tick()
+        counts["scan tick with one payment"] = tick()
         world.chain.mine()
-        found["scan tick that reads the payment again"] = tick()
+        counts["scan tick that reads the payment again"] = tick()
         delivery = world.queue.messages.pop(0)
-        found["deliver one webhook"] = _count(client, lambda: world.consume(delivery, world.services))
+        counts["deliver one webhook"] = _count(client, lambda: world.consume(delivery, world.services))
         assert len(world.receiver.posted) == 1
-        found["outbox sweep, nothing due"] = _count(client, lambda: outbox.sweep(world.services))
-        found["expiry sweep, nothing due"] = _count(client, lambda: links.expire_due(world.services))
-        return found
+        counts["outbox sweep, nothing due"] = _count(client, lambda: outbox.sweep(world.services))
+        counts["expiry sweep, nothing due"] = _count(client, lambda: links.expire_due(world.services))
+        return counts
 
 
 def _count(client: Any, flow: Callable[[], object]) -> Calls:

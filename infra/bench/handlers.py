@@ -1,9 +1,8 @@
-"""CPU of one request through the whole app, beside a bare Chalice route that returns the same JSON.
+"""CPU of one request through the whole app, compared with a bare Chalice route that returns the same JSON.
 
-DynamoDB is left out of the clock: the answers it gave to the same requests are recorded once and played again right
-below the boto3 client, which therefore still builds, signs and parses everything. What the client takes for these
-very calls is measured alone, too, so that it can be told from the app's own part; alone it runs with warm caches, so
-what is left for the app is rather too much than too little.
+DynamoDB's own time is not included: its responses are recorded once and replayed below the boto3 client, which still
+builds, signs and parses every call. The client's time for these calls is also measured separately and subtracted; it
+then runs with warm caches, so the difference, the app's own part, is slightly too high.
 """
 
 import io
@@ -28,7 +27,7 @@ def measure() -> list[Figure]:
     with fresh_services() as services:
         with in_process_aws():
             deployment = with_merchant(services, {"sepolia": "http://no-node.test"})
-            token = deployment.ask(deployment.create_link())["token"]
+            token = deployment.call(deployment.create_link())["token"]
             recordings = {
                 name: record(deployment, event)
                 for name, event in {
@@ -43,43 +42,43 @@ def measure() -> list[Figure]:
 
 @dataclass
 class Recording:
-    """One request, the body it was answered with, the calls (operation, parameters) and DynamoDB's raw answers."""
+    """One request, the body of its response, its DynamoDB calls (operation, parameters) and raw responses."""
 
     event: dict[str, Any]
     body: Any = None
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    answers: dict[str, bytes] = field(default_factory=dict)
+    responses: dict[str, bytes] = field(default_factory=dict)
 
 
 def record(deployment: Deployment, event: dict[str, Any]) -> Recording:
-    """Asks for real, and keeps what passes the DynamoDB client."""
+    """Sends the request to the app and records the calls and responses of the DynamoDB client."""
     recording, events = Recording(event), deployment.services.store.client.meta.events
 
-    def called(params: dict[str, Any], model: Any, **_: Any) -> None:
+    def before_call(params: dict[str, Any], model: Any, **_: Any) -> None:
         recording.calls.append((model.name, params))
 
-    def answered(http_response: Any, model: Any, **_: Any) -> None:
-        recording.answers[model.name] = http_response.content
+    def after_call(http_response: Any, model: Any, **_: Any) -> None:
+        recording.responses[model.name] = http_response.content
 
-    events.register("provide-client-params.dynamodb", called)
-    events.register("after-call.dynamodb", answered)
-    recording.body = deployment.ask(event)
-    events.unregister("provide-client-params.dynamodb", called)
-    events.unregister("after-call.dynamodb", answered)
+    events.register("provide-client-params.dynamodb", before_call)
+    events.register("after-call.dynamodb", after_call)
+    recording.body = deployment.call(event)
+    events.unregister("provide-client-params.dynamodb", before_call)
+    events.unregister("after-call.dynamodb", after_call)
     return recording
 
 
 @contextmanager
-def played(recording: Recording, client: Any) -> Iterator[None]:
-    """Gives the client the recorded answer to every operation; nothing leaves the process."""
+def replayed(recording: Recording, client: Any) -> Iterator[None]:
+    """Makes the client receive the recorded response of every operation; nothing is sent."""
 
-    def answer(request: Any, **_: Any) -> AWSResponse:
+    def respond(request: Any, **_: Any) -> AWSResponse:
         operation = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
-        return AWSResponse(request.url, 200, {}, _Body(recording.answers[operation]))
+        return AWSResponse(request.url, 200, {}, _Body(recording.responses[operation]))
 
-    client.meta.events.register("before-send.dynamodb", answer)
+    client.meta.events.register("before-send.dynamodb", respond)
     yield
-    client.meta.events.unregister("before-send.dynamodb", answer)
+    client.meta.events.unregister("before-send.dynamodb", respond)
 
 
 class _Body(io.BytesIO):
@@ -91,26 +90,26 @@ def _figures(name: str, recording: Recording, deployment: Deployment) -> list[Fi
     event, client = recording.event, deployment.services.store.client
     bare_app = _bare(event, recording.body)
 
-    def whole() -> Any:
+    def call_app() -> Any:
         return deployment.app(event, None)
 
-    def bare() -> Any:
+    def call_bare_app() -> Any:
         return bare_app(event, None)
 
-    def client_alone() -> None:
+    def call_client() -> None:
         for operation, params in recording.calls:
             getattr(client, xform_name(operation))(**params)
 
-    with played(recording, client):
-        if json.loads(bare()["body"]) != recording.body or whole()["statusCode"] >= 300:
-            raise AssertionError(f"{name}: the answers are not what was recorded, so their times mean nothing")
+    with replayed(recording, client):
+        if json.loads(call_bare_app()["body"]) != recording.body or call_app()["statusCode"] >= 300:
+            raise AssertionError(f"{name}: the responses are not the recorded ones, so times cannot be compared")
         if not recording.calls:
-            ours, theirs = (seconds * 1e6 for seconds in cpu_seconds(whole, bare))
-            return [Figure(name, ours, "us", _BARE, theirs)]
-        ours, theirs, client_only = (seconds * 1e6 for seconds in cpu_seconds(whole, bare, client_alone))
+            app, bare = (seconds * 1e6 for seconds in cpu_seconds(call_app, call_bare_app))
+            return [Figure(name, app, "us", _BARE, bare)]
+        app, bare, boto3 = (seconds * 1e6 for seconds in cpu_seconds(call_app, call_bare_app, call_client))
     return [
-        Figure(name, ours, "us", f"{_BARE}, with the same boto3 calls", theirs + client_only),
-        Figure(f"{name}, less the boto3 calls", ours - client_only, "us", _BARE, theirs),
+        Figure(name, app, "us", f"{_BARE}, with the same boto3 calls", bare + boto3),
+        Figure(f"{name}, less the boto3 calls", app - boto3, "us", _BARE, bare),
     ]
 
 

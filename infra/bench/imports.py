@@ -1,4 +1,4 @@
-"""Cold start: importing the app in a fresh process, with and without bytecode of what the package ships."""
+"""Cold start: importing the app in a fresh process, with and without bytecode of the packaged modules."""
 
 import json
 import os
@@ -32,63 +32,61 @@ _TIMED = "import time; began = time.process_time(); {}; print(time.process_time(
 
 
 def measure() -> list[Figure]:
-    """CPU time: medians of fresh processes that take turns; the interpreter's own start is not counted."""
-    figures = []
+    """Returns CPU times: medians of fresh processes, in turns, without the interpreter's own start."""
+    figures, reference = [], "bare Chalice app with a boto3 client"
     with _bytecode() as (with_pyc, without_pyc):
-        for kept, folder in (("with .pyc", with_pyc), ("without .pyc", without_pyc)):
+        for label, folder in (("with .pyc", with_pyc), ("without .pyc", without_pyc)):
             workers = tuple(_WORKER.format(module) for module in _WORKERS.values())
             bare, app, app_and_client, *of_workers = _starts(folder, (_BARE, _APP, _APP_AND_CLIENT, *workers))
             names = ("import app", "import app and open the DynamoDB client", *_WORKERS)
             figures += [
-                Figure(
-                    f"{name}, {kept}", seconds * 1e3, "ms", "bare Chalice app with a boto3 client", bare * 1e3, "<= 1.2"
-                )
+                Figure(f"{name}, {label}", seconds * 1e3, "ms", reference, bare * 1e3, "<= 1.2")
                 for name, seconds in zip(names, (app, app_and_client, *of_workers), strict=True)
             ]
     return figures
 
 
 def heavy_modules() -> dict[str, bool]:
-    """Which of the heavy modules `import app` loads."""
-    answer = subprocess.run(
+    """Returns for each heavy module whether `import app` loads it."""
+    process = subprocess.run(
         [sys.executable, "-c", f"import json, sys, app; print(json.dumps([m in sys.modules for m in {HEAVY}]))"],
         cwd=ROOT,
         check=True,
         capture_output=True,
     )
-    return dict(zip(HEAVY, json.loads(answer.stdout), strict=True))
+    return dict(zip(HEAVY, json.loads(process.stdout), strict=True))
 
 
 def _starts(bytecode: Path, statements: tuple[str, ...]) -> list[float]:
     samples: list[list[float]] = [[] for _ in statements]
     for _ in range(STARTS):
         for statement, taken in zip(statements, samples, strict=True):
-            taken.append(_start(statement, bytecode, keep=False))
+            taken.append(_start(statement, bytecode, write_bytecode=False))
     return [statistics.median(taken) for taken in samples]
 
 
-def _start(statement: str, bytecode: Path, keep: bool) -> float:
+def _start(statement: str, bytecode: Path, write_bytecode: bool) -> float:
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(bytecode)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if not keep:
+    if not write_bytecode:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    answer = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _TIMED.format(statement)], cwd=ROOT, env=environment, check=True, capture_output=True
     )
-    return float(answer.stdout)
+    return float(process.stdout)
 
 
 @contextmanager
 def _bytecode() -> Iterator[tuple[Path, Path]]:
-    """Two bytecode folders: a full one, and one that lacks what Lambda would have to compile at every cold start.
+    """Yields two bytecode folders: one with all bytecode, one with that of the standard library only.
 
-    That is our code and all of site-packages, as chalice packs it; the standard library's bytecode is always there.
+    Without bytecode in the package, Lambda compiles our code and site-packages at every cold start.
     """
     with tempfile.TemporaryDirectory() as folder:
         full, partial = Path(folder, "full"), Path(folder, "partial")
         for statement in (_BARE, _APP_AND_CLIENT, *(_WORKER.format(module) for module in _WORKERS.values())):
-            _start(statement, full, keep=True)
+            _start(statement, full, write_bytecode=True)
         shutil.copytree(full, partial)
-        for shipped in (Path(sysconfig.get_paths()["purelib"]), ROOT):  # in this order: the first may lie in the second
+        for shipped in (Path(sysconfig.get_paths()["purelib"]), ROOT):  # in this order: purelib may be inside ROOT
             shutil.rmtree(partial / shipped.relative_to("/"))
         yield full, partial

@@ -1,4 +1,4 @@
-"""Logs of the fee proxies: decoding and matching them, beside web3's event processing."""
+"""Logs of the fee proxies: decoding and matching them, compared with web3's event processing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,32 +29,31 @@ _FIELDS = {
 
 
 def measure() -> list[Figure]:
-    """Logs a second of CPU time; web3 is given logs that it has formatted already, and does not match them."""
+    """Returns logs per second of CPU time; web3 gets logs in its own format and only decodes them."""
     terms = Terms(lifetime=timedelta(days=7), strict_checksum=False)
     request = create_link(draft(), Owner("acct", None, None), terms, START, bytes).requests[0]
     figures = []
     native = replace(request, currency="ETH-sepolia-sepolia")
     for name, owed, contract in (("ERC-20", request, ERC20_FEE_PROXY), ("native", native, NATIVE_FEE_PROXY)):
         log = FakeChain(NETWORK).pay(owed)
-        own, web3 = cpu_seconds(_ours(owed, log), _web3(contract, log))
-        figures.append(
-            Figure(f"{name} logs decoded and matched", 1 / own, "a second", "web3 process_log (decoded only)", 1 / web3)
-        )
+        service, web3 = cpu_seconds(_decoder(owed, log), _web3_decoder(contract, log))
+        reference = ("web3 process_log (decoded only)", 1 / web3)
+        figures.append(Figure(f"{name} logs decoded and matched", 1 / service, "a second", *reference))
     return figures
 
 
-def _ours(request: Request, log: dict[str, Any]) -> Callable[[], object]:
+def _decoder(request: Request, log: dict[str, Any]) -> Callable[[], object]:
     def decode_and_match() -> object:
         transfer = decode_transfer(NETWORK, log)
         assert transfer is not None
         return payments.mismatch(request, transfer)
 
     if decode_and_match() is not None:
-        raise AssertionError("the log does not pay the request, so the time means nothing")
+        raise AssertionError("the log does not pay the request, so the time cannot be compared")
     return decode_and_match
 
 
-def _web3(contract: str, log: dict[str, Any]) -> Callable[[], object]:
+def _web3_decoder(contract: str, log: dict[str, Any]) -> Callable[[], object]:
     inputs = [{"name": n, "type": t, "indexed": n == "paymentReference"} for n, t in _FIELDS[contract]]
     abi = [{"type": "event", "name": _EVENT, "inputs": inputs, "anonymous": False}]
     event = Web3().eth.contract(address=address_of(contract, NETWORK), abi=abi).events[_EVENT]()

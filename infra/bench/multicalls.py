@@ -1,4 +1,4 @@
-"""Combining payouts on a real local cloud: calls to DynamoDB and time, beside one call for each item."""
+"""Combining payouts on a local cloud: DynamoDB calls and time, compared with one call per item."""
 
 import time
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def measure() -> list[Figure]:
 
 
 def create(world: World, children: list[SecurePayment]) -> tuple[Calls, float]:
-    """The calls and the seconds that it takes to combine these payouts, as the records are now."""
+    """Combines payouts; returns the DynamoDB calls and the seconds that it took."""
     tokens = [child.link.token for child in children]
     with counted(world.client) as calls:
         seconds = _seconds(lambda: multicalls.create(world.services, world.owner, tokens, None))
@@ -44,7 +44,7 @@ def create(world: World, children: list[SecurePayment]) -> tuple[Calls, float]:
 
 
 def _item_by_item(world: World, children: list[SecurePayment]) -> None:
-    """The same reads and writes, each of one item. It leaves the links as they were, for whoever claims them next."""
+    """Makes the same reads and writes with one item each; leaves the links unchanged, so that they can be combined."""
     store = world.services.store
     for child in children:
         token = child.link.token

@@ -1,7 +1,7 @@
-"""CPU of signing in: one password hash, a login with and without a user behind it, a wallet's signature.
+"""CPU of signing in: a password hash, a refused login of a known and of an unknown user, a wallet's signature.
 
-A login that is refused has to take as long for an address that nobody has as for a wrong password: who measures it
-would else learn who is a customer. Both run the whole flow, on in-process tables.
+A refused login has to take as long for an unknown e-mail address as for a wrong password; otherwise its time would show
+who is a customer. Both run the whole flow on in-process tables.
 """
 
 import secrets
@@ -29,12 +29,12 @@ def _password() -> Figure:
     from argon2 import PasswordHasher
 
     password, salt, default = secrets.token_hex(8), bytes(passwords.SALT_BYTES), PasswordHasher()
-    ours, theirs = cpu_seconds(
+    service, library = cpu_seconds(
         lambda: passwords.password_hash(password, salt), lambda: default.hash(password, salt=salt)
     )
-    mine = f"password hash, argon2id {passwords.MEMORY_KIB // 1024} MiB, {passwords.PASSES} passes"
-    library = f"argon2-cffi's default, {default.memory_cost // 1024} MiB, {default.time_cost} passes"
-    return Figure(mine, ours * 1e3, "ms", library, theirs * 1e3)
+    name = f"password hash, argon2id {passwords.MEMORY_KIB // 1024} MiB, {passwords.PASSES} passes"
+    reference = f"argon2-cffi's default, {default.memory_cost // 1024} MiB, {default.time_cost} passes"
+    return Figure(name, service * 1e3, "ms", reference, library * 1e3)
 
 
 def _refusal() -> Figure:
@@ -66,13 +66,13 @@ def _signature() -> Figure:
     account: Any = Account.create()
     signature = bytes(account.sign_message(encode_defunct(text=_MESSAGE)).signature)
 
-    def ours() -> object:
+    def by_service() -> object:
         return wallets.recover_personal(_MESSAGE, signature)
 
-    def theirs() -> object:
+    def by_library() -> object:
         return Account.recover_message(encode_defunct(text=_MESSAGE), signature=signature)
 
-    if ours() != theirs() or ours() != account.address:
+    if by_service() != by_library() or by_service() != account.address:
         raise AssertionError("the signature recovers to another address")
-    mine, library = cpu_seconds(ours, theirs)
-    return Figure("a wallet's signature recovered", mine * 1e6, "us", "eth_account", library * 1e6)
+    service, library = cpu_seconds(by_service, by_library)
+    return Figure("a wallet's signature recovered", service * 1e6, "us", "eth_account", library * 1e6)

@@ -1,4 +1,4 @@
-"""Reading a payer's wallet: the first and the later reads of a process, beside web3 posting the same calls."""
+"""Reading a payer's wallet: the first and later reads of a process, compared with web3 sending the same calls."""
 
 import json
 import statistics
@@ -43,27 +43,27 @@ _AGGREGATED = "0x" + "".join(f"{word:064x}" for word in (32, 1, 32, 1, 64, 32, 7
 
 
 def measure() -> list[Figure]:
-    """CPU time: medians of fresh processes that take turns, each with the app imported and its DynamoDB client open."""
+    """Returns CPU times: medians of fresh processes, in turns, with the app imported and a DynamoDB client open."""
     with _node() as url:
         samples = [(_seconds(_READ, url), _seconds(_WEB3, url)) for _ in range(STARTS)]
-    ours, web3 = (
+    service, web3 = (
         [statistics.median(each) for each in zip(*taken, strict=True)] for taken in zip(*samples, strict=True)
     )
     return [
-        Figure("a wallet's first read in a process", ours[0] * 1e3, "ms", "web3, the same two calls", web3[0] * 1e3),
-        Figure("a later read", ours[1] * 1e3, "ms", "web3, the same two calls", web3[1] * 1e3),
+        Figure("a wallet's first read in a process", service[0] * 1e3, "ms", "web3, the same two calls", web3[0] * 1e3),
+        Figure("a later read", service[1] * 1e3, "ms", "web3, the same two calls", web3[1] * 1e3),
     ]
 
 
 def _seconds(read: str, url: str) -> list[float]:
     command = [sys.executable, "-c", _SCRIPT.format(later=LATER), url, read]
-    found: list[float] = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
-    return found
+    seconds: list[float] = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
+    return seconds
 
 
 @contextmanager
 def _node() -> Iterator[str]:
-    """The URL of a node that knows eth_call, as if of Multicall3, and eth_gasPrice."""
+    """Yields the URL of a node that serves eth_call, with a fixed result of Multicall3, and eth_gasPrice."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

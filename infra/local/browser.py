@@ -1,4 +1,4 @@
-"""The machine's own browser, driven by Playwright: found where it is installed, started without a screen."""
+"""The installed browser, headless, controlled by Playwright."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,11 @@ from infra.local.bytecode import MODULES
 from infra.local.setup import MISSING_BROWSER, find_browser
 
 _WITHOUT = (
-    "LocalNetworkAccessChecks",  # a page that a test answers itself counts as one of the internet
-    "WebUIOmniboxPopup",  # every window would start a process for what drops down from the address bar, which
-    "WebUIOmniboxAimPopup",  # is a page of its own: more work than most of the pages that are looked at here
+    "LocalNetworkAccessChecks",  # pages whose responses a test fulfils count as public addresses
+    "WebUIOmniboxPopup",  # each window would start a process for the popup of the address bar,
+    "WebUIOmniboxAimPopup",  # which costs more than most pages under test
     "SpareRendererForSitePerProcess",
-    # What Playwright does without, whose list ours takes the place of.
+    # The features that Playwright disables: this list replaces Playwright's.
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
     "HttpsUpgrades",
@@ -43,15 +43,15 @@ _FLAGS = (
 _START_MS = 120_000
 _WALLET = Path(__file__).with_name("browser_wallet.js")
 PATIENT = """{
-  const [later, over] = [window.setTimeout, AbortSignal.timeout.bind(AbortSignal)];
-  window.setTimeout = (task, ms, ...given) => later(task, [5_000, 15_000].includes(ms) ? 8 * ms : ms, ...given);
-  AbortSignal.timeout = (ms) => over(8 * ms);
+  const [setTimer, timeout] = [window.setTimeout, AbortSignal.timeout.bind(AbortSignal)];
+  window.setTimeout = (task, ms, ...values) => setTimer(task, [5_000, 15_000].includes(ms) ? 8 * ms : ms, ...values);
+  AbortSignal.timeout = (ms) => timeout(8 * ms);
 }"""
-"""Makes the page wait longer for the service and for what wallets answer by themselves: the machine may be busy."""
+"""Makes the page's timeouts for the service and for reads of wallets eight times as long, for busy machines."""
 
 
 def launch(playwright: Playwright) -> Browser:
-    """Raises RuntimeError where no browser is installed."""
+    """Starts the browser. Raises RuntimeError if none is installed."""
     path = find_browser()
     if path is None:
         raise RuntimeError(MISSING_BROWSER)
@@ -59,11 +59,11 @@ def launch(playwright: Playwright) -> Browser:
 
 
 def wallet_script(**facts: Any) -> str:
-    """What puts a wallet into a page, before its scripts: see browser_wallet.js for the facts."""
+    """Returns the script that adds a wallet to a page before the page's scripts run; facts: browser_wallet.js."""
     tronweb = (MODULES / "tronweb/dist/TronWeb.js").read_text() if facts["how"] == "tron" else ""
     return f"{tronweb}\n;({_WALLET.read_text().rstrip().removesuffix(';')})({json.dumps(facts)});"
 
 
 def axe_script() -> str:
-    """Defines `axe`, which finds what keeps people out of a page."""
+    """Returns the script that defines `axe`, which checks accessibility."""
     return (MODULES / "axe-core/axe.min.js").read_text()

@@ -1,4 +1,4 @@
-"""The contracts a local chain carries: creation bytecode out of the npm packages, and where production has them."""
+"""The contracts of a local chain: creation bytecode from the npm packages and the production addresses."""
 
 import platform
 import re
@@ -16,15 +16,15 @@ _FACTORIES = MODULES / "@requestnetwork/smart-contracts/dist/src/types/factories
 _VIEM_CONSTANTS = MODULES / "viem/_cjs/constants/contracts.js"
 _MINTED_TO_DEPLOYER = (10**24).to_bytes(32).hex()
 TEST_ERC20 = "TestERC20"
-_TRON_BATCH_STAND_IN = "BatchPayments"  # the package has none for Tron; this one has the same selectors
+_TRON_BATCH_SUBSTITUTE = "BatchPayments"  # the package has no batch contract for Tron; this one has the same selectors
 
 DEPLOYER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-"""anvil's first account, unlocked; it owns the batch contracts."""
+"""anvil's first account, which is unlocked; the owner of the batch contracts."""
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """Creation code with its constructor's arguments, hex with 0x, and the addresses its runtime code is put at."""
+    """A contract: creation code with constructor arguments, hex with 0x, and the addresses of its runtime code."""
 
     name: str
     creation: str
@@ -32,7 +32,7 @@ class Artefact:
 
 
 def artefacts(network: str) -> tuple[Artefact, ...]:
-    """What a payment on that network touches: the proxies, the batch contract that calls them, the tokens."""
+    """Returns the contracts that payments on a network use: fee proxies, the batch contract, tokens."""
     known = network_named(network)
     return _tron_artefacts() if known and known.family == "tron" else _evm_artefacts(network)
 
@@ -51,31 +51,31 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
 
 
 def _tron_artefacts() -> tuple[Artefact, ...]:
-    """At the 20 bytes of each base58 address; no native payments there, and no Multicall3."""
+    """Returns the contracts for the 20 bytes of their base58 addresses; Tron has no native proxy and no Multicall3."""
     proxy, batch = (tron_to_evm(address_of(contract, "tron")) for contract in (ERC20_FEE_PROXY, TRON_BATCH))
     tokens = tuple(tron_to_evm(token.address) for token in find_tokens(network="tron"))
     return (
         Artefact(ERC20_FEE_PROXY, creation_code(ERC20_FEE_PROXY), (proxy,)),
-        Artefact(TRON_BATCH, creation_code(_TRON_BATCH_STAND_IN) + _words(proxy, ZERO_ADDRESS, DEPLOYER), (batch,)),
+        Artefact(TRON_BATCH, creation_code(_TRON_BATCH_SUBSTITUTE) + _words(proxy, ZERO_ADDRESS, DEPLOYER), (batch,)),
         Artefact(TEST_ERC20, creation_code(TEST_ERC20) + _MINTED_TO_DEPLOYER, tokens),
     )
 
 
 def creation_code(contract: str) -> str:
-    """A contract of @requestnetwork/smart-contracts, without constructor arguments."""
-    places = (
+    """Returns the creation code of a contract of @requestnetwork/smart-contracts, without constructor arguments."""
+    files = (
         f"{contract}__factory.js",
         f"{contract}.sol/{contract}__factory.js",
         f"test/{contract}__factory.js",
     )
-    for place in places:
-        if (_FACTORIES / place).exists():
-            return _only_match(_FACTORIES / place, r'_bytecode = "(0x[0-9a-f]+)"')
+    for file in files:
+        if (_FACTORIES / file).exists():
+            return _only_match(_FACTORIES / file, r'_bytecode = "(0x[0-9a-f]+)"')
     raise StackProblem(f"the npm package has no bytecode of {contract}: run `make setup`")
 
 
 def anvil() -> str:
-    """The anvil binary of this machine's platform."""
+    """Returns the path of the anvil binary for this machine."""
     system = platform.system().lower()
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     binary = MODULES / f"@foundry-rs/anvil-{system}-{machine}" / "bin" / "anvil"
@@ -85,7 +85,7 @@ def anvil() -> str:
 
 
 def _words(*addresses: str) -> str:
-    """Constructor arguments, hex without 0x."""
+    """Returns addresses as constructor arguments, hex without 0x."""
     return "".join(address[2:].lower().rjust(64, "0") for address in addresses)
 
 
@@ -94,7 +94,7 @@ def _multicall3() -> str:
 
 
 def _only_match(file: Path, pattern: str) -> str:
-    found = re.findall(pattern, file.read_text()) if file.exists() else []
-    if len(found) != 1:
-        raise StackProblem(f"{file} is not the file it should be: run `make setup`")
-    return str(found[0])
+    matches = re.findall(pattern, file.read_text()) if file.exists() else []
+    if len(matches) != 1:
+        raise StackProblem(f"{file} has not the expected content: run `make setup`")
+    return str(matches[0])

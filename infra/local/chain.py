@@ -1,7 +1,7 @@
-"""A local chain: anvil under a production chain id, the real contracts at their production addresses.
+"""A local chain: anvil with a production chain id and the real contracts at their production addresses.
 
-Tron's, too: the same contracts at the 20 bytes of their addresses there, balances in sun and gas for nothing;
-infra/local/tron.py is the node in front of it.
+For Tron the contracts are at the 20 bytes of their Tron addresses, balances are in sun and gas is free;
+infra/local/tron.py is the Tron node in front of such a chain.
 """
 
 import itertools
@@ -31,14 +31,14 @@ _GAS = 10_000_000
 
 
 class RpcError(Exception):
-    """The node's error object as it came."""
+    """The error object of the node's response."""
 
 
 class Chain:
     """A running chain. Use as a context manager or call `stop`.
 
-    Without `block_time` a block is mined for every transaction; with it, every so many seconds.
-    With `state` (a file) blocks, logs, receipts and balances survive a restart.
+    Without `block_time` a block is mined for every transaction, else every `block_time` seconds.
+    With `state` (a file) blocks, logs, receipts and balances are restored after a restart.
     """
 
     def __init__(self, network: str, child: Child, port: int, state: Path | None, scratch: Path) -> None:
@@ -59,9 +59,9 @@ class Chain:
         log: Path | None = None,
         held: Sequence[int] = (),
     ) -> Self:
-        """Start anvil for that network and put the contracts in place, unless its state already has them.
+        """Starts anvil for a network and puts the contracts in place unless its state already has them.
 
-        Raises StackProblem when the port is taken or anvil does not start.
+        Raises StackProblem if the port is in use or anvil does not start.
         """
         chain = network_named(network)
         if chain is None:
@@ -70,58 +70,57 @@ class Chain:
             raise StackProblem(f"port {port} of the {network} chain is already in use")
         port = port or free_port()
         command = [anvil(), "--port", str(port), "--chain-id", str(chain.chain_id), "--quiet"]
-        command += ["--prune-history", str(_STATES_IN_MEMORY)]  # older ones would pile up in the home directory
+        command += ["--prune-history", str(_STATES_IN_MEMORY)]  # more would be written to the home directory
         if chain.family == "tron":
             command += ["--base-fee", "0", "--gas-price", "0"]
         if block_time:
             command += ["--block-time", str(block_time)]
         if state:
             state.parent.mkdir(parents=True, exist_ok=True)
-            _heal(state)
+            _restore(state)
             command += ["--state", str(state), "--state-interval", str(STATE_SECONDS)]
         scratch = LOCAL / "tmp" / f"chain-{port}.log"
         child = Child(f"the {network} chain", command, log or scratch, held=held, scratch=None if log else scratch)
         running = cls(network, child, port, state, scratch)
         with child.starting():
-            child.wait_until(running._answers)
+            child.wait_until(running._is_ready)
             running._etch(artefacts(network))
         return running
 
-    # --- asking ---
+    # --- reading ---
 
     def rpc(self, method: str, *params: Any) -> Any:
-        """One JSON-RPC call. Raises RpcError with the node's error object."""
+        """Makes one JSON-RPC call. Raises RpcError with the node's error object."""
         return self.batch([(method, *params)])[0]
 
     def batch(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Several calls in one request, answered in order; the first error is raised."""
+        """Makes several calls in one request; returns results in order. Raises RpcError for the first error."""
         requests = [
             {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params} for method, *params in calls
         ]
-        answer = self._post(requests)
-        by_id = {entry["id"]: entry for entry in answer}
-        answers = [by_id[request["id"]] for request in requests]
-        for entry in answers:
-            if "error" in entry:
-                raise RpcError(entry["error"])
-        return [entry["result"] for entry in answers]
+        by_id = {response["id"]: response for response in self._post(requests)}
+        responses = [by_id[request["id"]] for request in requests]
+        for response in responses:
+            if "error" in response:
+                raise RpcError(response["error"])
+        return [response["result"] for response in responses]
 
     def token_balance(self, token: str, holder: str) -> int:
-        """balanceOf, in base units."""
+        """Returns balanceOf(holder) in base units."""
         data = "0x70a08231" + address_bytes(holder).rjust(32, b"\0").hex()
         return int(self.rpc("eth_call", {"to": _hex_address(token), "data": data}, "latest"), 16)
 
     def native_balance(self, holder: str) -> int:
-        """In wei; on tron in sun."""
+        """Returns the balance in wei, on tron in sun."""
         return int(self.rpc("eth_getBalance", _hex_address(holder), "latest"), 16)
 
     # --- changing ---
 
     def send(self, transaction: Mapping[str, Any], private_key: str) -> dict[str, Any]:
-        """Sign and broadcast {to, data, value} (value: int or hex text), wait for its block, return the receipt.
+        """Signs and broadcasts {to, data, value} (value: int or hex text) and returns the receipt of its block.
 
-        Nonce, gas (estimated) and EIP-1559 fees are filled in where absent. A receipt may say that it reverted;
-        a transaction whose estimate reverts raises RpcError.
+        Missing nonce, gas (estimated) and EIP-1559 fees are filled in. The receipt may be of a reverted transaction.
+        Raises RpcError if the estimate reverts.
         """
         from eth_account import Account
 
@@ -144,41 +143,41 @@ class Chain:
             "maxFeePerGas": 2 * price,
             "maxPriorityFeePerGas": min(price, 10**9),
         }
-        to = bytes.fromhex(filled["to"][2:])  # as text it would have to be checksummed
+        to = bytes.fromhex(filled["to"][2:])  # a text would have to be checksummed
         signed = Account.sign_transaction({**filled, "to": to}, private_key)
         return self.receipt(self.rpc("eth_sendRawTransaction", "0x" + bytes(signed.raw_transaction).hex()))
 
     def receipt(self, transaction_hash: str, seconds: float = 60) -> dict[str, Any]:
-        """The receipt once the transaction is in a block. Raises StackProblem when that takes too long."""
+        """Waits for the transaction's block and returns its receipt. Raises StackProblem after `seconds`."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            found: dict[str, Any] | None = self.rpc("eth_getTransactionReceipt", transaction_hash)
-            if found is not None:
-                return found
+            receipt: dict[str, Any] | None = self.rpc("eth_getTransactionReceipt", transaction_hash)
+            if receipt is not None:
+                return receipt
             time.sleep(0.05)
         raise StackProblem(f"{transaction_hash} was not mined on {self.network} within {seconds:.0f} s")
 
     def fund_native(self, holder: str, wei: int) -> None:
-        """Set a balance; no transaction, no block."""
+        """Sets a balance without a transaction or block."""
         self.rpc("anvil_setBalance", _hex_address(holder), hex(wei))
 
     def fund_token(self, holder: str, token: str, amount: int) -> None:
-        """Set a balance of one of the etched tokens, in base units, by its storage slot."""
+        """Sets a balance of an etched token, in base units, in its storage slot."""
         self.rpc(*_token_funds(holder, token, amount))
 
-    def fund(self, holder: str, whole: int) -> None:
-        """So many coins and so many of every token of the network's catalogue; no transaction, no block."""
+    def fund(self, holder: str, units: int) -> None:
+        """Sets the balances of native coin and of every token in the network's catalogue to `units` whole units."""
         tokens = [token for token in find_tokens(network=self.network) if not token.is_native]
-        funds = [_token_funds(holder, token.address, whole * 10**token.decimals) for token in tokens]
-        self.batch([("anvil_setBalance", _hex_address(holder), hex(whole * self.coin)), *funds])
+        funds = [_token_funds(holder, token.address, units * 10**token.decimals) for token in tokens]
+        self.batch([("anvil_setBalance", _hex_address(holder), hex(units * self.coin)), *funds])
 
     def set_batch_fee(self, basis_points: int) -> None:
-        """As the owner of the batch contract does it: a share of every payment, to its fee address on top."""
+        """Sets the batch contract's own fee, which is taken on top of each payment, as the contract's owner."""
         data = f"0xf4d08412{basis_points:064x}"
         self.receipt(self.send_as(DEPLOYER, {"to": address_of(BATCH, self.network), "data": data}))
 
     def send_as(self, sender: str, transaction: Mapping[str, Any], gas: int = _GAS) -> str:
-        """Broadcast {to, data, value} of any sender, without a signature; the transaction's hash."""
+        """Broadcasts {to, data, value} from any sender without a signature; returns the transaction's hash."""
         call = {"from": sender, "gas": hex(gas), "to": transaction["to"], "data": transaction.get("data", "0x")}
         call["value"] = _hex(transaction.get("value", 0))
         if self.network == "tron":
@@ -190,28 +189,28 @@ class Chain:
         self.rpc("anvil_mine", hex(blocks))
 
     def snapshot(self) -> str:
-        """Remember the whole state; the id is good for one `revert`."""
+        """Saves the whole state; returns its id, which `revert` accepts once."""
         return str(self.rpc("evm_snapshot"))
 
     def revert(self, snapshot: str) -> None:
-        """Go back to a snapshot: later blocks are gone, as in a reorganisation down to it."""
+        """Restores a snapshot: later blocks are removed, as by a reorganisation."""
         if not self.rpc("evm_revert", snapshot):
             raise StackProblem(f"the {self.network} chain has no snapshot {snapshot}")
 
     def deploy(self, creation: str) -> str:
-        """Deploy creation code (hex, arguments appended) from anvil's first account; the address."""
+        """Deploys creation code (hex, arguments appended) from anvil's first account; returns the address."""
         sent = self.rpc("eth_sendTransaction", {"from": DEPLOYER, "data": creation, "gas": hex(_GAS)})
         self.mine()
         return str(self.receipt(sent)["contractAddress"])
 
     def etch(self, creation: str, addresses: Sequence[str]) -> None:
-        """Put a contract at chosen addresses: its runtime code, and what its constructor wrote to the first slots."""
-        model = self.deploy(creation)
+        """Puts a contract at given addresses: its runtime code and the first storage slots that its constructor set."""
+        original = self.deploy(creation)
         slots = [f"0x{slot:064x}" for slot in range(_COPIED_SLOTS)]
         code, *values = self.batch(
             [
-                ("eth_getCode", model, "latest"),
-                *(("eth_getStorageAt", model, slot, "latest") for slot in slots),
+                ("eth_getCode", original, "latest"),
+                *(("eth_getStorageAt", original, slot, "latest") for slot in slots),
             ]
         )
         changes: list[tuple[Any, ...]] = []
@@ -222,7 +221,7 @@ class Chain:
                     changes.append(("anvil_setStorageAt", address, slot, value))
         self.batch(changes)
 
-    # --- life ---
+    # --- lifecycle ---
 
     @property
     def chain_id(self) -> int:
@@ -236,7 +235,7 @@ class Chain:
         return 10**6 if self.network == "tron" else 10**18
 
     def stop(self) -> None:
-        """End it; with a state file, everything up to now is in it."""
+        """Stops anvil, which first writes the state file, if there is one."""
         self._stopped.set()
         self.child.stop()
         self._scratch.unlink(missing_ok=True)
@@ -250,13 +249,13 @@ class Chain:
     def _etch(self, wanted: Sequence[Artefact]) -> None:
         addresses = [address for artefact in wanted for address in artefact.addresses]
         codes = self.batch([("eth_getCode", address, "latest") for address in addresses])
-        bare = {address for address, code in zip(addresses, codes, strict=True) if code == "0x"}
+        empty = {address for address, code in zip(addresses, codes, strict=True) if code == "0x"}
         for artefact in wanted:
-            missing = [address for address in artefact.addresses if address in bare]
+            missing = [address for address in artefact.addresses if address in empty]
             if missing:
                 self.etch(artefact.creation, missing)
 
-    def _answers(self) -> bool:
+    def _is_ready(self) -> bool:
         import requests
 
         try:
@@ -270,9 +269,9 @@ class Chain:
         session = getattr(self._session, "value", None)
         if session is None:
             session = self._session.value = requests.Session()
-            session.trust_env = False  # a proxy of the environment is not for this address
-        answer = session.post(self.url, json=body, timeout=60).json()
-        return answer if isinstance(answer, list) else [answer]
+            session.trust_env = False  # the node is on this machine: no proxy
+        response = session.post(self.url, json=body, timeout=60).json()
+        return response if isinstance(response, list) else [response]
 
     def _keep_backup(self, state: Path) -> None:
         while not self._stopped.wait(_BACKUP_SECONDS):
@@ -280,18 +279,18 @@ class Chain:
 
 
 def _token_funds(holder: str, token: str, amount: int) -> tuple[str, ...]:
-    """The call that writes a balance of TestERC20 to its slot."""
+    """Returns the RPC call that writes a balance of TestERC20 to its storage slot."""
     slot = keccak256(address_bytes(holder).rjust(32, b"\0") + _BALANCES_SLOT.to_bytes(32))
     return "anvil_setStorageAt", _hex_address(token), "0x" + slot.hex(), f"0x{amount:064x}"
 
 
 def _hex_address(address: str) -> str:
-    """Of either family, as the node wants it."""
+    """Returns an EVM or Tron address as hex of its 20 bytes."""
     return "0x" + address_bytes(address).hex()
 
 
 def _hex(value: int | str) -> str:
-    """A transaction's value: an int, or hex text already."""
+    """Returns a transaction's value, an int or hex text, as hex text."""
     return value if isinstance(value, str) else hex(value)
 
 
@@ -299,9 +298,9 @@ def _backup_of(state: Path) -> Path:
     return state.with_suffix(".backup.json")
 
 
-def _heal(state: Path) -> None:
-    """anvil rewrites its state in place: a hard kill may leave half a file. Then the last whole copy takes over."""
-    if state.exists() and not _is_whole(state):
+def _restore(state: Path) -> None:
+    """Replaces an incomplete state file by the last backup: anvil rewrites it in place and may be killed meanwhile."""
+    if state.exists() and not _is_complete(state):
         backup = _backup_of(state)
         if backup.exists():
             backup.replace(state)
@@ -313,11 +312,11 @@ def _back_up(state: Path) -> None:
     copy = state.with_suffix(".copy.json")
     if state.exists():
         shutil.copyfile(state, copy)
-        if _is_whole(copy):
+        if _is_complete(copy):
             copy.replace(_backup_of(state))
 
 
-def _is_whole(state: Path) -> bool:
+def _is_complete(state: Path) -> bool:
     with state.open("rb") as file:
         file.seek(0, 2)
         file.seek(max(0, file.tell() - len(_STATE_END)))

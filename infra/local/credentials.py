@@ -1,12 +1,12 @@
-"""Credentials of the local stack: those of the last run, or new ones, made by the service's own flows.
+"""Credentials of the local stack: those of the last run if they are still valid, else new ones from the flows.
 
     a merchant        signs in by e-mail and password; owns the API key and both client ids
-    an orchestrator   its key acts for the second client id, which is bound to a destination of the payee
-    a second account  an API key of somebody else
-    wallets           keys that no account knows before they sign in
-    payers            keys on EVM chains and on Tron, and the owners of a Safe; the stack gives them funds
+    an orchestrator   its key is used with the second client id, which is bound to a destination of the payee
+    a second account  an API key of another account
+    wallets           private keys that have not signed in yet
+    payers            private keys on EVM chains and on Tron, and the owners of a Safe, all with funds
 
-The first API key and client id have the highest tier; the second client id creates links only together with its key.
+API key and first client id have the highest tier; the second client id creates links only with the orchestrator's key.
 """
 
 import secrets
@@ -41,16 +41,16 @@ _SAFE_OWNERS = 3
 
 
 def are_known(services: Services, last: Mapping[str, Any]) -> bool:
-    """Whether the service still knows the credentials of the last run, all of them."""
+    """Returns whether all credentials of the last run exist in the service."""
     if not {*_KINDS, *_WALLETS, *_KEYS, "email", "password", "payee"} <= set(last):
         return False
-    found = {name: credential_store.credential(services.store, last[name]) for name in _KINDS}
-    are_all = all(isinstance(found[name], kind) for name, kind in _KINDS.items())
+    records = {name: credential_store.credential(services.store, last[name]) for name in _KINDS}
+    are_all = all(isinstance(records[name], kind) for name, kind in _KINDS.items())
     return are_all and credential_store.user(services.store, last["email"]) is not None
 
 
 def make(services: Services, origin: str) -> dict[str, Any]:
-    """New credentials, as `.local/stack.json` names them."""
+    """Creates credentials; returns them by their keys in `.local/stack.json`."""
     from eth_account import Account
 
     payee = _new_key()
@@ -90,7 +90,7 @@ def _client_id(services: Services, owner: Actor, label: str, origin: str) -> Cli
 
 
 def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) -> None:
-    """Binds a client id to a destination, signed by the wallet that is paid there."""
+    """Binds a client id to a destination with the signature of the destination's wallet."""
     from eth_account import Account
 
     token = token_with_id(PAID_IN)
@@ -104,7 +104,7 @@ def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) 
 
 
 def _orchestrator(services: Services, owner: Actor, client: ClientId) -> str:
-    """A platform of its own account, admitted by the client id's owner and linked to it; its key."""
+    """Creates an orchestrator with an account, which the client id admits and is linked to; returns its key."""
     key = admin.create_orchestrator(services, admin.create_account(services, "platform"), "Platform", "ops@example.com")
     record = credentials.find(services, key)
     assert isinstance(record, OrchestratorKey)
@@ -127,7 +127,7 @@ def _tron_account() -> dict[str, str]:
 
 
 def _new_key() -> str:
-    """A private key, as hex; good for EVM and Tron."""
+    """Returns a new private key as hex, for EVM chains and Tron."""
     from eth_account import Account
 
     return "0x" + bytes(Account.create().key).hex()

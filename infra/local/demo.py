@@ -1,8 +1,8 @@
-"""`make demo`: the local stack, and on it the scenario of infra/local/outsiders: links paid, the merchant told.
+"""`make demo`: starts the local stack and runs the scenario of infra/local/outsiders: links are paid and webhooks sent.
 
-KIND says which links, one file `pay_<kind>.py` each, several with commas between (single). Ends with a link to be paid
-in a browser (infra/local/outsiders/offer.py) and keeps running until Ctrl-C; ONCE=1 ends after the scenario, with
-status 0 only if every step held. PORT and FRESH as in `make local`.
+KIND names the kinds of links (`single` by default; several separated by commas), one file `pay_<kind>.py` each. At the
+end a link for a browser is printed (infra/local/outsiders/offer.py) and the stack runs until Ctrl-C. With ONCE=1 it
+stops after the scenario, with status 0 only if every step succeeded. PORT and FRESH as in `make local`.
 """
 
 import os
@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def show(kinds: str, stack: Stack) -> int:
-    """Run the scenario; 0 if it held. Without ONCE=1, stay until interrupted."""
+    """Runs the scenario, without ONCE=1 until interrupted; returns 0 if every step succeeded."""
     once = os.environ.get("ONCE") == "1"
     started = time.monotonic()
     command = [
@@ -53,13 +53,13 @@ def show(kinds: str, stack: Stack) -> int:
             time.sleep(0.1)
     finally:
         if outsiders.poll() is None:
-            outsiders.send_signal(signal.SIGKILL)  # it holds nothing that needs an orderly end
+            outsiders.send_signal(signal.SIGKILL)  # it has nothing to clean up
             outsiders.wait()
     return 0 if status == 0 else 1
 
 
 def _without_aws() -> dict[str, str]:
-    """The environment of an outsider: no path to our code, no way to our cloud."""
+    """Returns the environment for the scenario: without PYTHONPATH to the service's code and without AWS settings."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("AWS_")}
 
 

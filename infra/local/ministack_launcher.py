@@ -1,8 +1,8 @@
-"""ministack with what `chalice deploy` and a hard kill ask of it; run by the Python of the cloud's own environment.
+"""Starts ministack with additions for `chalice deploy` and for hard kills; runs in ministack's own environment.
 
-* ImportRestApi and PutRestApi: ministack reads OpenAPI in CloudFormation only, chalice sends it over the API.
-* An unset compression size: chalice patches it to "", which ministack would hand back as a number that is none.
-* Its state on disk every two seconds; by itself ministack saves only when it is asked to end.
+* ImportRestApi and PutRestApi: ministack reads OpenAPI in CloudFormation only, chalice sends it by the API.
+* An unset compression size: chalice patches it to "", which ministack would return in place of a number.
+* State is written to disk every two seconds; ministack itself saves it only on an orderly shutdown.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import ministack.app as app
 import ministack.services.apigateway_v1 as gateway
 from ministack.core import persistence
 
-Answer = tuple[int, dict[str, str], bytes]
+Response = tuple[int, dict[str, str], bytes]
 
 SNAPSHOT_SECONDS = 2.0
 _create_rest_api = gateway._create_rest_api
@@ -29,8 +29,8 @@ _save_all = app.save_all
 # --- API Gateway ---
 
 
-def create_rest_api(data: dict[str, Any]) -> Answer:
-    """CreateRestApi and, where the body is an OpenAPI document, ImportRestApi (both are POST /restapis)."""
+def create_rest_api(data: dict[str, Any]) -> Response:
+    """CreateRestApi, or ImportRestApi if the body is an OpenAPI document (both are POST /restapis)."""
     if "swagger" not in data and "openapi" not in data:
         return _create_rest_api(data)
     types = data.get("x-amazon-apigateway-binary-media-types", [])
@@ -39,8 +39,8 @@ def create_rest_api(data: dict[str, Any]) -> Answer:
     return 201, headers, body
 
 
-def put_rest_api(api_id: str, document: dict[str, Any]) -> Answer:
-    """PutRestApi with mode=overwrite: the document's paths replace all resources but the root."""
+def put_rest_api(api_id: str, document: dict[str, Any]) -> Response:
+    """PutRestApi with mode=overwrite: the document's paths replace all resources except the root."""
     if api_id in gateway._rest_apis:
         root = next(entry for entry in gateway._resources[api_id].values() if entry["path"] == "/")
         root["resourceMethods"] = {}
@@ -61,7 +61,7 @@ def without_unset_compression(body: bytes) -> bytes:
     return json.dumps(patch).encode()
 
 
-async def handle_request(method: str, path: str, headers: dict, body: bytes, query: dict) -> Answer:
+async def handle_request(method: str, path: str, headers: dict, body: bytes, query: dict) -> Response:
     parts = path.strip("/").split("/")
     if len(parts) == 2 and parts[0] == "restapis":
         if method == "PUT":
@@ -75,10 +75,10 @@ async def handle_request(method: str, path: str, headers: dict, body: bytes, que
 
 
 class Snapshots:
-    """Copies the state inside the event loop, where no request can change it meanwhile, and writes it outside.
+    """Copies the state in the event loop, where no request can change it, and writes it in a thread.
 
-    Files are replaced whole (ministack's save_state) and only where something changed. A copy that took long is
-    followed by a longer pause: at most a tenth of the loop's time goes to copying.
+    Changed files are replaced atomically (ministack's save_state). The pause after a copy is at least ten times the
+    copy's duration, so copying takes at most a tenth of the loop's time.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Snapshots:
                 pause = max(SNAPSHOT_SECONDS, 10 * took)
 
     def save_at_the_end(self, services: Mapping[str, Any]) -> None:
-        """ministack's own save on shutdown; no older snapshot may be written after it."""
+        """Makes ministack's own save on shutdown; no snapshot is written after it."""
         with self._lock:
             self._ended = True
             _save_all(services)
@@ -110,7 +110,7 @@ class Snapshots:
             for name, get_state in app._build_persistence_save_dict().items():
                 try:
                     states[name] = get_state()
-                except Exception as error:  # noqa: BLE001 - a service's own thread may be changing it: next time
+                except Exception as error:  # noqa: BLE001 - a thread may be changing it: retried by the next copy
                     print(f"snapshot of {name}: {error!r}", flush=True)
             done.set_result((states, time.monotonic() - started))
 

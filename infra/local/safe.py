@@ -1,4 +1,4 @@
-"""Safe 1.4.1 on a local chain: a multi-signature wallet at the addresses and with the code it has everywhere."""
+"""Safe 1.4.1, a multi-signature wallet, on a local chain: its real contracts at their canonical addresses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ SINGLETON_FACTORY = "0x914d7Fec6aaC8cd542e72Bca78B30650d45643d7"
 
 EXECUTION_SUCCESS = "0x" + keccak256(b"ExecutionSuccess(bytes32,uint256)").hex()
 EXECUTION_FAILURE = "0x" + keccak256(b"ExecutionFailure(bytes32,uint256)").hex()
-"""Both of SafeL2 1.4.1 with the transaction's hash indexed."""
+"""Topics of the events of SafeL2 1.4.1, which have the transaction's hash indexed."""
 
 _ARTEFACTS = MODULES / "@safe-global/safe-contracts/build/artifacts/contracts"
 _CONTRACTS = {
@@ -31,7 +31,7 @@ _CONTRACTS = {
     MULTI_SEND_CALL_ONLY: "libraries/MultiSendCallOnly.sol/MultiSendCallOnly.json",
 }
 _PROXY = "proxies/SafeProxy.sol/SafeProxy.json"
-# CREATE2 with the first word of the calldata as salt and the rest as creation code; returns the 20 bytes of the address
+# CREATE2: the first word of the calldata is the salt, the rest creation code; returns the 20 bytes of the address
 _SINGLETON_FACTORY_CODE = "0x" + (
     "7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe0"
     "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3"
@@ -55,7 +55,7 @@ _TRANSACTION_TYPE = [
 
 @dataclass(frozen=True)
 class SafeTransaction:
-    """What the owners sign. With `safe_tx_gas` a failing call leaves a transaction that succeeded: ExecutionFailure."""
+    """What the owners sign. With `safe_tx_gas` a failing call emits ExecutionFailure and the transaction succeeds."""
 
     to: str
     data: str
@@ -69,7 +69,7 @@ class SafeTransaction:
     refund_receiver: str = ZERO_ADDRESS
 
     def digest(self, chain_id: int, safe: str) -> bytes:
-        """The safeTxHash: EIP-712 with the chain and the Safe as domain."""
+        """Returns the safeTxHash: EIP-712 with chain id and Safe as domain."""
         return typed_data_digest(
             {
                 "domain": {"chainId": chain_id, "verifyingContract": safe},
@@ -80,7 +80,7 @@ class SafeTransaction:
         )
 
     def json(self) -> dict[str, Any]:
-        """The ten fields as owners and services name them."""
+        """Returns the ten fields by their names in EIP-712 and in the Safe Transaction Service."""
         return {
             "to": self.to,
             "value": self.value,
@@ -95,7 +95,7 @@ class SafeTransaction:
         }
 
     def call(self, signatures: bytes) -> bytes:
-        """The call to the Safe that executes this; anybody may send it: execTransaction(...)."""
+        """Returns the calldata of execTransaction(...), which any account may send to the Safe."""
         from eth_abi import encode
 
         *values, _ = self.json().values()
@@ -104,7 +104,7 @@ class SafeTransaction:
 
     @classmethod
     def of_call(cls, data: bytes, nonce: int) -> Self:
-        """What execTransaction was called with; the nonce is not among it. Raises ValueError for another call."""
+        """Decodes a call of execTransaction, which does not contain the nonce. Raises ValueError for another call."""
         from eth_abi import decode
         from eth_abi.exceptions import DecodingError
 
@@ -128,18 +128,18 @@ class Safe:
 
     @classmethod
     def deploy(cls, chain: Chain, keys: Sequence[str], threshold: int = 2, salt: int = 0) -> Self:
-        """Create it, or find the one of these owners, threshold and salt."""
+        """Returns the Safe of these owners, threshold and salt; creates it if it does not exist."""
         from eth_account import Account
 
         owners = [Account.from_key(key).address for key in keys]
         return cls(chain, deploy_safe(chain, owners, threshold, salt), tuple(keys), threshold)
 
     def nonce(self) -> int:
-        """Of the next transaction on the chain."""
+        """Returns the nonce of the next transaction, read from the chain."""
         return int(self.chain.rpc("eth_call", {"to": self.address, "data": "0xaffed0e0"}, "latest"), 16)
 
     def transaction(self, call: Mapping[str, Any], nonce: int | None = None, safe_tx_gas: int = 0) -> SafeTransaction:
-        """A transaction out of {to, value, data, operation}, as the API returns it; the next one unless told else."""
+        """Returns a transaction of the API's {to, value, data, operation}, with the next nonce by default."""
         value = call.get("value", 0)
         return SafeTransaction(
             to=call["to"],
@@ -151,21 +151,21 @@ class Safe:
         )
 
     def rejection(self, nonce: int) -> SafeTransaction:
-        """What owners execute to get rid of a transaction: nothing, with the same nonce."""
+        """Returns an empty transaction with the same nonce, which owners execute to replace another one."""
         return SafeTransaction(self.address, "0x", nonce)
 
     def hash(self, transaction: SafeTransaction) -> str:
-        """The safeTxHash, 0x hex."""
+        """Returns the safeTxHash, hex with 0x."""
         return "0x" + transaction.digest(self.chain.chain_id, self.address).hex()
 
     def signatures(self, transaction: SafeTransaction) -> bytes:
-        """Of as many owners as it takes."""
+        """Returns the signatures of the first `threshold` owners."""
         return _signatures(bytes.fromhex(self.hash(transaction)[2:]), self.keys[: self.threshold])
 
     def execute(self, transaction: SafeTransaction) -> dict[str, Any]:
-        """Signed by the owners, sent by an outsider; the receipt.
+        """Executes a transaction with the owners' signatures, sent by another account; returns the receipt.
 
-        Raises StackProblem when the whole transaction reverts, as it does when a call in it fails without safe_tx_gas.
+        Raises StackProblem if it reverts, as it does if its call fails and `safe_tx_gas` is 0.
         """
         data = transaction.call(self.signatures(transaction))
         receipt = self.chain.receipt(self.chain.send_as(DEPLOYER, {"to": self.address, "data": "0x" + data.hex()}))
@@ -174,7 +174,7 @@ class Safe:
         return receipt
 
     def proposal(self, transaction: SafeTransaction) -> dict[str, Any]:
-        """What the first owner posts to the Safe Transaction Service, with the signature of that owner."""
+        """Returns the body that the first owner posts to the Safe Transaction Service, with that owner's signature."""
         from eth_account import Account
 
         hash_, key = self.hash(transaction), self.keys[0]
@@ -184,10 +184,10 @@ class Safe:
 
 
 def install_safe(chain: Chain) -> None:
-    """Put the Safe contracts on a chain, unless they are there.
+    """Deploys the Safe contracts on a chain unless they exist.
 
-    Each is created by the singleton factory, so its address is a hash of its code: at another address than the
-    canonical one it would be another contract. Raises StackProblem then.
+    The singleton factory creates them, so each address is a hash of the code. Raises StackProblem if an address is not
+    the canonical one: the npm package then holds another contract.
     """
     codes = chain.batch([("eth_getCode", address, "latest") for address in (SINGLETON_FACTORY, *_CONTRACTS)])
     if "0x" not in codes:
@@ -201,7 +201,7 @@ def install_safe(chain: Chain) -> None:
 
 
 def deploy_safe(chain: Chain, owners: Sequence[str], threshold: int, salt: int) -> str:
-    """The Safe of these owners, of whom `threshold` must sign: created unless it is there; its address."""
+    """Creates the Safe of these owners, of whom `threshold` must sign, unless it exists; returns its address."""
     install_safe(chain)
     safe = safe_address(owners, threshold, salt)
     if not _has_code(chain, safe):
@@ -212,7 +212,7 @@ def deploy_safe(chain: Chain, owners: Sequence[str], threshold: int, salt: int) 
 
 
 def safe_address(owners: Sequence[str], threshold: int, salt: int) -> str:
-    """Where the Safe of these owners, in this order, is or will be: the CREATE2 address of its proxy, EIP-55."""
+    """Returns the CREATE2 address of the Safe of these owners, in this order, with EIP-55 checksum."""
     creation = _creation_code(_PROXY) + address_bytes(SAFE_L2).rjust(32, b"\0")
     proxy_salt = keccak256(keccak256(_setup_call(owners, threshold)) + salt.to_bytes(32, "big"))
     digest = keccak256(b"\xff" + address_bytes(PROXY_FACTORY) + proxy_salt + keccak256(creation))
@@ -220,7 +220,7 @@ def safe_address(owners: Sequence[str], threshold: int, salt: int) -> str:
 
 
 def creation_call(owners: Sequence[str], threshold: int, salt: int) -> bytes:
-    """The call to the proxy factory that creates the Safe: createProxyWithNonce(singleton, initializer, salt)."""
+    """Returns the proxy factory's call that creates the Safe: createProxyWithNonce(singleton, initializer, salt)."""
     from eth_abi import encode
 
     values = [SAFE_L2, _setup_call(owners, threshold), salt]
@@ -228,7 +228,7 @@ def creation_call(owners: Sequence[str], threshold: int, salt: int) -> bytes:
 
 
 def sign_safe_message(chain_id: int, safe: str, digest: bytes, keys: Sequence[str]) -> bytes:
-    """The owners' signatures by which the Safe says that it signed 32 bytes (ERC-1271), sorted as it wants them."""
+    """Returns the Safe's ERC-1271 signature of 32 bytes: its owners' signatures, ordered by address."""
     safe_digest = typed_data_digest(
         {
             "domain": {"chainId": chain_id, "verifyingContract": safe},
@@ -241,12 +241,12 @@ def sign_safe_message(chain_id: int, safe: str, digest: bytes, keys: Sequence[st
 
 
 def undeployed_signature(owners: Sequence[str], threshold: int, salt: int, signature: bytes) -> bytes:
-    """The signature of a Safe that does not exist yet: with the call that would create it (ERC-6492)."""
+    """Returns the ERC-6492 signature of a Safe that does not exist yet: it contains the call that creates the Safe."""
     return erc6492.wrap(PROXY_FACTORY, creation_call(owners, threshold, salt), signature)
 
 
 def _signatures(digest: bytes, keys: Sequence[str]) -> bytes:
-    """Of 32 bytes, in the order of the owners' addresses, as a Safe demands it."""
+    """Returns signatures of 32 bytes in the order of the owners' addresses, as a Safe requires."""
     from eth_account import Account
 
     owners = sorted((Account.from_key(key) for key in keys), key=lambda owner: int(owner.address, 16))
@@ -254,12 +254,11 @@ def _signatures(digest: bytes, keys: Sequence[str]) -> bytes:
 
 
 def _setup_call(owners: Sequence[str], threshold: int) -> bytes:
-    """setup(owners, threshold, to, data, fallback handler, payment token, payment, payment receiver)."""
+    """Returns the call setup(owners, threshold, to, data, fallbackHandler, paymentToken, payment, paymentReceiver)."""
     from eth_abi import encode
 
     types = ["address[]", "uint256", "address", "bytes", "address", "address", "uint256", "address"]
-    nobody = ZERO_ADDRESS
-    values = [list(owners), threshold, nobody, b"", FALLBACK_HANDLER, nobody, 0, nobody]
+    values = [list(owners), threshold, ZERO_ADDRESS, b"", FALLBACK_HANDLER, ZERO_ADDRESS, 0, ZERO_ADDRESS]
     return bytes.fromhex("b63e800d") + encode(types, values)
 
 
@@ -275,7 +274,7 @@ def _has_code(chain: Chain, address: str) -> bool:
 
 
 def _send(chain: Chain, to: str, data: str) -> None:
-    """From anvil's first account, mined at once also where blocks come by the clock."""
+    """Sends a call from anvil's first account and mines a block, also if blocks are mined by time."""
     sent = chain.rpc("eth_sendTransaction", {"from": DEPLOYER, "to": to, "data": data})
     chain.mine()
     if chain.receipt(sent)["status"] != "0x1":

@@ -1,8 +1,8 @@
-"""A Safe Transaction Service: owners propose and confirm a Safe's transactions, the chain says what became of them.
+"""A local Safe Transaction Service: owners propose and confirm transactions; executions are read from the chain.
 
-It speaks the public API of safe-global/safe-transaction-service, /api/v1 and /api/v2, one chain under each base URL
-(`http://127.0.0.1:<port>/<network>`). What was proposed is kept in a file, if one is given; transactions that were
-executed without being proposed are found on the chain. It has no delegates, no tracing of calls and no token list.
+It implements the public API of safe-global/safe-transaction-service, /api/v1 and /api/v2, with one base URL per chain
+(`http://127.0.0.1:<port>/<network>`). Proposals are stored in a file, if one is given; transactions executed without a
+proposal are found on the chain. Delegates, traces of calls and token lists are not supported.
 """
 
 import json
@@ -19,22 +19,22 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import recover_digest
 from infra.local.chain import Chain, RpcError
 from infra.local.safe import EXECUTION_FAILURE, EXECUTION_SUCCESS, SafeTransaction
-from infra.local.serving import Answer, Asked, JsonServer
+from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
 _PATH = re.compile(
     r"/(?P<network>[a-z-]+)/api/v(?P<version>[12])/(?:safes/(?P<safe>0x\w{40})|(?P<all>multisig-transactions))/(?P<rest>.*)"
 )
 _GET_OWNERS, _GET_THRESHOLD, _NONCE = "0xa0e67e2b", "0xe75235b8", "0xaffed0e0"
-_NOT_FOUND = Answer({"detail": "No MultisigTransaction matches the given query."}, 404)
+_NOT_FOUND = JsonResponse({"detail": "No MultisigTransaction matches the given query."}, 404)
 
 
 class _Refused(Exception):
-    """Why a proposal is not taken."""
+    """Why a proposal is rejected."""
 
 
 @dataclass(frozen=True)
 class _Proposed:
-    """`confirmations` is {owner: signature}."""
+    """A proposed transaction; `confirmations` maps owners to signatures."""
 
     safe: str
     transaction: SafeTransaction
@@ -53,9 +53,9 @@ class SafeTransactionService:
             entry = json.loads(line)
             proposed = _Proposed(**{**entry["proposed"], "transaction": SafeTransaction(**entry["transaction"])})
             self._proposed[entry["network"], entry["hash"]] = proposed
-        self._server = JsonServer("the Safe Transaction Service", self._answer, port)
+        self._server = JsonServer("the Safe Transaction Service", self._respond, port)
         self.urls = {network: f"{self._server.url}/{network}" for network in self._chains}
-        """{network: base URL}, as the setting SAFE_SERVICE_URLS has it."""
+        """{network: base URL}, in the form of the setting SAFE_SERVICE_URLS."""
 
     def stop(self) -> None:
         self._server.close()
@@ -66,47 +66,48 @@ class SafeTransactionService:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _answer(self, asked: Asked) -> Answer:
-        found = _PATH.fullmatch(asked.path)
-        if found is None or found["network"] not in self._chains:
-            return Answer({"detail": "Not found."}, 404)
-        network, rest, as_text = found["network"], found["rest"].rstrip("/"), found["version"] == "2"
+    def _respond(self, request: JsonRequest) -> JsonResponse:
+        path = _PATH.fullmatch(request.path)
+        if path is None or path["network"] not in self._chains:
+            return JsonResponse({"detail": "Not found."}, 404)
+        network, rest, as_text = path["network"], path["rest"].rstrip("/"), path["version"] == "2"
         try:
-            safe = evm_address(found["safe"]) if found["safe"] else None
-            if safe and rest == "multisig-transactions" and asked.method == "POST":
-                return self._propose(network, safe, asked.body)
+            safe = evm_address(path["safe"]) if path["safe"] else None
+            if safe and rest == "multisig-transactions" and request.method == "POST":
+                return self._propose(network, safe, request.body)
             if safe and rest == "multisig-transactions":
-                return self._list(network, safe, asked.query, as_text)
+                return self._list(network, safe, request.query, as_text)
             if safe and not rest:
                 return self._safe(network, safe)
-            if safe is None and rest.endswith("/confirmations") and asked.method == "POST":
-                return self._confirm(network, rest.partition("/")[0], asked.body)
+            if safe is None and rest.endswith("/confirmations") and request.method == "POST":
+                return self._confirm(network, rest.partition("/")[0], request.body)
             if safe is None and re.fullmatch("0x[0-9a-f]{64}", rest):
                 return self._one(network, rest, as_text)
         except (_Refused, BadRequest, KeyError, TypeError, ValueError, AttributeError) as error:
-            return Answer({"nonFieldErrors": [str(error)]}, 422)
-        return Answer({"detail": "Not found."}, 404)
+            return JsonResponse({"nonFieldErrors": [str(error)]}, 422)
+        return JsonResponse({"detail": "Not found."}, 404)
 
-    # --- telling ---
+    # --- reading ---
 
-    def _safe(self, network: str, safe: str) -> Answer:
+    def _safe(self, network: str, safe: str) -> JsonResponse:
         owners = self._owners(network, safe)
         if not owners:
-            return Answer({"detail": "Not found."}, 404)
-        read = {"nonce": self._read(network, safe, _NONCE), "threshold": self._read(network, safe, _GET_THRESHOLD)}
-        return Answer({"address": safe, **read, "owners": owners, "modules": [], "version": "1.4.1+L2"})
+            return JsonResponse({"detail": "Not found."}, 404)
+        nonce, threshold = self._read(network, safe, _NONCE), self._read(network, safe, _GET_THRESHOLD)
+        body = {"address": safe, "nonce": nonce, "threshold": threshold, "owners": owners}
+        return JsonResponse({**body, "modules": [], "version": "1.4.1+L2"})
 
-    def _one(self, network: str, hash_: str, as_text: bool) -> Answer:
-        proposed = self._proposed.get((network, hash_)) or self._executed_unseen(network, hash_)
-        return Answer(self._shown(network, hash_, proposed, as_text)) if proposed else _NOT_FOUND
+    def _one(self, network: str, hash_: str, as_text: bool) -> JsonResponse:
+        proposed = self._proposed.get((network, hash_)) or self._executed_unproposed(network, hash_)
+        return JsonResponse(self._json_of(network, hash_, proposed, as_text)) if proposed else _NOT_FOUND
 
-    def _list(self, network: str, safe: str, query: Mapping[str, str], as_text: bool) -> Answer:
+    def _list(self, network: str, safe: str, query: Mapping[str, str], as_text: bool) -> JsonResponse:
         hashes = {hash_ for on, hash_ in self._proposed if on == network} | set(self._executed(network, safe))
         every = {
-            hash_: self._proposed.get((network, hash_)) or self._executed_unseen(network, hash_) for hash_ in hashes
+            hash_: self._proposed.get((network, hash_)) or self._executed_unproposed(network, hash_) for hash_ in hashes
         }
         chosen = [
-            self._shown(network, hash_, each, as_text)
+            self._json_of(network, hash_, each, as_text)
             for hash_, each in every.items()
             if each
             and each.safe == safe
@@ -116,11 +117,11 @@ class SafeTransactionService:
         listed = [each for each in chosen if wanted is None or each["isExecuted"] is (wanted.lower() == "true")]
         listed.sort(key=lambda each: int(each["nonce"]), reverse=True)
         nonces = len({each["nonce"] for each in listed})
-        return Answer(
+        return JsonResponse(
             {"count": len(listed), "next": None, "previous": None, "results": listed, "countUniqueNonce": nonces}
         )
 
-    def _shown(self, network: str, hash_: str, proposed: _Proposed, as_text: bool) -> dict[str, Any]:
+    def _json_of(self, network: str, hash_: str, proposed: _Proposed, as_text: bool) -> dict[str, Any]:
         log = next(self._logs(network, proposed.safe, hash_), None)
         block = log and self._chains[network].rpc("eth_getBlockByNumber", log["blockNumber"], False)
         fields = proposed.transaction.json()
@@ -147,9 +148,9 @@ class SafeTransactionService:
             "trusted": True,
         }
 
-    # --- taking ---
+    # --- writing ---
 
-    def _propose(self, network: str, safe: str, body: Mapping[str, Any]) -> Answer:
+    def _propose(self, network: str, safe: str, body: Mapping[str, Any]) -> JsonResponse:
         transaction = SafeTransaction(
             to=evm_address(body["to"]),
             data=body.get("data") or "0x",
@@ -174,23 +175,23 @@ class SafeTransactionService:
         if transaction.nonce < self._read(network, safe, _NONCE):
             raise _Refused(f"Tx with nonce={transaction.nonce} for safe={safe} already executed")
         confirmations = {_signer(digest, body["signature"], owners): body["signature"]} if body.get("signature") else {}
-        self._keep(
+        self._store(
             network, hash_, _Proposed(safe, transaction, sender, _iso(datetime.now(UTC).timestamp()), confirmations)
         )
-        return Answer(None, 201)
+        return JsonResponse(None, 201)
 
-    def _confirm(self, network: str, hash_: str, body: Mapping[str, Any]) -> Answer:
+    def _confirm(self, network: str, hash_: str, body: Mapping[str, Any]) -> JsonResponse:
         proposed = self._proposed.get((network, hash_))
         if proposed is None:
             return _NOT_FOUND
         owner = _signer(bytes.fromhex(hash_[2:]), body["signature"], self._owners(network, proposed.safe))
         confirmations = {**proposed.confirmations, owner: body["signature"]}
-        self._keep(network, hash_, _Proposed(**{**vars(proposed), "confirmations": confirmations}))
-        return Answer({"signature": body["signature"]}, 201)
+        self._store(network, hash_, _Proposed(**{**vars(proposed), "confirmations": confirmations}))
+        return JsonResponse({"signature": body["signature"]}, 201)
 
-    def _keep(self, network: str, hash_: str, proposed: _Proposed) -> None:
-        kept = {**vars(proposed), "transaction": None}
-        entry = {"network": network, "hash": hash_, "proposed": kept, "transaction": vars(proposed.transaction)}
+    def _store(self, network: str, hash_: str, proposed: _Proposed) -> None:
+        fields = {**vars(proposed), "transaction": None}
+        entry = {"network": network, "hash": hash_, "proposed": fields, "transaction": vars(proposed.transaction)}
         with self._lock:
             self._proposed[network, hash_] = proposed
             if self._file:
@@ -199,34 +200,34 @@ class SafeTransactionService:
 
     # --- the chain ---
 
-    def _ask(self, network: str, safe: str, selector: str) -> bytes:
-        """What a Safe answers; nothing where there is none."""
+    def _call(self, network: str, safe: str, selector: str) -> bytes:
+        """Returns the output of a Safe's function without arguments; empty if there is no Safe."""
         try:
-            answer = self._chains[network].rpc("eth_call", {"to": safe, "data": selector}, "latest")
+            output = self._chains[network].rpc("eth_call", {"to": safe, "data": selector}, "latest")
         except RpcError:
             return b""
-        return bytes.fromhex(answer[2:])
+        return bytes.fromhex(output[2:])
 
     def _read(self, network: str, safe: str, selector: str) -> int:
-        return int.from_bytes(self._ask(network, safe, selector)[:32])
+        return int.from_bytes(self._call(network, safe, selector)[:32])
 
     def _owners(self, network: str, safe: str) -> list[str]:
         from eth_abi import decode
 
-        answer = self._ask(network, safe, _GET_OWNERS)
-        return [evm_address(owner) for owner in decode(["address[]"], answer)[0]] if answer else []
+        output = self._call(network, safe, _GET_OWNERS)
+        return [evm_address(owner) for owner in decode(["address[]"], output)[0]] if output else []
 
     def _logs(self, network: str, safe: str | None, hash_: str | None) -> Iterator[dict[str, Any]]:
-        """Events of executed transactions, of a Safe or of one hash."""
+        """Yields the execution events, of one Safe if given, of one transaction hash if given."""
         topics = [[EXECUTION_SUCCESS, EXECUTION_FAILURE], *([hash_] if hash_ else ())]
-        asked = {"fromBlock": "0x0", "toBlock": "latest", "topics": topics, **({"address": safe} if safe else {})}
-        yield from self._chains[network].rpc("eth_getLogs", asked)
+        query = {"fromBlock": "0x0", "toBlock": "latest", "topics": topics, **({"address": safe} if safe else {})}
+        yield from self._chains[network].rpc("eth_getLogs", query)
 
     def _executed(self, network: str, safe: str) -> list[str]:
         return [log["topics"][1] for log in self._logs(network, safe, None)]
 
-    def _executed_unseen(self, network: str, hash_: str) -> _Proposed | None:
-        """A transaction that nobody proposed: out of the call that executed it, with the nonce that gives its hash."""
+    def _executed_unproposed(self, network: str, hash_: str) -> _Proposed | None:
+        """Returns an executed transaction without a proposal: decoded from the call; its nonce is found by the hash."""
         chain, log = self._chains[network], next(self._logs(network, None, hash_), None)
         if log is None:
             return None

@@ -1,4 +1,4 @@
-"""Every state of the payment page, as what a browser would meet: answers of the service, a wallet, a note of before."""
+"""Scenes that bring the payment page into each of its states: responses of the service, a wallet, an earlier note."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -118,25 +118,25 @@ def _due(link: dict[str, Any], amount: int = _AMOUNT) -> Due:
 
 
 def code_text(step: str) -> str:
-    """What the QR code of a step of the link of most scenes says."""
+    """Returns the text of the QR code of a step, for the link that most scenes use."""
     if step == "page":
         return f"https://pay.example/?token={TOKEN}"
     transaction = with_approvals(pay_one(_due(_LINK)), {}).transactions[int(step)]
-    [told] = explain("sepolia", [transaction])
-    return uri_of("sepolia", transaction, told, 0) or ""
+    [explanation] = explain("sepolia", [transaction])
+    return uri_of("sepolia", transaction, explanation, 0) or ""
 
 
 def _quote(amount: int = _AMOUNT, link: dict[str, Any] = _LINK, **metadata: Any) -> dict[str, Any]:
-    """What the service answers of a link, or would if it was of that amount."""
+    """Returns the body of /pay for a link, with another amount if given."""
     transactions = with_approvals(pay_one(_due(link, amount)), {}).transactions
-    told = [
+    explanation = [
         {"contract": each.contract, "function": each.function, "to": each.to, "summary": each.summary}
         for each in explain(link["network"], transactions)
     ]
     enough = {"hasEnoughBalance": True, "hasEnoughGas": True, "balance": "1842.2", "requiredAmount": "12.625"}
     return {
         "transactions": [{"to": each.to, "data": each.data, "value": each.value} for each in transactions],
-        "metadata": {**enough, "estimatedNetworkFee": "0.000243", "explanation": told, **metadata},
+        "metadata": {**enough, "estimatedNetworkFee": "0.000243", "explanation": explanation, **metadata},
     }
 
 
@@ -149,7 +149,7 @@ _NODE = {
     "eth_blockNumber": {"result": "0x64"},
     "eth_sendTransaction": {"result": HASH},
 }
-"""What a wallet answers, unless a scene says otherwise."""
+"""Results of a wallet's calls by method, unless a scene has others."""
 HANGS = {"hang": True}
 
 
@@ -161,52 +161,52 @@ def _receipt(status: str, block: int) -> dict[str, Any]:
     return {"result": {"transactionHash": HASH, "blockNumber": hex(block), "status": status}}
 
 
-def _noted(step: str = "pay", **changes: Any) -> dict[str, Any]:
-    """What an earlier visit wrote down: just now, unless told else."""
+def _note(step: str = "pay", **changes: Any) -> dict[str, Any]:
+    """Returns the note of an earlier visit, made just now unless `startedAt` is given."""
     note = {"wallet": WALLET, "chainId": 11155111, "step": step, "place": 1, "isLast": True, "nonce": 1}
-    noted = {**note, "references": [_REFERENCE], "txHash": HASH, **changes}
-    return {name: value for name, value in noted.items() if value is not None}
+    fields = {**note, "references": [_REFERENCE], "txHash": HASH, **changes}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Scene:
-    """`link` and `pay` are (status, body); None never answers. `press` is clicked in turn, each when it is there."""
+    """What the page gets; `link` and `pay` are (status, body), None never responds. `press` are selectors to click."""
 
     state: str
     link: tuple[int, Any] | None = (200, _LINK)
     then: tuple[int, Any] | None = None
-    """What the service says of the link once the wallet was asked to send something, or for a receipt."""
+    """The response for the link after the wallet was asked to send a transaction or for a receipt."""
     pay: tuple[int, Any] | None = field(default_factory=lambda: (200, _quote()))
     wallets: tuple[str, ...] = ("Example Wallet",)
     how: str = "announced"
-    """Which kind of wallets they are: see browser_wallet.js."""
+    """How the wallets are found by the page: see browser_wallet.js."""
     says: dict[str, Any] = field(default_factory=dict)
     note: dict[str, Any] | None = None
     noted_under: str = TOKEN
     is_connected: bool = True
     press: tuple[str, ...] = ()
     waits: bool = False
-    """Whether the clock is put forward after that, until the state is there."""
+    """Whether the page's clock is advanced after the clicks until the state is reached."""
     before: str = ""
-    """A script that runs before those of the page."""
+    """A script that runs before the page's scripts."""
     lacks: str = ""
-    """The file of the page that does not come."""
+    """A file of the page that cannot be loaded."""
     facts: PageFacts | None = None
-    """What the server writes into the page, for a browser that runs no scripts."""
+    """The facts in the server's HTML, for a browser without scripts."""
 
     def answer(self, method: str) -> dict[str, Any]:
-        found: dict[str, Any] = {**_NODE, **self.says}.get(method, _error(4200))
-        return found
+        result: dict[str, Any] = {**_NODE, **self.says}.get(method, _error(4200))
+        return result
 
 
-def _told(code: int, **body: Any) -> tuple[int, dict[str, Any]]:
-    """An end as the service tells it of a link without a label of its own."""
+def _ended(code: int, **body: Any) -> tuple[int, dict[str, Any]]:
+    """Returns status and body of a link that cannot be paid and has no redirectLabel of its own."""
     redirect = {"redirectUrl": _LINK["redirectUrl"], "redirectLabel": "Go Back and Close"}
     return code, {"statusCode": code, "message": "told", **redirect, "chain": _CHAIN, **body}
 
 
 _PAY = ("#pay",)
-_PAID = _told(409, requestStatuses=[{"txHash": HASH}])
+_PAID = _ended(409, requestStatuses=[{"txHash": HASH}])
 _EXPIRED = (200, {**_LINK, "status": "expired"})
 _CHANGED = (200, {**_LINK, "payee": WALLET})
 _PROPOSED = {"safeTxHash": HASH, "safePaymentDeadline": 4_070_908_800}
@@ -236,13 +236,13 @@ SCENES: dict[str, Scene] = {
     "away": Scene("trouble-away", link=(503, {})),
     "odd": Scene("trouble-odd", link=(200, [])),
     "storage": Scene("trouble-storage", before=_NO_STORAGE, press=_PAY),
-    "missing": Scene("missing", link=_told(404)),
+    "missing": Scene("missing", link=_ended(404)),
     "expired": Scene("expired", link=_EXPIRED),
-    "expired-late": Scene("expired", link=_EXPIRED, note=_noted()),
-    "invalidated": Scene("invalidated", link=_told(403, status="invalidated")),
-    "closed": Scene("closed", link=_told(403, status="stopped")),
+    "expired-late": Scene("expired", link=_EXPIRED, note=_note()),
+    "invalidated": Scene("invalidated", link=_ended(403, status="invalidated")),
+    "closed": Scene("closed", link=_ended(403, status="stopped")),
     "already-paid": Scene("completed", link=_PAID),
-    "safe-waiting": Scene("safe", link=_told(423, requestStatuses=[_PROPOSED])),
+    "safe-waiting": Scene("safe", link=_ended(423, requestStatuses=[_PROPOSED])),
     "blocked": Scene("blocked", link=(200, _MULTICALL)),
     "part-settled": Scene("blocked", link=(200, {**_MULTICALL, "status": "partially_settled"})),
     "choose": Scene("choose", wallets=("Example Wallet", "Another & Sons <Wallet>", "Third"), is_connected=False),
@@ -251,8 +251,8 @@ SCENES: dict[str, Scene] = {
     "batch": Scene("choose", link=(200, _BATCH), is_connected=False),
     "partial": Scene("choose", link=(200, {**_LINK, "remainingAmount": "10"}), is_connected=False),
     "branded": Scene("review", link=(200, {**_LINK, "branding": _BRANDING})),
-    "found": Scene("choose", note=_noted(), is_connected=False),
-    "twin": Scene("twin", note=_noted(), noted_under=TOKEN[::-1]),
+    "found": Scene("choose", note=_note(), is_connected=False),
+    "twin": Scene("twin", note=_note(), noted_under=TOKEN[::-1]),
     "manual": Scene("choose", is_connected=False, press=("#manual summary",)),
     "connecting": Scene("connecting", says={"eth_requestAccounts": HANGS}, is_connected=False, press=(".wallet",)),
     "reading": Scene("reading", pay=None),
@@ -267,10 +267,10 @@ SCENES: dict[str, Scene] = {
         says={"eth_chainId": {"result": _TRON}},
         how="tron",
     ),
-    "foreign": Scene("foreign", pay=_told(403, creatorWalletAddress=_PAYEE)),
+    "foreign": Scene("foreign", pay=_ended(403, creatorWalletAddress=_PAYEE)),
     "unpayable": Scene("unpayable", pay=(400, {"message": "The recipient is on a sanctions list"})),
     "unsafe": Scene("unsafe", pay=(200, _quote(amount=_AMOUNT + 1))),
-    "unsafe-changed": Scene("unsafe", then=_CHANGED, note=_noted(), waits=True),
+    "unsafe-changed": Scene("unsafe", then=_CHANGED, note=_note(), waits=True),
     "elsewhere": Scene("elsewhere", before=_IN_ANOTHER_TAB, press=_PAY),
     "switching": Scene("switching", says={**_AWAY, "wallet_switchEthereumChain": HANGS}, press=_PAY),
     "network": Scene("network", says=_AWAY, press=_PAY, waits=True),
@@ -285,15 +285,15 @@ SCENES: dict[str, Scene] = {
     "broken": Scene("wallet-failed", says={"eth_getTransactionCount": _error(-32000)}, press=_PAY),
     "lied": Scene("wallet-lied", says={"eth_chainId": {"result": "one"}}, press=_PAY),
     "waiting": Scene("waiting", press=_PAY),
-    "pending": Scene("pending", says=_HEARD_OF, note=_noted(startedAt=1), waits=True),
-    "confirming": Scene("confirming", says=_IN_A_BLOCK, note=_noted(), waits=True),
-    "settling": Scene("settling", says=_DEEP, note=_noted(), waits=True),
-    "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=_noted(), waits=True),
-    "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=_noted(), waits=True),
-    "doubt": Scene("doubt", says=_TAKEN, note=_noted(txHash=None), waits=True),
-    "asked": Scene("asked", note=_noted(txHash=None, startedAt=0, code="failed", detail="insufficient funds for gas")),
-    "asked-early": Scene("asked", note=_noted(txHash=None, startedAt=4_070_908_800_000)),
-    "uncounted": Scene("uncounted", says=_DEEP, note=_noted(deepAt=1), waits=True),
-    "unclear": Scene("unclear", says=_TAKEN, note=_noted(doubtAt=1), waits=True),
-    "completed": Scene("completed", then=_PAID, says=_DEEP, note=_noted(), waits=True),
+    "pending": Scene("pending", says=_HEARD_OF, note=_note(startedAt=1), waits=True),
+    "confirming": Scene("confirming", says=_IN_A_BLOCK, note=_note(), waits=True),
+    "settling": Scene("settling", says=_DEEP, note=_note(), waits=True),
+    "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=_note(), waits=True),
+    "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=_note(), waits=True),
+    "doubt": Scene("doubt", says=_TAKEN, note=_note(txHash=None), waits=True),
+    "asked": Scene("asked", note=_note(txHash=None, startedAt=0, code="failed", detail="insufficient funds for gas")),
+    "asked-early": Scene("asked", note=_note(txHash=None, startedAt=4_070_908_800_000)),
+    "uncounted": Scene("uncounted", says=_DEEP, note=_note(deepAt=1), waits=True),
+    "unclear": Scene("unclear", says=_TAKEN, note=_note(doubtAt=1), waits=True),
+    "completed": Scene("completed", then=_PAID, says=_DEEP, note=_note(), waits=True),
 }

@@ -1,6 +1,6 @@
-"""`make screens`: a picture of every state of the payment page, light, dark, on phones and right to left.
+"""`make screens`: pictures of every state of the payment page: light, dark, on phones, right to left.
 
-They go to `.local/screens/<state>-<look>.png`. Nothing but the browser runs: what a page asks for is answered here.
+They are written to `.local/screens/<state>-<look>.png`. Only the browser runs: requests of the page are fulfilled here.
 """
 
 import json
@@ -31,10 +31,10 @@ _SETTINGS = Settings(
 _TRON_KEY = "11" * 32
 _ADDRESS = f"{ORIGIN}/?token={TOKEN}"
 _FOLDER = LOCAL / "screens"
-_TURN, _BETWEEN = 3_000, 10  # milliseconds of the page's clock, and of ours
+_TURN, _BETWEEN = 3_000, 10  # milliseconds of the page's clock and of real time
 _PATIENCE = 60  # seconds
 _LATER = {"eth_getTransactionReceipt", "eth_sendTransaction"}
-"""What the wallet is asked for before the service says something else."""
+"""Calls of the wallet after which the service's response is `Scene.then`."""
 _COUNTED = """{
   const pending = new Set();
   const counted = (work) => async (...given) => {
@@ -51,7 +51,7 @@ _COUNTED = """{
   window.askWallet = counted(window.askWallet);
   window.answered = async () => { while (pending.size > 0) await Promise.allSettled(pending); };
 }"""
-"""Defines `answered`, which waits until the page has all that it asked the service and its wallet for."""
+"""Defines `answered`, which waits until all requests of the page to the service and to its wallet have ended."""
 LOOKS: dict[str, tuple[int, str, str]] = {
     "light": (1000, "light", "en"),
     "dark": (1000, "dark", "en"),
@@ -64,7 +64,7 @@ LOOKS: dict[str, tuple[int, str, str]] = {
 
 @contextmanager
 def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
-    """A page that has come to the scene."""
+    """Yields a page that has reached the scene's state."""
     context = browser.new_context(reduced_motion="reduce", locale=None if scene.facts else "en")
     context.set_default_timeout(_PATIENCE * 1_000)
     context.add_init_script(PATIENT)
@@ -79,11 +79,11 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
     for number, name in enumerate(scene.wallets):
         context.add_init_script(wallet_script(name=name, rdns=f"example.wallet{number}", how=scene.how, key=key))
     family = "tron" if scene.how == "tron" else "evm"
-    kept = {"wallet": f"{family}:example.wallet0"} if scene.is_connected else {}
+    stored = {"wallet": f"{family}:example.wallet0"} if scene.is_connected else {}
     if scene.note:
         note = {"startedAt": int(time.time() * 1000), **scene.note}
-        kept[f"pay:{scene.noted_under}"] = json.dumps(note)
-    before = f"Object.assign(localStorage, {json.dumps(kept)}); {scene.before}"
+        stored[f"pay:{scene.noted_under}"] = json.dumps(note)
+    before = f"Object.assign(localStorage, {json.dumps(stored)}); {scene.before}"
     context.add_init_script(f'if (origin === "{ORIGIN}") {{ {before} }}')
     page = context.new_page()
     if scene.waits:
@@ -100,21 +100,21 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
     arrived = page.locator(f'#main[data-state="{scene.state}"]')
     deadline = time.monotonic() + _PATIENCE
     while scene.waits and not arrived.count() and time.monotonic() < deadline:
-        page.evaluate("answered()")  # which takes real time, that its clock must not run ahead of
+        page.evaluate("answered()")  # takes real time, which the page's clock must not run ahead of
         page.clock.run_for(_TURN)
         page.wait_for_timeout(_BETWEEN)
     arrived.wait_for()
-    if scene.lacks:  # which it tells after a while
+    if scene.lacks:  # the message appears after a CSS animation
         page.evaluate("document.getAnimations().forEach((each) => each.finish())")
     yield page
     for route in unanswered:
         route.abort()
-    page.unroute_all(behavior="ignoreErrors")  # what it asks for now is nobody's any more
+    page.unroute_all(behavior="ignoreErrors")  # requests from now on are ignored
     context.close()
 
 
 def look(page: Page, name: str) -> None:
-    """Shows the page in one of the looks, with every image that it has then."""
+    """Shows the page in one of the looks and waits for its images."""
     width, scheme, language = LOOKS[name]
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def look(page: Page, name: str) -> None:
 
 
 def _open_unscripted(page: Page, language: str) -> None:
-    """As a browser without scripts. Once it is there scripts run again, those that look at the page."""
+    """Opens the page without scripts, then allows scripts again for those of the test."""
     page.set_extra_http_headers({"accept-language": language})
     browser = page.context.new_cdp_session(page)
     browser.send("Emulation.setScriptExecutionDisabled", {"value": True})
@@ -159,18 +159,18 @@ def main() -> int:
 
 
 def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
-    """Pages and files as the service has them, links as the scene does; False where there is to be no answer.
+    """Fulfils a request: pages and files as the service serves them, links by the scene; returns False for no response.
 
-    `asked` is what the wallet was asked for until now.
+    `asked` are the methods that the wallet was called with until now.
     """
     url = urlsplit(route.request.url)
     cors = {"access-control-allow-origin": "*", "access-control-allow-headers": "*"}
     if url.netloc == urlsplit(_API).netloc:
         link = scene.then if scene.then and _LATER.intersection(asked) else scene.link
-        told: tuple[int, Any] | None = scene.pay if url.path.endswith("/pay") else link
-        if told is not None:
-            route.fulfill(status=told[0], json=told[1], headers=cors)
-        return told is not None
+        response: tuple[int, Any] | None = scene.pay if url.path.endswith("/pay") else link
+        if response is not None:
+            route.fulfill(status=response[0], json=response[1], headers=cors)
+        return response is not None
     asset = assets().get(url.path.removeprefix("/pages/"))
     if url.path == "/":
         accepted = route.request.headers.get("accept-language", "")

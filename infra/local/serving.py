@@ -13,7 +13,7 @@ from infra.local.process import StackProblem, is_free
 
 
 @dataclass(frozen=True)
-class Asked:
+class JsonRequest:
     """One request: method, path, query (the last value of each name) and parsed JSON body (None without a body)."""
 
     method: str
@@ -23,7 +23,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answer:
+class JsonResponse:
     """One response: `body` is sent as JSON."""
 
     body: Any
@@ -42,7 +42,7 @@ class _Server(ThreadingHTTPServer):
 class JsonServer:
     """Listens on 127.0.0.1, in daemon threads of this process."""
 
-    def __init__(self, name: str, answer: Callable[[Asked], Answer], port: int | None = None) -> None:
+    def __init__(self, name: str, answer: Callable[[JsonRequest], JsonResponse], port: int | None = None) -> None:
         """Raises StackProblem if the port is in use."""
         if port is not None and not is_free(port):
             raise StackProblem(f"port {port} of {name} is already in use")
@@ -57,17 +57,17 @@ class JsonServer:
                 try:
                     body = json.loads(raw) if raw else None
                 except ValueError:
-                    self._send(Answer({"Error": "the body is not JSON"}, 400))
+                    self._send(JsonResponse({"Error": "the body is not JSON"}, 400))
                     return
                 try:
-                    reply = answer(Asked(self.command, url.path, dict(parse_qsl(url.query)), body))
+                    reply = answer(JsonRequest(self.command, url.path, dict(parse_qsl(url.query)), body))
                 except OSError as error:
-                    reply = Answer({"Error": f"the chain behind does not answer: {error}"}, 502)
+                    reply = JsonResponse({"Error": f"the chain behind does not answer: {error}"}, 502)
                 self._send(reply)
 
             do_POST = do_GET
 
-            def _send(self, reply: Answer) -> None:
+            def _send(self, reply: JsonResponse) -> None:
                 raw = json.dumps(reply.body).encode()
                 self.send_response(reply.status)
                 self.send_header("content-type", "application/json")

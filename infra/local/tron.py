@@ -1,9 +1,9 @@
-"""A Tron node as tronweb, tronpy and the service know it: java-tron's HTTP API and JSON-RPC over a local chain.
+"""A local Tron node for tronweb, tronpy and the service: java-tron's HTTP API and JSON-RPC over a local chain.
 
-Transactions are taken as java-tron takes them (signature, reference block, size, expiry, duplicates) and refused with
-its codes; what they call is executed by anvil in the name of their owner. Unlike there, energy and bandwidth cost
-nothing and no fee limit is ever exhausted, accounts need no activation, the machine is the EVM and not the TVM, and
-no representatives confirm: a block is solid when SOLID_AFTER others follow it.
+Transactions are checked as in java-tron (signature, reference block, size, expiry, duplicates) and refused with its
+codes; anvil executes their calls with the owner as sender. Differences: energy and bandwidth are free and no fee limit
+is exhausted, accounts need no activation, calls run in the EVM in place of the TVM, and there are no representatives:
+a block is solid when SOLID_AFTER others follow it.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from chalicelib.base.keccak import keccak256
 from infra.local.chain import Chain, RpcError
-from infra.local.serving import Answer, Asked, JsonServer
+from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id, revert_data
 from infra.local.tron_transactions import Call, Malformed, Transaction, address21, base58_address
 
@@ -30,7 +30,7 @@ _VERSION = 31
 
 
 class Ledger:
-    """Which Tron transaction is which of anvil's; kept in a file, if one is given, as the chain keeps its state."""
+    """Maps Tron transactions to anvil's; stored in a file, if one is given, like the chain's state."""
 
     def __init__(self, file: Path | None) -> None:
         self._file, self._lock = file, threading.Lock()
@@ -39,10 +39,10 @@ class Ledger:
             entry = json.loads(line)
             signatures = tuple(bytes.fromhex(each) for each in entry["signatures"])
             raw = bytes.fromhex(entry["raw"])
-            self._keep(entry["hash"], Transaction(Call.of_bytes(raw), raw, signatures))
+            self._add(entry["hash"], Transaction(Call.of_bytes(raw), raw, signatures))
 
     def send(self, transaction: Transaction, broadcast: Callable[[], str]) -> None:
-        """Broadcast, and write down the hash that came back; whoever asks meanwhile waits."""
+        """Calls `broadcast` and stores the hash that it returns; readers wait until then."""
         with self._lock:
             hash_ = broadcast()
             if self._file:
@@ -50,31 +50,31 @@ class Ledger:
                 entry = {"hash": hash_, "raw": transaction.raw.hex(), "signatures": signatures}
                 with self._file.open("a") as file:
                     file.write(json.dumps(entry) + "\n")
-            self._keep(hash_, transaction)
+            self._add(hash_, transaction)
 
     def find(self, id: str) -> tuple[str, Transaction] | None:
-        """(anvil's hash, the transaction) of an id; one that a fork dropped may still be there."""
+        """Returns (anvil's hash, the transaction) of an id, also if a reorganisation has removed it from the chain."""
         with self._lock:
-            found = self._by_id.get(id)
-            return found if found and self._by_hash[found[0]] == id else None
+            entry = self._by_id.get(id)
+            return entry if entry and self._by_hash[entry[0]] == id else None
 
     def id_of(self, hash_: str) -> str:
-        """The id, without 0x, of anvil's hash; that hash where it was no Tron transaction."""
+        """Returns the id, without 0x, of anvil's hash; the hash itself if it is not of a Tron transaction."""
         with self._lock:
             return self._by_hash.get(hash_, hash_[2:])
 
-    def _keep(self, hash_: str, transaction: Transaction) -> None:
+    def _add(self, hash_: str, transaction: Transaction) -> None:
         self._by_id[transaction.id] = hash_, transaction
         self._by_hash[hash_] = transaction.id
 
 
 class TronNode:
-    """A running node. Use as a context manager or call `stop`; `chain` is what lies behind it."""
+    """A running node. Use as a context manager or call `stop`; `chain` is the chain behind it."""
 
     def __init__(self, chain: Chain, port: int | None = None, transactions: Path | None = None) -> None:
         self.chain, self.ledger = chain, Ledger(transactions)
         self._json_rpc = JsonRpc(self)
-        self._server = JsonServer("the Tron node", self._answer, port)
+        self._server = JsonServer("the Tron node", self._respond, port)
         self.url = self._server.url
 
     @classmethod
@@ -87,7 +87,7 @@ class TronNode:
         log: Path | None = None,
         held: Sequence[int] = (),
     ) -> Self:
-        """Start the chain and the node in front of it; the arguments are those of Chain.start."""
+        """Starts the chain and the node in front of it; the arguments are those of Chain.start."""
         chain = Chain.start("tron", chain_port, state, block_time, log, held)
         try:
             return cls(chain, port, state.with_suffix(".transactions.jsonl") if state else None)
@@ -112,49 +112,49 @@ class TronNode:
         return max(0, newest - SOLID_AFTER) if solid else newest
 
     def block_at(self, number: int) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = self.chain.rpc("eth_getBlockByNumber", hex(number), False)
-        return found
+        block: dict[str, Any] | None = self.chain.rpc("eth_getBlockByNumber", hex(number), False)
+        return block
 
     def receipt(self, id: str, solid: bool = False) -> dict[str, Any] | None:
-        """anvil's receipt of a transaction, if it is in a block, or in a solid one."""
-        found = self.ledger.find(id)
-        receipt: dict[str, Any] | None = found and self.chain.rpc("eth_getTransactionReceipt", found[0])
+        """Returns anvil's receipt of a transaction, or None if it is in no block (with `solid`: no solid block)."""
+        entry = self.ledger.find(id)
+        receipt: dict[str, Any] | None = entry and self.chain.rpc("eth_getTransactionReceipt", entry[0])
         return None if receipt and int(receipt["blockNumber"], 16) > self.head(solid) else receipt
 
-    # --- answering ---
+    # --- operations ---
 
-    def _answer(self, asked: Asked) -> Answer:
-        if asked.path == "/jsonrpc":
-            return Answer(self._json_rpc.answer(asked.body))
-        _, _, rest = asked.path.partition("/")
+    def _respond(self, request: JsonRequest) -> JsonResponse:
+        if request.path == "/jsonrpc":
+            return JsonResponse(self._json_rpc.respond(request.body))
+        _, _, rest = request.path.partition("/")
         api, _, name = rest.partition("/")
         operation = getattr(self, f"_on_{name}", None) if api in ("wallet", "walletsolidity") else None
         if operation is None:
-            return Answer({"Error": f"there is no {asked.path}"}, 404)
-        asked_for = asked.body if isinstance(asked.body, dict) else asked.query
+            return JsonResponse({"Error": f"there is no {request.path}"}, 404)
+        parameters = request.body if isinstance(request.body, dict) else request.query
         try:
-            return Answer(operation(asked_for, api == "walletsolidity"))
+            return JsonResponse(operation(parameters, api == "walletsolidity"))
         except (Malformed, ValueError, TypeError, KeyError, AttributeError) as error:
-            return Answer({"Error": f"class java.lang.IllegalArgumentException : {error!r}"})
+            return JsonResponse({"Error": f"class java.lang.IllegalArgumentException : {error!r}"})
 
-    def _on_getnowblock(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+    def _on_getnowblock(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         return self._block(self.head(solid), solid)
 
-    def _on_getblock(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        which = asked.get("id_or_num")
-        if which is None or str(which) == "":
+    def _on_getblock(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        id_or_number = parameters.get("id_or_num")
+        if id_or_number is None or str(id_or_number) == "":
             return self._block(self.head(solid), solid)
-        text = str(which)
+        text = str(id_or_number)
         return self._block(int(text) if text.isdecimal() and len(text) < 64 else int(text[:16], 16), solid)
 
-    def _on_getblockbynum(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        return self._block(int(asked["num"]), solid)
+    def _on_getblockbynum(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        return self._block(int(parameters["num"]), solid)
 
-    def _on_getblockbyid(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        block = self._block(int(asked["value"][:16], 16), solid)
-        return block if block.get("blockID") == asked["value"] else {}
+    def _on_getblockbyid(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        block = self._block(int(parameters["value"][:16], 16), solid)
+        return block if block.get("blockID") == parameters["value"] else {}
 
-    def _on_getnodeinfo(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+    def _on_getnodeinfo(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         newest, solid_one = (self._block(self.head(each), each) for each in (False, True))
         named = {"block": newest, "solidityBlock": solid_one}
         return {
@@ -162,35 +162,35 @@ class TronNode:
             for name, block in named.items()
         }
 
-    def _on_getchainparameters(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
+    def _on_getchainparameters(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         return {"chainParameter": [{"key": key, "value": value} for key, value in _PARAMETERS.items()]}
 
-    def _on_getaccount(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        address = address21(asked["address"])
+    def _on_getaccount(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        address = address21(parameters["address"])
         balance = self.chain.native_balance(base58_address(address))
-        return {"address": _shown(address, asked), "balance": balance} if balance else {}
+        return {"address": _address_text(address, parameters), "balance": balance} if balance else {}
 
-    def _on_gettransactionbyid(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        found, receipt = self.ledger.find(asked["value"]), self.receipt(asked["value"], solid)
-        if found is None or (receipt is None and solid):
+    def _on_gettransactionbyid(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        entry, receipt = self.ledger.find(parameters["value"]), self.receipt(parameters["value"], solid)
+        if entry is None or (receipt is None and solid):
             return {}
-        ended = {"ret": [{"contractRet": _outcome(receipt)}]} if receipt else {}
-        return found[1].json() | ended
+        result = {"ret": [{"contractRet": _outcome(receipt)}]} if receipt else {}
+        return entry[1].json() | result
 
-    def _on_gettransactioninfobyid(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        receipt = self.receipt(asked["value"], solid)
+    def _on_gettransactioninfobyid(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        receipt = self.receipt(parameters["value"], solid)
         if receipt is None:
             return {}
         number = int(receipt["blockNumber"], 16)
         block = self.block_at(number)
         failed = {"result": "FAILED", "resMessage": b"REVERT opcode executed".hex()}
         return {
-            "id": asked["value"],
+            "id": parameters["value"],
             "fee": 0,
             "blockNumber": number,
             "blockTimeStamp": int(block["timestamp"], 16) * 1000 if block else 0,
             "contractResult": [self._output(receipt)],
-            "contract_address": _shown(address21(receipt["to"]), asked),
+            "contract_address": _address_text(address21(receipt["to"]), parameters),
             "receipt": {"energy_usage_total": int(receipt["gasUsed"], 16), "result": _outcome(receipt)},
             **({} if receipt["status"] == "0x1" else failed),
             "log": [
@@ -203,14 +203,14 @@ class TronNode:
             ],
         }
 
-    def _on_triggersmartcontract(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        transaction = self._built(asked)
+    def _on_triggersmartcontract(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = self._built(parameters)
         if not self._has_code(transaction.call.contract):
             return {"result": _refusal("CONTRACT_VALIDATE_ERROR", "No contract or not a valid smart contract")}
         return {"result": {"result": True}, "transaction": transaction.json()}
 
-    def _on_triggerconstantcontract(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        transaction = self._built(asked)
+    def _on_triggerconstantcontract(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = self._built(parameters)
         if not self._has_code(transaction.call.contract):
             return {"result": _refusal("CONTRACT_VALIDATE_ERROR", "Smart contract is not exist.")}
         call = {"from": _hex20(transaction.call.owner), **_evm_call(transaction.call)}
@@ -218,9 +218,9 @@ class TronNode:
             output = self.chain.rpc("eth_call", call, "latest")
             energy = int(self.chain.rpc("eth_estimateGas", call), 16)
         except RpcError as error:
-            said = {"result": {"result": True, "message": b"REVERT opcode executed".hex()}}
+            result = {"result": {"result": True, "message": b"REVERT opcode executed".hex()}}
             reverted = {**transaction.json(), "ret": [{"ret": "FAILED"}]}
-            return {**said, "constant_result": [revert_data(error)], "transaction": reverted}
+            return {**result, "constant_result": [revert_data(error)], "transaction": reverted}
         built = {**transaction.json(), "ret": [{}]}
         return {
             "result": {"result": True},
@@ -229,13 +229,13 @@ class TronNode:
             "transaction": built,
         }
 
-    def _on_estimateenergy(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        answer = self._on_triggerconstantcontract(asked, solid)
-        energy = {"energy_required": answer["energy_used"]} if "energy_used" in answer else {}
-        return {"result": answer["result"], **energy}
+    def _on_estimateenergy(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        called = self._on_triggerconstantcontract(parameters, solid)
+        energy = {"energy_required": called["energy_used"]} if "energy_used" in called else {}
+        return {"result": called["result"], **energy}
 
-    def _on_getsignweight(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        transaction = Transaction.of_json(asked)
+    def _on_getsignweight(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = Transaction.of_json(parameters)
         owner = transaction.call.owner.hex()
         approved = [] if not transaction.signatures or transaction.signature_problem() else [owner]
         return {
@@ -250,17 +250,17 @@ class TronNode:
             },
         }
 
-    def _on_broadcasttransaction(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        transaction = Transaction.of_json(asked)
-        refused = self._refused(transaction)
+    def _on_broadcasttransaction(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        transaction = Transaction.of_json(parameters)
+        refused = self._execute(transaction)
         if refused:
             return {**_refusal(*refused), "txid": transaction.id}
         return {"result": True, "txid": transaction.id}
 
-    def _on_broadcasthex(self, asked: dict[str, Any], solid: bool) -> dict[str, Any]:
-        """Here the message is plain text."""
-        transaction = Transaction.of_hex(asked["transaction"])
-        code, message = self._refused(transaction) or ("SUCCESS", "")
+    def _on_broadcasthex(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        """Broadcasts; unlike broadcasttransaction it returns the message as plain text."""
+        transaction = Transaction.of_hex(parameters["transaction"])
+        code, message = self._execute(transaction) or ("SUCCESS", "")
         return {
             "result": code == "SUCCESS",
             "code": code,
@@ -271,28 +271,28 @@ class TronNode:
 
     # --- transactions ---
 
-    def _built(self, asked: dict[str, Any]) -> Transaction:
-        """The unsigned transaction that a wallet asks for, on top of the newest block."""
-        data = asked.get("data") or ""
-        if asked.get("function_selector"):
-            data = keccak256(asked["function_selector"].encode())[:4].hex() + (asked.get("parameter") or "")
+    def _built(self, parameters: dict[str, Any]) -> Transaction:
+        """Returns the unsigned transaction of a call, with the newest block as its reference block."""
+        data = parameters.get("data") or ""
+        if parameters.get("function_selector"):
+            data = keccak256(parameters["function_selector"].encode())[:4].hex() + (parameters.get("parameter") or "")
         block_id, now = bytes.fromhex(self._block(self.head(), False)["blockID"]), self._now()
         call = Call(
-            owner=address21(asked["owner_address"]),
-            contract=address21(asked["contract_address"]),
+            owner=address21(parameters["owner_address"]),
+            contract=address21(parameters["contract_address"]),
             data=bytes.fromhex(data.removeprefix("0x")),
-            call_value=int(asked.get("call_value") or 0),
-            fee_limit=int(asked.get("fee_limit") or 0),
+            call_value=int(parameters.get("call_value") or 0),
+            fee_limit=int(parameters.get("fee_limit") or 0),
             ref_block_bytes=block_id[6:8],
             ref_block_hash=block_id[8:16],
             expiration=now + _LIFETIME,
             timestamp=now,
-            permission_id=int(asked.get("Permission_id") or 0),
+            permission_id=int(parameters.get("Permission_id") or 0),
         )
         return Transaction(call, call.encoded())
 
-    def _refused(self, transaction: Transaction) -> tuple[str, str] | None:
-        """Check as java-tron does, then execute; (code, message) when it is refused."""
+    def _execute(self, transaction: Transaction) -> tuple[str, str] | None:
+        """Checks a transaction as java-tron does, then executes it; returns (code, message) if it is refused."""
         call, now = transaction.call, self._now()
         unsigned = transaction.signature_problem()
         if unsigned:
@@ -319,7 +319,7 @@ class TronNode:
         return None
 
     def _is_anchored(self, call: Call) -> bool:
-        """Whether the reference block is one of the last 65,536 of this chain."""
+        """Returns whether the reference block is one of the last 65,536 of this chain."""
         head, low = self.head(), int.from_bytes(call.ref_block_bytes, "big")
         number = (head & ~0xFFFF) | low
         block = self._block(number if number <= head else number - 0x10000, False)
@@ -329,12 +329,12 @@ class TronNode:
         return bool(self.chain.rpc("eth_getCode", _hex20(address), "latest") != "0x")
 
     def _now(self) -> int:
-        """Milliseconds; the chain's clock runs ahead when many blocks were mined in a second."""
+        """Returns milliseconds, not before the newest block's time, which is ahead after many blocks in a second."""
         block = self.block_at(self.head())
         return max(int(time.time() * 1000), int(block["timestamp"], 16) * 1000 if block else 0)
 
     def _output(self, receipt: dict[str, Any]) -> str:
-        """What the call returned, hex without 0x; empty where anvil no longer knows."""
+        """Returns the output of the call, hex without 0x; empty if anvil no longer has the state."""
         try:
             traced = self.chain.rpc("debug_traceTransaction", receipt["transactionHash"], {"tracer": "callTracer"})
         except RpcError:
@@ -342,12 +342,12 @@ class TronNode:
         return str(traced.get("output", "0x"))[2:]
 
     def _block(self, number: int, solid: bool) -> dict[str, Any]:
-        """A block as the wallet API shows it, {} where there is none (or no solid one)."""
+        """Returns a block in the wallet API's form; {} if it does not exist (with `solid`: is not solid)."""
         block = self.block_at(number) if 0 <= number <= self.head(solid) else None
         if block is None:
             return {}
-        found = [self.ledger.find(self.ledger.id_of(hash_)) for hash_ in block["transactions"]]
-        transactions = [each[1].json() for each in found if each]
+        entries = [self.ledger.find(self.ledger.id_of(hash_)) for hash_ in block["transactions"]]
+        transactions = [entry[1].json() for entry in entries if entry]
         raw = {
             "number": number,
             "txTrieRoot": block["transactionsRoot"][2:],
@@ -373,8 +373,8 @@ def _refusal(code: str, message: str) -> dict[str, Any]:
     return {"code": code, "message": message.encode().hex()}
 
 
-def _shown(address: bytes, asked: dict[str, Any]) -> str:
-    return base58_address(address) if str(asked.get("visible")).lower() == "true" else address.hex()
+def _address_text(address: bytes, parameters: dict[str, Any]) -> str:
+    return base58_address(address) if str(parameters.get("visible")).lower() == "true" else address.hex()
 
 
 def _hex20(address: bytes) -> str:

@@ -1,6 +1,6 @@
-"""The `/jsonrpc` of a Tron node: anvil's answers with Tron's names of transactions and blocks, under java-tron's rules.
+"""The `/jsonrpc` of a local Tron node: anvil's results with Tron's transaction and block ids, by java-tron's rules.
 
-No batches; state at `latest` alone; ranges of at most 5,000 blocks; gas prices are energy prices; nothing can be sent.
+No batches; state at `latest` only; ranges of at most 5,000 blocks; the gas price is the energy price; no sending.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ ENERGY_PRICE = 100
 _MOST_BLOCKS = 5000
 _PLAIN = ("eth_chainId", "net_version", "eth_blockNumber", "eth_syncing", "web3_clientVersion", "eth_estimateGas")
 _AT_LATEST = {"eth_call": 1, "eth_getBalance": 1, "eth_getCode": 1, "eth_getStorageAt": 2}
-"""Where each has the block it asks about."""
+"""The position of the block among the parameters of each method."""
 
 
 class _Refused(Exception):
@@ -36,8 +36,8 @@ class JsonRpc:
             "eth_getTransactionByHash": self._transaction,
         }
 
-    def answer(self, body: Any) -> dict[str, Any]:
-        """The answer object to one request object."""
+    def respond(self, body: Any) -> dict[str, Any]:
+        """Returns the response object of one request object."""
         if not isinstance(body, dict) or not isinstance(body.get("method"), str):
             return _error(None, -32600, "invalid request: one object, no batch")
         id_, method, params = body.get("id"), body["method"], body.get("params") or []
@@ -61,20 +61,20 @@ class JsonRpc:
             raise _Refused(-32601, f"the method {method} does not exist/is not available")
         return self._node.chain.rpc(method, *params)
 
-    def _logs(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        chosen = {key: asked[key] for key in ("address", "topics") if asked.get(key) is not None}
-        if asked.get("blockHash"):
-            first = last = self._number_of(asked["blockHash"])
+    def _logs(self, query: dict[str, Any]) -> list[dict[str, Any]]:
+        chosen = {key: query[key] for key in ("address", "topics") if query.get(key) is not None}
+        if query.get("blockHash"):
+            first = last = self._number_of(query["blockHash"])
             if first is None:
                 raise _Refused(-32602, "invalid block hash")
         else:
-            first, last = (self._number(asked.get(key) or "latest") for key in ("fromBlock", "toBlock"))
+            first, last = (self._number(query.get(key) or "latest") for key in ("fromBlock", "toBlock"))
             if first > last:
                 raise _Refused(-32602, "please verify: fromBlock <= toBlock")
             if last - first > _MOST_BLOCKS:
                 raise _Refused(-32602, f"exceed max block range: {_MOST_BLOCKS}")
         logs = self._node.chain.rpc("eth_getLogs", {**chosen, "fromBlock": hex(first), "toBlock": hex(last)})
-        return [self._placed(log) for log in logs]
+        return [self._with_tron_ids(log) for log in logs]
 
     def _block_by_number(self, tag: str, full: bool = False) -> dict[str, Any] | None:
         return self._block(self._number(tag))
@@ -87,12 +87,11 @@ class JsonRpc:
         receipt = self._node.receipt(hash_.removeprefix("0x"))
         if receipt is None:
             return None
-        placed = self._placed(receipt)
-        return {**placed, "logs": [self._placed(log) for log in receipt["logs"]]}
+        return {**self._with_tron_ids(receipt), "logs": [self._with_tron_ids(log) for log in receipt["logs"]]}
 
     def _transaction(self, hash_: str) -> dict[str, Any] | None:
-        found = self._node.ledger.find(hash_.removeprefix("0x"))
-        transaction = found and self._node.chain.rpc("eth_getTransactionByHash", found[0])
+        entry = self._node.ledger.find(hash_.removeprefix("0x"))
+        transaction = entry and self._node.chain.rpc("eth_getTransactionByHash", entry[0])
         if not transaction or transaction["blockNumber"] is None:
             return None
         number = int(transaction["blockNumber"], 16)
@@ -109,11 +108,11 @@ class JsonRpc:
             "transactions": ["0x" + self._node.ledger.id_of(hash_) for hash_ in block["transactions"]],
         }
 
-    def _placed(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """A log or a receipt with Tron's names of its transaction and block."""
-        number = int(entry["blockNumber"], 16)
-        named = {"transactionHash": "0x" + self._node.ledger.id_of(entry["transactionHash"])}
-        return {**entry, **named, "blockHash": "0x" + block_id(number, entry["blockHash"])}
+    def _with_tron_ids(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Returns a log or receipt with Tron's ids of its transaction and block."""
+        transaction_id = "0x" + self._node.ledger.id_of(entry["transactionHash"])
+        id_of_block = "0x" + block_id(int(entry["blockNumber"], 16), entry["blockHash"])
+        return {**entry, "transactionHash": transaction_id, "blockHash": id_of_block}
 
     def _number(self, tag: str) -> int:
         if tag == "pending":
@@ -123,21 +122,21 @@ class JsonRpc:
         return 0 if tag == "earliest" else int(tag, 16)
 
     def _number_of(self, hash_: str) -> int | None:
-        """The number in a block's name, if that is a block of this chain."""
+        """Returns the number of the block with this id, or None if it is not a block of this chain."""
         number = int(hash_.removeprefix("0x")[:16], 16)
         block = self._block(number)
         return number if block and block["hash"] == hash_ else None
 
 
 def block_id(number: int, hash_: str) -> str:
-    """Tron's name of a block, without 0x: eight bytes of its number, then the hash from the ninth byte on."""
+    """Returns Tron's id of a block, without 0x: its number in eight bytes, then the hash from the ninth byte on."""
     return f"{number:016x}{hash_[18:]}"
 
 
 def revert_data(error: RpcError) -> str:
-    """What a failed call returned, hex without 0x."""
-    told = error.args[0].get("data") if error.args and isinstance(error.args[0], dict) else None
-    return str(told or "0x")[2:]
+    """Returns the output of a reverted call, hex without 0x."""
+    data = error.args[0].get("data") if error.args and isinstance(error.args[0], dict) else None
+    return str(data or "0x")[2:]
 
 
 def _demand_latest(tag: Any) -> None:

@@ -1,12 +1,12 @@
-"""Tron transactions as bytes: the contract call in one, its id, who signed it. Written without the product's encoder.
+"""Tron transactions as bytes: their contract call, id and signer. Independent of the service's own encoder.
 
-A transaction is protobuf: `Transaction {raw raw_data = 1; repeated bytes signature = 2}`, where raw holds
+A transaction is protobuf: `Transaction {raw raw_data = 1; repeated bytes signature = 2}`, where raw contains
 
     1 ref_block_bytes   4 ref_block_hash   8 expiration   10 memo   11 Contract   14 timestamp   18 fee_limit
 
 and a Contract `1 type (31 TriggerSmartContract), 2 Any {1 type_url, 2 value}, 5 Permission_id`, whose value is
-`1 owner_address, 2 contract_address, 3 call_value, 4 data`. An address has 21 bytes, 0x41 first. The id is the SHA-256
-of raw, and what is signed. Fields that are zero are left out; times are milliseconds, sums sun.
+`1 owner_address, 2 contract_address, 3 call_value, 4 data`. An address has 21 bytes, the first is 0x41. The id is the
+SHA-256 of raw; the owner signs the id. Fields that are zero are left out; times are milliseconds, amounts sun.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ _SIGNATURE_LENGTHS = (65, 68)
 
 
 class Malformed(Exception):
-    """Not a transaction that calls one contract; the text says why."""
+    """The transaction is not the call of one contract; the message says why."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A transaction that calls a contract. `owner` and `contract` have 21 bytes."""
+    """The fields of a transaction that calls a contract. `owner` and `contract` have 21 bytes."""
 
     owner: bytes
     contract: bytes
@@ -44,7 +44,7 @@ class Call:
 
     @classmethod
     def of_json(cls, raw_data: Mapping[str, Any]) -> Self:
-        """Out of `raw_data` as wallets send it. Raises Malformed."""
+        """Parses `raw_data` as wallets send it. Raises Malformed."""
         try:
             (contract,) = raw_data["contract"]
             value = contract["parameter"]["value"]
@@ -68,7 +68,7 @@ class Call:
 
     @classmethod
     def of_bytes(cls, raw: bytes) -> Self:
-        """Out of raw_data as bytes. Raises Malformed."""
+        """Parses the bytes of raw_data. Raises Malformed."""
         try:
             outer = _fields(raw)
             contract = _fields(outer[11][0])
@@ -92,7 +92,7 @@ class Call:
             raise Malformed(f"raw_data: {error!r}") from error
 
     def encoded(self) -> bytes:
-        """raw_data as bytes."""
+        """Returns raw_data as bytes."""
         value = _bytes(1, self.owner) + _bytes(2, self.contract) + _int(3, self.call_value) + _bytes(4, self.data)
         any_ = _bytes(1, TYPE_URL.encode()) + _bytes(2, value)
         contract = _int(1, _TRIGGER_TYPE) + _bytes(2, any_) + _int(5, self.permission_id)
@@ -101,24 +101,24 @@ class Call:
         return head + _bytes(11, contract) + _int(14, self.timestamp) + _int(18, self.fee_limit)
 
     def json(self) -> dict[str, Any]:
-        """raw_data as nodes show it, with `visible: false`."""
+        """Returns raw_data as nodes return it with `visible: false`."""
         value: dict[str, Any] = {"data": self.data.hex(), "owner_address": self.owner.hex()}
-        value |= {"contract_address": self.contract.hex()} | _shown("call_value", self.call_value)
+        value |= {"contract_address": self.contract.hex()} | _unless_zero("call_value", self.call_value)
         contract = {"parameter": {"value": value, "type_url": TYPE_URL}, "type": TRIGGER}
         return {
-            "contract": [contract | _shown("Permission_id", self.permission_id)],
+            "contract": [contract | _unless_zero("Permission_id", self.permission_id)],
             "ref_block_bytes": self.ref_block_bytes.hex(),
             "ref_block_hash": self.ref_block_hash.hex(),
             "expiration": self.expiration,
             **({"data": self.memo.hex()} if self.memo else {}),
-            **_shown("fee_limit", self.fee_limit),
+            **_unless_zero("fee_limit", self.fee_limit),
             "timestamp": self.timestamp,
         }
 
 
 @dataclass(frozen=True)
 class Transaction:
-    """A call with its signatures, and the bytes that were signed."""
+    """A call, the bytes of its raw_data and its signatures."""
 
     call: Call
     raw: bytes
@@ -126,7 +126,7 @@ class Transaction:
 
     @classmethod
     def of_json(cls, body: Mapping[str, Any]) -> Self:
-        """`{raw_data, signature}`; nodes read raw_data alone, whatever txID and raw_data_hex say. Raises Malformed."""
+        """Parses `{raw_data, signature}`; like nodes it ignores txID and raw_data_hex. Raises Malformed."""
         call = Call.of_json(body.get("raw_data") or {})
         try:
             signatures = tuple(bytes.fromhex(text.removeprefix("0x")) for text in body.get("signature") or ())
@@ -136,7 +136,7 @@ class Transaction:
 
     @classmethod
     def of_hex(cls, text: str) -> Self:
-        """The whole transaction as hex. Raises Malformed."""
+        """Parses a transaction from hex. Raises Malformed."""
         try:
             fields = _fields(bytes.fromhex(text))
             return cls(Call.of_bytes(fields[1][0]), fields[1][0], tuple(fields.get(2, ())))
@@ -148,11 +148,11 @@ class Transaction:
         return hashlib.sha256(self.raw).hexdigest()
 
     def json(self) -> dict[str, Any]:
-        shown = {"visible": False, "txID": self.id, "raw_data": self.call.json(), "raw_data_hex": self.raw.hex()}
-        return shown | ({"signature": [each.hex() for each in self.signatures]} if self.signatures else {})
+        fields = {"visible": False, "txID": self.id, "raw_data": self.call.json(), "raw_data_hex": self.raw.hex()}
+        return fields | ({"signature": [each.hex() for each in self.signatures]} if self.signatures else {})
 
     def signature_problem(self) -> str | None:
-        """Why the owner has not signed this, or None when its one signature is right."""
+        """Returns None if the only signature is the owner's, else the reason why it is refused."""
         if len(self.signatures) != 1:
             return "miss sig or contract" if not self.signatures else "too many signatures"
         (signature,) = self.signatures
@@ -164,7 +164,7 @@ class Transaction:
 
 
 def address21(text: str) -> bytes:
-    """The 21 bytes of an address: base58, 41 and 40 hex digits, or 0x and 40. Raises ValueError."""
+    """Returns the 21 bytes of an address in base58, as 41 and 40 hex digits, or as 0x and 40. Raises ValueError."""
     raw = base58.b58decode_check(text) if text.startswith("T") else bytes.fromhex(text.removeprefix("0x"))
     raw = raw if len(raw) == 21 else b"\x41" + raw
     if len(raw) != 21 or raw[0] != 0x41:
@@ -177,7 +177,7 @@ def base58_address(raw: bytes) -> str:
 
 
 def _signer(digest: bytes, signature: bytes) -> bytes | None:
-    """The 21 bytes of who signed 32 bytes (r, s, v with v 0, 1, 27 or 28), or None."""
+    """Returns the signer's address, 21 bytes, or None if the signature (r, s, v; v is 0, 1, 27 or 28) is invalid."""
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature, ValidationError
 
@@ -189,7 +189,7 @@ def _signer(digest: bytes, signature: bytes) -> bytes | None:
     return b"\x41" + key.to_canonical_address()
 
 
-def _shown(name: str, value: int) -> dict[str, int]:
+def _unless_zero(name: str, value: int) -> dict[str, int]:
     return {name: value} if value else {}
 
 
@@ -210,7 +210,7 @@ def _int(field: int, value: int) -> bytes:
 
 
 def _fields(raw: bytes) -> dict[int, Sequence[Any]]:
-    """{field: its values in order}, ints and bytes. Raises Malformed."""
+    """Returns {field: values in order} with ints and bytes as values. Raises Malformed."""
     fields: dict[int, list[Any]] = {}
     position = 0
 

@@ -1,1 +1,1 @@
-"""Stand-ins for the world outside: a clock, a queue, a chain, a receiver. They behave; they do not record expectations."""
+"""Working in-memory substitutes of external systems (clock, queue, chain, receiver); not mocks with expectations."""

@@ -1,4 +1,4 @@
-"""A chain in memory: blocks with hashes, logs of the fee proxies, forks; a `Chain` with what each family adds."""
+"""A chain in memory: blocks with hashes, logs of the fee proxies, forks; implements `Chain`, EVM and Tron methods."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Block:
 
 
 class FakeChain:
-    """Blocks are mined by hand. `fork(depth)` replaces the newest blocks by empty ones of another branch."""
+    """Blocks are mined by calls of `mine`. `fork(depth)` replaces the newest blocks by empty ones of another branch."""
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
         self.network = network
@@ -68,12 +68,12 @@ class FakeChain:
             self.blocks.append(Block(number, "0x" + digest))
 
     def pay(self, request: Request, amount: int | None = None, fee: int = 0, **altered: str) -> dict[str, Any]:
-        """Mines one block whose only log pays the request; `altered` overrides proxy, token, payee or fee_address."""
+        """Mines a block with one log that pays the request; `altered` overrides proxy, token, payee or fee_address."""
         self.mine()
         return self.pay_too(request, amount, fee, **altered)
 
     def pay_too(self, request: Request, amount: int | None = None, fee: int = 0, **altered: str) -> dict[str, Any]:
-        """As `pay`, by one more log in the newest block, whose logs are all of one transaction."""
+        """Pays by another log in the newest block; all logs of a block are of one transaction."""
         token = token_with_id(request.currency)
         assert token is not None
         contract = NATIVE_FEE_PROXY if token.is_native else ERC20_FEE_PROXY
@@ -101,7 +101,7 @@ class FakeChain:
         return log
 
     def fork(self, depth: int) -> list[Block]:
-        """Drops the newest `depth` blocks, mines as many empty ones on a new branch; returns those dropped."""
+        """Removes the newest `depth` blocks, mines as many empty ones on a new branch; returns the removed blocks."""
         dropped = self.blocks[-depth:]
         del self.blocks[-depth:]
         self._branch += 1
@@ -109,23 +109,23 @@ class FakeChain:
         return dropped
 
     def restore(self, dropped: list[Block]) -> None:
-        """The dropped branch wins after all."""
+        """Puts the removed blocks back in place of the new branch."""
         del self.blocks[dropped[0].number :]
         self.blocks += dropped
         self._branch += 1
 
     def head(self) -> int:
-        self._answer()
+        self._read()
         return len(self.blocks) - 1
 
     def block_hashes(self, numbers: list[int]) -> dict[int, str]:
-        self._answer()
+        self._read()
         if any(n >= len(self.blocks) - self.lag for n in numbers):
             raise ChainUnavailable("lags behind")
         return {n: self.blocks[n].hash for n in numbers}
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-        self._answer()
+        self._read()
         self.before_reading()
         if blocks.last - blocks.first >= self.largest_range:
             raise RangeTooLarge("too many blocks")
@@ -137,14 +137,14 @@ class FakeChain:
         return RangeReading(tuple(logs), self.blocks[blocks.last].hash)
 
     def block_times(self, numbers: Sequence[int]) -> dict[int, datetime]:
-        """A block a second, from `genesis` on."""
+        """Returns times one second apart, from `genesis` on."""
         return {number: self.genesis + timedelta(seconds=number) for number in self.block_hashes(list(numbers))}
 
     def read_wallet(
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
     ) -> WalletReading:
-        """Every wallet holds the same: `holding` of each token that is not in `holdings` by its address."""
-        self._answer()
+        """Returns the same balances for every wallet: `holdings` by token address, else `holding`."""
+        self._read()
         return WalletReading(
             BaseUnits(self.native_balance),
             {token: self.holdings.get(token, self.holding) for token in tokens},
@@ -153,29 +153,29 @@ class FakeChain:
         )
 
     def read_batch_fee(self) -> int:
-        self._answer()
+        self._read()
         return self.batch_fee_bps
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
-        """`simulated` when a test has set it; else every transaction succeeds."""
-        self._answer()
+        """Returns `simulated` if a test has set it; else every transaction succeeds."""
+        self._read()
         return self.simulated or Simulation(
             "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
         )
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-        """By `payers`, which a test fills: {transaction hash: address}; a wallet unless it is one of `contracts`."""
-        self._answer()
+        """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""
+        self._read()
         found = (self.payers.get(payment.tx_hash) for payment in payments)
         return tuple(None if address is None else PaymentSender(address, address not in self.contracts) for address in found)
 
     def safe_nonce(self, safe: str, block: int) -> int:
-        """How many of its transactions are in the blocks up to that one."""
-        self._answer()
+        """Returns how many of the Safe's transactions are in the blocks up to `block`."""
+        self._read()
         return sum(of == safe for each in self.blocks[: block + 1] for of, _ in each.executed)
 
     def execute_safe(self, safe: str, safe_tx_hash: str, success: bool = True) -> SafeEvent:
-        """Mines one block in which the Safe executes a transaction; its nonce goes up whether it succeeds or not."""
+        """Mines a block in which the Safe executes a transaction; the nonce increases also if the transaction fails."""
         self.mine()
         block = self.blocks[-1]
         tx_hash = "0x" + hashlib.sha256(f"safe{block.hash}".encode()).hexdigest()
@@ -184,8 +184,8 @@ class FakeChain:
         return event
 
     def safe_event(self, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
-        """Of a contract in `flooding` no range is small enough."""
-        self._answer()
+        """Returns the event of a transaction; for contracts in `flooding` every range is too large."""
+        self._read()
         self.spans.append(blocks.last - blocks.first + 1)
         if self.spans[-1] > self.largest_range or safe in self.flooding:
             raise RangeTooLarge("too many blocks or events")
@@ -195,26 +195,26 @@ class FakeChain:
         return next((event for of, event in executed if (of, event.safe_tx_hash) == (safe, safe_tx_hash)), None)
 
     def broadcast(self, signed: bytes) -> BroadcastResult:
-        """On tron: keeps the bytes in `sent` and accepts them, or answers with `refusal`. The id is no real one."""
+        """On tron: appends the bytes to `sent` and returns `refusal`, or accepts with an id that is not a real one."""
         if self.is_down:
             raise BadGateway("The Tron node did not answer")
         self.sent.append(signed)
         return self.refusal or BroadcastResult(True, hashlib.sha256(signed).hexdigest(), "SUCCESS", "")
 
     def has_code(self, address: str) -> bool:
-        self._answer()
+        self._read()
         return address in self.contracts
 
     def would_revert(self, sender: str, to: str, data: str) -> bool:
-        self._answer()
+        self._read()
         return self.refuses_reapproval
 
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
-        """What contract wallets stand by is put into `signed`."""
-        self._answer()
+        """Returns whether a test has put the signature into `signed`."""
+        self._read()
         return (address, digest, signature) in self.signed
 
-    def _answer(self) -> None:
+    def _read(self) -> None:
         if self.is_down:
             raise ChainUnavailable(f"The {self.network} node does not answer")
 

@@ -1,15 +1,15 @@
-"""A process that dies at its k-th call to DynamoDB or SQS: before the call is made, or after it took effect."""
+"""Simulates a process that ends at its k-th call to DynamoDB or SQS, before or after the call takes effect."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 class Crash(BaseException):
-    """The process is gone. Not an Exception: nothing in the service may survive it by catching."""
+    """The end of the process. A BaseException, so that no `except Exception` of the service catches it."""
 
 
 class Tripwire:
-    """Counts calls; at the `fatal` one it raises Crash, `before` it or after it. Counts on without harm for fatal=0."""
+    """Counts calls; raises Crash before or after the call number `fatal`; with fatal=0 it only counts."""
 
     def __init__(self, fatal: int = 0, before: bool = True) -> None:
         self.calls = 0
@@ -21,16 +21,16 @@ class Tripwire:
             self.calls += 1
             if self.calls == self._fatal and self._before:
                 raise Crash
-            answer = call(*args, **kwargs)
+            result = call(*args, **kwargs)
             if self.calls == self._fatal:
                 raise Crash
-            return answer
+            return result
 
         return guarded
 
 
 class FragileClient:
-    """A boto3 DynamoDB client whose every request passes the tripwire."""
+    """A boto3 DynamoDB client whose requests are guarded by the tripwire."""
 
     _REQUESTS = ("get_item", "batch_get_item", "query", "put_item", "update_item", "transact_write_items")
 
@@ -39,12 +39,12 @@ class FragileClient:
         self._wire = wire
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._client, name)
-        return self._wire.guard(found) if name in self._REQUESTS else found
+        attribute = getattr(self._client, name)
+        return self._wire.guard(attribute) if name in self._REQUESTS else attribute
 
 
 class FragileQueue:
-    """A queue whose every send passes the tripwire."""
+    """A queue whose sends are guarded by the tripwire."""
 
     def __init__(self, queue: Any, wire: Tripwire) -> None:
         self.send = wire.guard(queue.send)

@@ -1,4 +1,4 @@
-"""What a wallet does to be paid: sign the data that it was given, with eth_account."""
+"""Signing of payee destinations by wallets, with eth_account."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ BASE, SEPOLIA, TRON = 8453, 11155111, 728126428
 
 
 def sign(wallet: EvmWallet | TronWallet, data: dict[str, Any]) -> str:
-    """EIP-712, and TIP-712 for Tron: the same over the 20 bytes of each base58 address."""
+    """Returns the EIP-712 signature; for Tron TIP-712, which is the same with the 20 bytes of each base58 address."""
     message = {name: _hexadecimal(value) for name, value in data["message"].items()}
     signed = Account.sign_message(encode_typed_data(data["domain"], data["types"], message), wallet.key)
     return "0x" + signed.signature.hex().removeprefix("0x")

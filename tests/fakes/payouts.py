@@ -1,4 +1,4 @@
-"""Payout links as the flows write them, many at once: one by one they would take a test longer than what it is about."""
+"""Payout links as the flows write them, written in batches, which is faster than the flows."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,11 +17,11 @@ from tests.fakes.world import PAYEE, PREFIX, WALLET
 
 AMOUNT = BaseUnits(12_500_000)
 _BATCH = 25
-"""What BatchWriteItem takes at once."""
+"""The most items of a BatchWriteItem call."""
 
 
 def store_payouts(services: Services, account_id: str, count: int, **changes: Any) -> list[SecurePayment]:
-    """Pending payouts of 12.50 fUSDC on sepolia each, unless changed; fields of the link and of its request."""
+    """Writes pending payouts of 12.50 fUSDC on sepolia; `changes` are fields of the link or of its request."""
     made = [payout(services, account_id, **changes) for _ in range(count)]
     records = [record for payment in made for record in (payment.link, *payment.requests)]
     for start in range(0, len(records), _BATCH):
@@ -31,7 +31,7 @@ def store_payouts(services: Services, account_id: str, count: int, **changes: An
 
 
 def payout(services: Services, account_id: str, **changes: Any) -> SecurePayment:
-    """One payout, as it is after it was written; nothing is."""
+    """Returns a payout without writing it."""
     now: datetime = services.clock()
     entropy = services.entropy
     currency = token_with_id(changes.pop("currency", "fUSDC-sepolia"))
@@ -78,7 +78,7 @@ def payout(services: Services, account_id: str, **changes: Any) -> SecurePayment
 
 
 def on_its_way(payment: SecurePayment, status: IntentStatus = IntentStatus.PENDING) -> SecurePayment:
-    """The link with a multisig transaction for it; nothing is written."""
+    """Returns the link with a multisig intent without writing it."""
     now = payment.link.created_at
     intent = SafeIntent(
         link_token=payment.link.token,

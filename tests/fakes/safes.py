@@ -1,10 +1,10 @@
-"""A Safe Transaction Service in memory: it answers what `SafeService` answers."""
+"""A Safe Transaction Service in memory, with the methods of `SafeService`."""
 
 from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 
 
 class FakeSafes:
-    """`known` holds what the service was told, by (network, safeTxHash); it may be down, or not be there at all."""
+    """`known` are the proposals by (network, safeTxHash). `is_down`: reads fail; not `is_there`: serves no network."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], Proposal] = {}

@@ -1,4 +1,4 @@
-"""moto's DynamoDB with shortcuts around what made most of the time of the tests. Its answers stay the same."""
+"""Faster replacements of the slowest parts of moto's DynamoDB; responses stay the same."""
 
 import copy
 from functools import cache
@@ -24,10 +24,10 @@ _add_auth, _user_agent = SigV4Auth.add_auth, UserAgentString.to_string
 
 
 def _copied(table: Table, _: Any = None) -> Table:
-    """Another table of the same items, for moto to go back to when a transaction is refused.
+    """Returns a copy of a table with the same items, which moto restores if a transaction is refused.
 
-    moto copies each item of the table instead, before every transaction. Puts and deletions, all that our transactions
-    do, replace items and partitions and change none in place, so both tables can hold the same ones.
+    moto itself copies every item before every transaction. Our transactions only put and delete, which replace items and
+    partitions and never change one in place, so both tables can share them.
     """
     other = copy.copy(table)
     other.items = table.items.copy()
@@ -45,13 +45,13 @@ def _delete_item(table: Table, hash_key: DynamoType, range_key: DynamoType | Non
 
 
 def _replace_partition(table: Table, hash_key: DynamoType) -> None:
-    """Before a partition is written to: what was copied of the table keeps the old one."""
+    """Replaces a partition by a copy before a write, so that copies of the table keep the old one."""
     if table.has_range_key and hash_key in table.items:
         table.items[hash_key] = dict(table.items[hash_key])
 
 
 def _query_of_partition(table: Table, hash_key: Any, *rest: Any, **more: Any) -> Any:
-    """Without an index, moto sorts all items of the table before it picks those of one partition."""
+    """Queries one partition only: without an index, moto sorts all items of the table first."""
     if rest[_INDEX] is None:
         partition = {hash_key: table.items.get(hash_key, {})}
         table = copy.copy(table)
@@ -60,11 +60,11 @@ def _query_of_partition(table: Table, hash_key: Any, *rest: Any, **more: Any) ->
 
 
 _INDEX = 6
-"""Where the name of the index is among the parameters of `Table.query` after the hash key."""
+"""The position of the index name among the parameters of `Table.query` after the hash key."""
 
 
 def _parse_condition(parser: ConditionExpressionParser) -> Any:
-    """moto parses the condition of every write of a transaction three times; the parsed form is only read."""
+    """Parses each condition once: moto parses it three times per write. The parsed form is never changed."""
     names, values = parser.expression_attribute_names, parser.expression_attribute_values
     key = parser.condition_expression, repr(names), repr(values)
     if key not in _conditions:
@@ -80,7 +80,7 @@ _conditions: dict[tuple[str | None, str, str], tuple[Any, list[str], list[str]]]
 
 
 def _serialized(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
-    """An attribute is on its way in the form of the wire already; moto tries 10 types and 5 spellings at each."""
+    """Copies attribute values, which have their wire format already; moto tries 10 types and 5 spellings for each."""
     if shape.name == "AttributeValue" and not value.keys() & {"B", "BS"}:
         serialized[key] = value
     else:
@@ -88,7 +88,7 @@ def _serialized(serializer: Any, serialized: Any, value: Any, shape: Any, key: s
 
 
 def _make_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, attrs: dict[str, Any]) -> None:
-    """moto measures all that an item holds before every attribute that it adds: once, at the end, is enough."""
+    """Checks the size of an item once, at the end; moto checks it before every attribute."""
     item.hash_key, item.range_key, item.attrs = hash_key, range_key, LimitedSizeDict()
     dict.update(item.attrs, {name: DynamoType(value) for name, value in attrs.items()})
     if sum(bytesize(name) + value.size() for name, value in item.attrs.items()) > _MOST_BYTES:
@@ -96,11 +96,11 @@ def _make_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, a
 
 
 _MOST_BYTES = 405_000
-"""Where moto puts the limit."""
+"""moto's limit of an item's size."""
 
 
 def _hash_text(value: DynamoType) -> int:
-    """Keys are text, and every copy of a table asks for the hash of all its keys: nothing is to be cast for it."""
+    """Hashes keys, which are texts, without moto's casts; every copy of a table hashes all its keys."""
     return hash(value.value) if value.type == "S" else _hash(value)
 
 
@@ -112,7 +112,7 @@ _SERVICES = ("dynamodb", "kms", "secretsmanager", "sqs")
 
 
 def _sign_for_nobody(auth: Any, request: Any) -> None:
-    """moto reads from a signature who asks where, and never checks it. What goes over the network is signed."""
+    """Writes an unsigned header: moto reads account, region and service from it and never checks it."""
     if not botocore_stubber.enabled:
         _add_auth(auth, request)
         return
@@ -122,24 +122,24 @@ def _sign_for_nobody(auth: Any, request: Any) -> None:
 
 
 def _name_agent(agent: UserAgentString) -> str:
-    """botocore puts its twenty parts together twice a request."""
+    """Returns a constant: botocore builds the user agent of twenty parts twice per request."""
     return "tests" if botocore_stubber.enabled else _user_agent(agent)
 
 
 def _stub_botocore_alone(mock: MockAWS, reset: bool = True) -> None:
-    """Nothing of ours reaches AWS by other means; moto registers 2,000 addresses for who does, at every start."""
+    """Stubs botocore only; moto also registers 2,000 URLs for other HTTP clients at every start."""
     botocore_stubber.enabled = True
     if reset:
         mock.reset()
 
 
 def apply() -> None:
-    """Put the shortcuts into moto, for good."""
+    """Replaces the functions in moto and botocore for the whole process."""
     SigV4Auth.add_auth, UserAgentString.to_string = _sign_for_nobody, _name_agent
     MockAWS._enable_patching = _stub_botocore_alone
     responses.method_names_from_class = cache(responses.method_names_from_class)
     backend_url_patterns.sort(key=lambda pattern: pattern[0] not in _SERVICES)  # they are tried one by one
-    DynamoHandler.use_raw_body = True  # or it looks for the fields of a form in every request
+    DynamoHandler.use_raw_body = True  # else moto parses every request as a form
     Item.__init__ = _make_item  # type: ignore[method-assign]
     DynamoType.__hash__, DynamoType.__eq__ = _hash_text, _is_same_text  # type: ignore[method-assign]
     Table.__deepcopy__ = _copied  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Calls of contracts on Tron as wallets there sign them, by an encoder and a library that are not the product's."""
+"""Contract calls on Tron as Tron wallets sign them, by an encoder and a library independent of the service."""
 
 import hashlib
 import time
@@ -12,7 +12,7 @@ from tests.fakes.wallets import TronWallet
 
 
 def call_of(wallet: TronWallet, to: str, data: str, **changes: Any) -> Call:
-    """What the wallet signs for {to, data}, for a minute from now on."""
+    """Returns the wallet's call of {to, data}, valid for a minute."""
     now = int(time.time() * 1000)
     call = Call(
         owner=address21(wallet.address),
@@ -29,13 +29,13 @@ def call_of(wallet: TronWallet, to: str, data: str, **changes: Any) -> Call:
 
 
 def signed_call(wallet: TronWallet, to: str, data: str, **changes: Any) -> dict[str, Any]:
-    """The signed transaction as tronweb has it; `changes` are of its call."""
+    """Returns the signed transaction in tronweb's form; `changes` are fields of its call."""
     call = call_of(wallet, to, data, **changes)
     return Transaction(call, call.encoded(), (sign_raw(wallet, call.encoded()),)).json()
 
 
 def signed_raw(wallet: TronWallet, raw: bytes) -> dict[str, Any]:
-    """Any bytes as a signed transaction."""
+    """Returns a signed transaction of any raw bytes."""
     return {"raw_data_hex": raw.hex(), "signature": [sign_raw(wallet, raw).hex()], "raw_data": {"contract": [{}]}}
 
 

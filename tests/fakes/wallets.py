@@ -1,4 +1,4 @@
-"""Wallets that sign messages, by libraries that the service does not use for it: eth_account, and coincurve for Tron."""
+"""Wallets that sign messages with libraries independent of the service: eth_account, and coincurve for Tron."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 @dataclass(frozen=True)
 class EvmWallet:
-    """An EOA that signs by personal_sign."""
+    """An externally owned account that signs with personal_sign."""
 
     key: bytes
 
@@ -28,7 +28,7 @@ class EvmWallet:
 
 @dataclass(frozen=True)
 class TronWallet:
-    """A Tron wallet that signs as signMessageV2 does, or by the older `sign_v1`."""
+    """A Tron wallet that signs like TronWeb's signMessageV2, or with `sign_v1` like its older trx.sign."""
 
     key: bytes
 
@@ -57,7 +57,7 @@ def tron_wallet(name: str = "wallet") -> TronWallet:
 
 
 def high_s(signature: str) -> str:
-    """The other signature that recovers to the same key: s replaced by the order less s, v flipped."""
+    """Returns the other signature that recovers to the same key: s replaced by the curve's order minus s, v flipped."""
     raw = bytes.fromhex(signature[2:])
     s = _ORDER - int.from_bytes(raw[32:64], "big")
     return "0x" + (raw[:32] + s.to_bytes(32, "big") + bytes([55 - raw[64]])).hex()

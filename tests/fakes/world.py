@@ -1,4 +1,4 @@
-"""A whole deployment in one process: real flows and jobs on in-process tables, with time that only the test moves."""
+"""A whole deployment in one process: real flows and jobs on in-process tables, with a clock that only tests advance."""
 
 import copy
 import hashlib
@@ -50,7 +50,7 @@ START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
 
 
 def create_tables(client: Any, prefix: str = PREFIX) -> None:
-    """The tables of infra/template.yaml, as CloudFormation would make them."""
+    """Creates the tables of infra/template.yaml as CloudFormation does."""
     for wanted in _tables():
         known = ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
         client.create_table(
@@ -67,7 +67,7 @@ def _tables() -> list[dict[str, Any]]:
 
 @cache
 def _client() -> Any:
-    """One client for all tests: making it takes longer than many of them."""
+    """Returns one client for all tests: creating it takes longer than many tests."""
     return boto3.client("dynamodb", region_name="us-east-1")
 
 
@@ -80,7 +80,7 @@ class Waiting:
 
 @dataclass
 class VirtualQueue:
-    """SQS with virtual time: delays, at-least-once, and a message that comes back when its consumer died."""
+    """SQS with virtual time: delays, and delivery at least once."""
 
     clock: Callable[[], datetime]
     messages: list[Waiting] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Posted:
 
 @dataclass
 class Receiver:
-    """A merchant's endpoint: keeps what was posted and answers as told."""
+    """A merchant's endpoint: records requests and responds with `status`; None is a timeout."""
 
     clock: Callable[[], datetime]
     posted: list[Posted] = field(default_factory=list)
@@ -170,7 +170,7 @@ class World:
         return self.now
 
     def start(self, client: Any = None, queue: Any = None) -> Services:
-        """A fresh process: new adapters on the same tables, queue, chain and clock."""
+        """Returns the services of a new process on the same tables, queue, chain and clock."""
         return Services(
             settings=Settings(**self._settings),
             store=Store(PREFIX, client or self.client),
@@ -204,7 +204,7 @@ class World:
         return found
 
     def scan(self, services: Services | None = None) -> None:
-        """Mines past the confirmations and lets a tick happen."""
+        """Mines the confirmations and runs a scan tick."""
         self.chain.mine(2)
         scan_chain(services or self.services, json.dumps({"network": "sepolia"}))
 
@@ -212,7 +212,7 @@ class World:
         self.now += timedelta(seconds=seconds)
 
     def drain(self, services: Services | None = None) -> None:
-        """Consumes messages as they fall due, moving the clock, until the webhook queue is empty."""
+        """Consumes messages when they are due, advancing the clock, until the queue is empty."""
         while self.queue.messages:
             message = min(self.queue.messages, key=lambda m: m.due)
             self.now = max(self.now, message.due)
@@ -220,7 +220,7 @@ class World:
             self.consume(message, services or self.services)
 
     def consume(self, message: Waiting, services: Services) -> None:
-        """Runs one message; when its consumer dies it comes back after the visibility timeout, as SQS does."""
+        """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS."""
         job = deliver_webhook if message.queue.endswith("webhooks") else scan_chain
         try:
             job(services, message.body)
@@ -230,7 +230,7 @@ class World:
 
 
 def draft(**changes: Any) -> Draft:
-    """12.50 fUSDC on sepolia with a fee of 1 %, unless changed; item fields are given flat."""
+    """Returns a draft of 12.50 fUSDC on sepolia with a fee of 1 %; `changes` are fields of the draft or of its item."""
     item = {
         "amount": "12.50",
         "destination_id": None,
@@ -260,7 +260,7 @@ def signature_holds(posted: Posted, secret: str) -> bool:
 
 @contextmanager
 def in_process_aws() -> Iterator[Any]:
-    """moto's DynamoDB with our tables; for one thread (its transactions are not safe under several)."""
+    """Yields a client of moto's DynamoDB with our tables; its transactions are not thread-safe."""
     with mock_aws():
         in_process_tables().update(copy.deepcopy(_empty_tables()))
         yield _client()
@@ -268,11 +268,11 @@ def in_process_aws() -> Iterator[Any]:
 
 @cache
 def _empty_tables() -> dict[str, Table]:
-    """Our tables as moto makes them, once for all tests: making them takes longer than most tests do."""
+    """Returns empty tables, created once for all tests: creating them takes longer than most tests."""
     create_tables(_client())
     return copy.deepcopy(dict(in_process_tables()))
 
 
 def in_process_tables() -> dict[str, Table]:
-    """moto's own tables by name, for what would take long over its API: counting and emptying them."""
+    """Returns moto's own tables by name, to count and empty them, which is slow over its API."""
     return dynamodb_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].tables

@@ -23,7 +23,7 @@ from tests.support.node import Node
 from tests.support.running import app, running
 from tests.support.signed_in import by_email
 from tests.support.stored_links import complete, expire
-from tests.support.stored_transfers import FUSDT, paid_by, store_payment, store_stray
+from tests.support.stored_transfers import FUSDT, paid_by, store_payment, store_unmatched
 
 DESTINATION = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7@eip155:11155111#A1B2C3D4:0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 EXAMPLES: list[tuple[str, dict[str, Any]]] = [
@@ -408,7 +408,7 @@ def test_transfers_answer_as_described(document: dict[str, Any], shop: Shop, nod
     path, token = "/v2/secure-payments/{token}/transfers", shop.link()
     check_answer(document, "GET", path, shop.get(path.format(token=token)))
     store_payment(token, 20_000_000)
-    store_stray(token, FUSDT)
+    store_unmatched(token, FUSDT)
     paid_by(node, WALLET, 20_000_000)
     for asked, status in ((token, 200), ("x", 404)):
         reply = shop.get(path.format(token=asked))

@@ -1,1 +1,1 @@
-"""Mutation testing: small changes of the code, each of which the tests of its own room have to notice."""
+"""Mutation testing: small changes of the code, each of which a test of the same room has to detect."""

@@ -1,7 +1,7 @@
-"""`make mutants`: changes the code in small ways and tells which changes the tests of the same room do not notice.
+"""`make mutants`: makes small changes of the code and lists those that the tests of the same room do not detect.
 
-ROOM=links takes one room, SAMPLE=10 every tenth mutant, MODULE=fees the modules whose path holds this. Fails when less than
-95 % are found, or when one that is not found is missing in survivors.toml, where each has the reason why it changes nothing.
+ROOM=links runs one room, SAMPLE=10 every tenth mutant, MODULE=fees the modules whose path contains this. Fails if less
+than 95 % are detected, or if a surviving mutant is not in survivors.toml with the reason why it changes no behaviour.
 """
 
 import json
@@ -30,13 +30,13 @@ LISTED: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("surv
 
 @dataclass
 class Report:
-    """What became of the mutants: by module how many were found; those that were not."""
+    """The results: detected and listed mutants counted by module; the surviving ones; those ended by a timeout."""
 
     found: Counter[str] = field(default_factory=Counter)
     listed: Counter[str] = field(default_factory=Counter)
     alive: list[Any] = field(default_factory=list)
     slow: list[Any] = field(default_factory=list)
-    in_vain: list[Any] = field(default_factory=list)  # listed as changing nothing, and found all the same
+    found_though_listed: list[Any] = field(default_factory=list)  # listed in survivors.toml, but detected
 
     def add(self, mutant: Any, result: Any) -> None:
         listed = mutant.key in LISTED.get(_relative(mutant.path), {})
@@ -52,7 +52,7 @@ class Report:
             if isinstance(result, TooLong):
                 self.slow.append(mutant)
             if listed:
-                self.in_vain.append(mutant)
+                self.found_though_listed.append(mutant)
 
     def table(self) -> Iterator[str]:
         alive = Counter(_relative(mutant.path) for mutant in self.alive)
@@ -83,12 +83,14 @@ def main() -> int:
             _run(room, mutants, report)
     print("\n".join(report.table()))
     for mutant in report.slow:
-        print(f"found by its endless run: {_relative(mutant.path)}:{mutant.line}: {mutant.key}")
-    missing = _unknown_entries(every) if sample == 1 else []
-    missing += [f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}" for each in report.in_vain]
-    print(*missing, sep="\n", end="\n" if missing else "")
+        print(f"found by its timeout: {_relative(mutant.path)}:{mutant.line}: {mutant.key}")
+    unknown = _unknown_entries(every) if sample == 1 else []
+    unknown += [
+        f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}" for each in report.found_though_listed
+    ]
+    print(*unknown, sep="\n", end="\n" if unknown else "")
     print(f"{report.share:.1%} found in {time.monotonic() - started:.0f} s; {len(report.alive)} alive without a reason")
-    return 1 if report.alive or missing or report.share < ENOUGH else 0
+    return 1 if report.alive or unknown or report.share < ENOUGH else 0
 
 
 def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
@@ -96,7 +98,7 @@ def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
     for file, count in Counter(name.split("::")[0] for name in coverage.failed).items():
         print(f"  left out, as they do not pass without mutants: {count} tests of {file}")
     for name in coverage.modules:
-        with suppress(Exception):  # what it is and why it cannot be imported here shows in the tests
+        with suppress(Exception):  # a module that cannot be imported here fails in the tests
             import_module(name)
     choice = Choice(coverage, _sources(), {key for entries in LISTED.values() for key in entries})
     at_import = [each for each in mutants if not _is_exchangeable(each, coverage)]
@@ -111,7 +113,7 @@ def _run(room: Room, mutants: Sequence[Any], report: Report) -> None:
 
 
 def _is_exchangeable(mutant: Any, coverage: Coverage) -> bool:
-    """It is met by no import, of modules or of tests, but by running tests alone."""
+    """Returns whether only running tests execute the mutant, not imports of modules or tests."""
     if isinstance(mutant, javascript.TextMutant):
         return True
     return mutant.statement > 0 and (mutant.path, mutant.statement) not in coverage.at_import
@@ -130,7 +132,7 @@ def _relative(path: str) -> str:
 
 
 def _unknown_entries(mutants: Sequence[Any]) -> list[str]:
-    """Entries of survivors.toml that no mutant has, of the modules that were mutated."""
+    """Returns a message for each entry of survivors.toml that is no mutant of the mutated modules."""
     keys: dict[str, set[str]] = {}
     for mutant in mutants:
         keys.setdefault(_relative(mutant.path), set()).add(mutant.key)

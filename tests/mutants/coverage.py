@@ -1,4 +1,4 @@
-"""Which statement each test of a room executes, and which tests a mutant therefore meets."""
+"""Which statements each test of a room executes, and which tests are run on a mutant."""
 
 import ast
 import builtins
@@ -25,20 +25,20 @@ from tests.mutants.rooms import ROOT
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--capture=sys", "--tb=no", "--no-header", "--no-summary"]
 Line = tuple[str, int]
 SECONDS, LISTED_SECONDS = 120.0, 8.0
-"""How long the tests are that a mutant has to live through, beside those of its own module: the fastest of those that
-execute it; fewer where it is listed as one that changes nothing."""
+"""Seconds of tests per mutant in addition to those of its own module: the fastest that execute it. The second number is
+for mutants listed in survivors.toml."""
 
 
 @dataclass
 class ObservedTest:
-    """What a run without mutants has shown of a test."""
+    """The facts of a test from a run without mutants."""
 
     name: str
     seconds: float = 0.0
     passed: bool = True
     lines: set[Line] = field(default_factory=set)
     fixtures: set[str] = field(default_factory=set)
-    names: frozenset[str] = frozenset()  # that its code uses
+    names: frozenset[str] = frozenset()  # the names that its code uses
 
     @property
     def file(self) -> str:
@@ -54,7 +54,7 @@ class Coverage:
 
 
 class Rewriting(importlib.abc.MetaPathFinder):
-    """Imports modules with their syntax trees changed; put first in `sys.meta_path`."""
+    """Imports modules with changed syntax trees; to be put first in `sys.meta_path`."""
 
     def __init__(self, change: Callable[[Path], ast.Module | None]) -> None:
         self._change = change
@@ -102,8 +102,8 @@ class _Probes(ast.NodeTransformer):
         return node
 
     def _probe(self, statement: ast.stmt) -> ast.stmt:
-        place = ast.Constant((self._path, statement.lineno))
-        call = ast.Expr(ast.Call(ast.Name("__seen__", ast.Load()), [place], []))
+        line = ast.Constant((self._path, statement.lineno))
+        call = ast.Expr(ast.Call(ast.Name("__seen__", ast.Load()), [line], []))
         return ast.copy_location(call, statement)
 
 
@@ -113,7 +113,7 @@ def with_probes(path: Path) -> ast.Module:
 
 
 class _Observer:
-    """A pytest plugin that notes of every test how long it takes and what it executes."""
+    """A pytest plugin that records for every test its duration and the lines that it executes."""
 
     def __init__(self, targets: Sequence[Path]) -> None:
         self._targets, self._caches = {str(path) for path in targets}, list[Any]()
@@ -184,21 +184,21 @@ def _is_near(path: str, test: ObservedTest) -> bool:
 
 
 def caches() -> list[Any]:
-    """Every function of ours that keeps its results."""
-    gc.unfreeze()  # or what has been frozen is not among the objects
+    """Returns the cached functions of our modules."""
+    gc.unfreeze()  # else frozen objects are not listed
     found = (each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper))
     return [each for each in found if str(each.__module__).startswith("chalicelib")]
 
 
 def import_all(paths: Iterable[str]) -> None:
-    """Import modules that are otherwise imported by the first call that needs them."""
+    """Imports modules that else the first call that needs them imports."""
     for path in paths:
         if path.endswith(".py") and path.startswith(str(ROOT)):
             import_module(".".join(Path(path).relative_to(ROOT).with_suffix("").parts))
 
 
 def observe(tests: Sequence[str], targets: Sequence[Path]) -> Coverage:
-    """Run all the tests on the code as it is. Raises RuntimeError where they cannot even be collected."""
+    """Runs all the tests on the unchanged code. Raises RuntimeError if they cannot be collected."""
     be_quiet()
     observer = _Observer(targets)
     sys.meta_path.insert(0, Rewriting(with_probes))
@@ -213,7 +213,7 @@ _TOP_LEVEL = re.compile(r"^\w.*(?:\n(?:[ )\]}].*)?)*", re.MULTILINE)
 
 
 class Choice:
-    """Which tests a mutant meets, nearest and fastest first; those that found its neighbours before all others."""
+    """Chooses the tests for a mutant: first those that detected others of its module, then the nearest and fastest."""
 
     def __init__(self, coverage: Coverage, sources: Mapping[str, list[str]], listed: Container[str] = ()) -> None:
         self._coverage, self._sources, self._listed = coverage, sources, listed
@@ -234,17 +234,17 @@ class Choice:
         return (-self.found[path, test.name], not near, test.file if near else "", test.seconds)
 
     def _executing(self, mutant: Any) -> list[ObservedTest]:
-        """The tests that execute the mutant's statement; where an import does, those that use what it defines."""
-        tests, place = self._coverage.tests, (mutant.path, mutant.statement)
-        if mutant.statement and place not in self._coverage.at_import:
-            return [test for test in tests if place in test.lines]
+        """Returns the tests that execute the mutant's statement; if an import does, those that use its names."""
+        tests, statement = self._coverage.tests, (mutant.path, mutant.statement)
+        if mutant.statement and statement not in self._coverage.at_import:
+            return [test for test in tests if statement in test.lines]
         names = self._all_names(mutant)
-        wanted = {place} | {(mutant.path, line) for line in mutant.span} | (self._lines_with(names) if names else set())
+        wanted = {statement} | {(mutant.path, line) for line in mutant.span} | (self._lines_with(names) if names else set())
         found = [test for test in tests if test.lines & wanted or test.names & names]
         return found or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
 
     def _all_names(self, mutant: Any) -> set[str]:
-        """What the statement defines at the module's top, and what is defined there by means of that."""
+        """Returns the names that the statement defines, and those at module level that are defined by them."""
         names, before = set(mutant.names), set[str]()
         while names != before:
             before = set(names)

@@ -1,4 +1,4 @@
-"""Work in forked processes: each starts with all that its parent has imported, and leaves no trace in it."""
+"""Work in forked processes, which start with the parent's imported modules and do not change the parent."""
 
 import os
 import pickle
@@ -27,11 +27,11 @@ class _Running:
 
 
 class TooLong(Exception):
-    """The work did not end in its time."""
+    """The work did not end within its time limit."""
 
 
 def results(tasks: Iterable[Task], at_once: int) -> Iterator[tuple[int, Any]]:
-    """What each task returned, or the exception that ended it, in the order in which they end."""
+    """Yields the key of each task with its result, or its exception, in the order in which tasks end."""
     waiting, running = iter(tasks), dict[int, _Running]()
     try:
         while True:
@@ -52,7 +52,7 @@ def results(tasks: Iterable[Task], at_once: int) -> Iterator[tuple[int, Any]]:
 
 
 def result_of(work: Callable[[], Any]) -> Any:
-    """What `work` returns in a process of its own. Raises what it raised."""
+    """Runs `work` in a forked process; returns its result or raises its exception."""
     ((_, result),) = results([Task(0, work, 3600)], 1)
     if isinstance(result, BaseException):
         raise result
@@ -64,10 +64,10 @@ def _start(work: Callable[[], Any]) -> tuple[int, Path]:
     os.close(handle)
     if pid := os.fork():
         return pid, Path(name)
-    os.setsid()  # so that whatever it starts ends with it
+    os.setsid()  # so that its child processes are ended with it
     try:
         result = work()
-    except BaseException as error:  # the parent is told, whatever it was
+    except BaseException as error:  # any exception is returned to the parent
         result = error
     try:
         Path(name).write_bytes(pickle.dumps(result))

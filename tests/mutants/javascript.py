@@ -1,4 +1,4 @@
-"""What is changed in a JavaScript module: operators, numbers, conditions, texts; found by tokens, without a parser."""
+"""The mutants of a JavaScript module: changed operators, numbers, conditions, texts; found by tokens, not by a parser."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ WORDS = {"true": "false", "false": "true", "some": "every", "every": "some", "co
 
 @dataclass(frozen=True)
 class TextMutant:
-    """One change of one file, which any of its tests may notice."""
+    """One change of one file."""
 
     path: str
     line: int
@@ -48,7 +48,7 @@ def mutants(path: Path) -> Iterator[TextMutant]:
 
 
 def _changes(source: str) -> Iterator[tuple[int, int, str, str]]:
-    """Every (start, end, name of the change, new text)."""
+    """Yields (start, end, name of the change, new text) of every change."""
     for found in TOKEN.finditer(source):
         text, start, end = found[0], found.start(), found.end()
         match found.lastgroup:

@@ -1,4 +1,4 @@
-"""What is changed in a Python module, one place at a time, and by which name the change is known."""
+"""The mutants of a Python module: single changes of its syntax tree, each with a name."""
 
 import ast
 import re
@@ -18,24 +18,24 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitXor: ast.BitOr,
 }  # fmt: skip
 UNTOUCHED = frozenset({"annotation", "returns", "decorator_list", "type_params", "bases", "keywords_of_class"})
-"""Fields of the syntax tree that say nothing to a running program, or what only a type checker reads."""
+"""Fields of the syntax tree without effect on a running program."""
 
 LOG_CALLS = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Slot = tuple[Any, str, int | None]
-"""Where a node hangs: its parent, the field, and the position in a field that is a list."""
+"""A node's position: its parent, the field, and the index in a field that is a list."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one module. `key` names it by its text, so that it keeps its name when lines move."""
+    """One change of one module. `key` contains the line's text, not its number, so that it is stable."""
 
     path: str
     line: int
     key: str
-    statement: int  # line of the statement of a function's body that holds it; 0 where it runs when the module is imported
-    names: frozenset[str]  # what the statement defines, where it runs when the module is imported
-    span: range  # the lines of the function or class that it is in
+    statement: int  # line of the enclosing statement of a function's body; 0 if it is executed by the import
+    names: frozenset[str]  # the names that the statement defines, if it is executed by the import
+    span: range  # the lines of the enclosing function or class
     module: "Module" = field(compare=False, repr=False)
     slot: Slot = field(compare=False, repr=False)
     new: Any = field(compare=False, repr=False)
@@ -43,7 +43,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class _Where:
-    """What the walk knows about the place that it is at."""
+    """The context of a node during the walk."""
 
     qualname: str = ""
     statement: int = 0
@@ -53,7 +53,7 @@ class _Where:
 
 
 class Module:
-    """A module's source, its syntax tree and the mutants of it."""
+    """A module's source, syntax tree and mutants."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.source = path, path.read_text()
@@ -64,7 +64,7 @@ class Module:
 
     @contextmanager
     def mutated(self, mutant: Mutant) -> Iterator[ast.Module]:
-        """The tree with this one change in it."""
+        """Yields the tree with this change; undoes it afterwards."""
         parent, name, index = mutant.slot
         holder, at = (getattr(parent, name), index) if index is not None else (parent.__dict__, name)
         before = holder[at]
@@ -80,7 +80,7 @@ class Module:
                 continue
             children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
             for index, node in children:
-                if isinstance(node, ast.AST) and not _says_nothing(parent, name, index, node):
+                if isinstance(node, ast.AST) and not _has_no_effect(parent, name, index, node):
                     inside = _inside(parent, name, node, where)
                     for operator, new in _changes(parent, name, node, inside):
                         if ast.dump(new) != ast.dump(node):
@@ -97,8 +97,8 @@ class Module:
         return Mutant(str(self.path), line, key, where.statement, where.names, where.span, self, slot, new)
 
 
-def _says_nothing(parent: Any, name: str, index: int | None, node: Any) -> bool:
-    """Docstrings, imports, and blocks that only a type checker reads."""
+def _has_no_effect(parent: Any, name: str, index: int | None, node: Any) -> bool:
+    """Returns whether a node is a docstring, an import, or a block for type checkers only."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return True
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
@@ -129,7 +129,7 @@ def _text_matters(parent: Any, name: str, node: Any, where: _Where) -> bool:
 
 
 def _changes(parent: Any, name: str, node: Any, where: _Where) -> Iterator[tuple[str, Any]]:
-    """Every (name of the change, new node) for a node at its place."""
+    """Yields (name of the change, new node) for every change of a node."""
     if name == "test" and not isinstance(parent, ast.Assert):
         yield "condition is true", ast.Constant(True)
         yield "condition is false", ast.Constant(False)
@@ -196,7 +196,7 @@ def _other_slices(node: ast.Slice) -> Iterator[tuple[str, Any]]:
 
 
 def _other_calls(node: ast.Call) -> Iterator[tuple[str, Any]]:
-    """Arguments by keyword are dropped from functions; classes want all of theirs."""
+    """Yields calls with one keyword argument removed, not of classes, which require theirs."""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if called in ("sorted", "reversed") and node.args:
         yield f"{called} to list", ast.Call(ast.Name("list", ast.Load()), node.args[:1], [])

@@ -1,4 +1,4 @@
-"""Which modules are mutated, and which tests are those of their room: the folder of the same name."""
+"""Which modules are mutated, by room, and which tests are run on them: by default the test folder of the same name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ TARGETS = {
     "checkout": "**/rules.py",
     "pages": "payment/check.js",
 }
-"""Of every room what decides without AWS, network and clock, and what stands guard at the edges."""
+"""In every room the decisions without AWS, network and clock, and the checks at the edges."""
 
 TESTS = {"pages": "tests/pages/test_check.py"}
-"""Where they are not the whole folder: the page's check needs no browser."""
+"""Rooms whose tests are not the whole folder: the page's check needs no browser."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Room:
 
 
 def rooms(only: str | None) -> Iterator[Room]:
-    """The rooms with what is mutated in each. Raises LookupError for a name that is none."""
+    """Yields the rooms with their mutated modules. Raises LookupError for an unknown room."""
     if only is not None and only not in TARGETS:
         raise LookupError(f"{only} is no room: {', '.join(TARGETS)}")
     for name in TARGETS if only is None else [only]:

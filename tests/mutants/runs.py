@@ -1,4 +1,4 @@
-"""Tests on a mutant: in a process that has it in its running functions, or that has imported it."""
+"""Runs tests on a mutant: in a process whose running functions are changed, or that imports the changed module."""
 
 import ast
 import gc
@@ -23,19 +23,19 @@ from tests.mutants.forks import Task, results
 from tests.mutants.javascript import TextMutant
 from tests.mutants.operators import Mutant
 
-ConjectureRunner.shrink_interesting_examples = lambda runner: None  # type: ignore[method-assign] # any example will do
+ConjectureRunner.shrink_interesting_examples = lambda runner: None  # type: ignore[method-assign] # any failing example is enough
 
 
 AT_ONCE = os.cpu_count() or 1
 STARTING_SECONDS = 6.0
-"""What a test may take beyond five times its time without mutants, on a busy machine."""
+"""Seconds that a test may take in addition to five times its usual duration, for busy machines."""
 
 PROGRESS = os.dup(2)
-"""Where progress is shown from processes that have closed their own."""
+"""A copy of stderr, for progress of processes that have closed their own."""
 
 
 def code_of(tree: ast.Module, path: str) -> list[CodeType]:
-    """The code of every function of a module, in the order of the source."""
+    """Returns the code objects of a module and of all its functions."""
     found, left = [], [compile(tree, path, "exec")]
     while left:
         code = left.pop()
@@ -49,7 +49,7 @@ def _identity(code: CodeType) -> tuple[Any, ...]:
 
 
 class Live:
-    """The functions of our modules that this process has made, whose code can be exchanged."""
+    """The function objects of our modules in this process, whose code can be replaced."""
 
     def __init__(self, paths: set[str]) -> None:
         import_all(paths)
@@ -61,7 +61,7 @@ class Live:
         gc.freeze()
 
     def exchange(self, mutant: Mutant) -> None:
-        """Raises ValueError where the mutant cannot be put into the running functions."""
+        """Puts the mutant's code into the functions. Raises ValueError if this is not possible."""
         path, module = mutant.path, mutant.module
         before = code_of(module.tree, path)
         with module.mutated(mutant) as tree:
@@ -80,7 +80,7 @@ class Live:
 
 
 class Runner:
-    """A pytest plugin that hands the collected tests over instead of running them."""
+    """A pytest plugin that passes the collected tests to `work` in place of running them."""
 
     def __init__(self, work: Callable[[dict[str, pytest.Item]], Any]) -> None:
         self._work, self.result = work, None
@@ -91,7 +91,7 @@ class Runner:
 
 
 def collected(tests: Sequence[str], work: Callable[[dict[str, pytest.Item]], Any]) -> Any:
-    """What `work` returns of the collected tests; "import" where they cannot even be imported."""
+    """Returns the result of `work` for the collected tests; "import" if they cannot be imported."""
     be_quiet()
     runner = Runner(work)
     pytest.main([*OPTIONS, *tests], plugins=[runner])
@@ -99,7 +99,7 @@ def collected(tests: Sequence[str], work: Callable[[dict[str, pytest.Item]], Any
 
 
 def first_failure(items: Sequence[pytest.Item], tests: Sequence[ObservedTest]) -> str:
-    """The name of the first test that fails; nothing if all pass. Ends the process where one takes far too long."""
+    """Returns the name of the first failing test, or "" if all pass. Ends the process if a test exceeds its time limit."""
     for test, item, following in zip_longest(tests, items, items[1:]):
         signal.setitimer(signal.ITIMER_REAL, STARTING_SECONDS + 5 * test.seconds)
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
@@ -108,7 +108,7 @@ def first_failure(items: Sequence[pytest.Item], tests: Sequence[ObservedTest]) -
 
 
 def exchanged(mutants: Sequence[Any], choice: Choice, items: dict[str, pytest.Item]) -> list[tuple[int, Any]]:
-    """What every mutant meets, each in a fork of this process, which has imported and collected everything."""
+    """Runs every mutant in a fork of this process, which has collected the tests; returns the first failures."""
     live = Live({mutant.path for mutant in mutants})
 
     def meet(mutant: Any, tests: Sequence[ObservedTest]) -> str:
@@ -128,7 +128,7 @@ def exchanged(mutants: Sequence[Any], choice: Choice, items: dict[str, pytest.It
 
 
 def imported(mutants: Sequence[Any], choice: Choice) -> Iterator[tuple[int, Any]]:
-    """What every mutant meets, each in a fork of this process, which has imported nothing of ours."""
+    """Runs every mutant in a fork of this process, which has imported no module of ours; yields the first failures."""
 
     def meet(mutant: Any, tests: Sequence[ObservedTest]) -> str:
         with mutant.module.mutated(mutant) as tree:
@@ -147,7 +147,7 @@ def _tasks(mutants: Sequence[Any], choice: Choice, meet: Callable[[Any, Sequence
 
 
 def _serve(mutant: TextMutant) -> None:
-    """Let the driver of the page's tests read the mutant instead of the file."""
+    """Makes the driver of the page's tests read the mutant in place of the file."""
     copy = Path(mkdtemp(prefix="mutant-")) / "check.js"
     copy.write_text(mutant.source)
     os.environ["CHECK_JS"] = str(copy)

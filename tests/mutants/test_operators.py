@@ -1,4 +1,4 @@
-"""Each operator makes the changes that it says, and no others."""
+"""Each operator makes the changes of its name and no others."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.mutants.operators import Module
 
 
 def made(folder: Path, source: str) -> dict[str, str]:
-    """The changes of a module: the name of each, and the line that it makes."""
+    """Returns the changes of a module: name and changed line."""
     path = folder / "module.py"
     path.write_text(source)
     module = Module(path)

@@ -1,4 +1,4 @@
-"""A mutant that no test notices is found out; what runs without end is ended."""
+"""Surviving mutants are reported; tests that do not end are stopped."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ from tests.mutants.operators import Module
 
 
 def alive(folder: Path, test: str) -> list[str]:
-    """The mutants of a small module that its one test leaves alive."""
+    """Returns the mutants of a small module that survive its only test."""
     path, tests = folder / "limits.py", folder / "test_limits.py"
     path.write_text("def is_over(n):\n    return n > 3\n")
     tests.write_text(f"import limits\ndef test():\n    {test}\n")

@@ -1,4 +1,4 @@
-"""The app behind its local gateway, on in-process AWS: one deployment and one merchant a module."""
+"""Fixtures: the app behind its local gateway on in-process AWS; one deployment and one merchant per module."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ from tests.support.running import app, restart, run_on, running
 
 
 def create_cloud(rpc_urls: dict[str, str]) -> None:
-    """Tables, queues, key and secret as infra/template.yaml names them."""
+    """Creates tables, queues, key and secret with the names of infra/template.yaml."""
     create_tables(boto3.client("dynamodb"))
     for name in ("webhooks", "scans"):
         boto3.client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")
@@ -54,7 +54,7 @@ def deployment() -> Iterator[tuple[Api, Node]]:
 
 @pytest.fixture
 def api(deployment: tuple[Api, Node]) -> Api:
-    """Requests without credentials; its log holds what this test made the app write."""
+    """A client without credentials; its log has the lines that the app writes during this test."""
     deployment[0].listen()
     return deployment[0]
 
@@ -72,7 +72,7 @@ def merchant(deployment: tuple[Api, Node]) -> Shop:
 
 @pytest.fixture
 def shop(merchant: Shop, api: Api, node: Node) -> Shop:
-    """The module's merchant, who makes links; a test that changes credentials or webhooks takes `new_shop`."""
+    """The module's merchant, to create links; tests that change credentials or webhooks use `new_shop`."""
     return merchant
 
 
@@ -81,13 +81,13 @@ def new_shop(api: Api, node: Node) -> Shop:
     return Shop(api)
 
 
-_days = itertools.count(1)  # none is today, whose windows the tests on the real clock count in
+_days = itertools.count(1)  # today's rate limit windows are used by tests with the real clock
 Configured = Callable[..., AbstractContextManager[None]]
 
 
 @pytest.fixture
 def configured(api: Api) -> Configured:
-    """`with configured(LINK_LIFETIME_SECONDS="1"):` starts the process anew with other settings."""
+    """`with configured(LINK_LIFETIME_SECONDS="1"):` restarts the services with other settings."""
 
     @contextmanager
     def other_settings(**changes: str) -> Iterator[None]:
@@ -109,7 +109,7 @@ def configured(api: Api) -> Configured:
 
 @dataclass
 class Clock:
-    """The time of the service, which passes only when a test says so."""
+    """The clock of the services, which only tests advance."""
 
     now: datetime
 
@@ -122,13 +122,13 @@ class Clock:
 
 @pytest.fixture
 def clock(configured: Configured) -> Iterator[Clock]:
-    """The limits of production, and time that stands still."""
+    """The rate limits of production and a stopped clock."""
     with configured(RATE_LIMIT_SCALE="1"):
         yield stop_time()
 
 
 def stop_time() -> Clock:
-    """Gives the services of this process, fixed once made, a clock to be moved by hand: each starts another day."""
+    """Replaces the clock of the running services by a stopped one; each call starts at another day."""
     today = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
     clock = Clock(today + timedelta(days=next(_days)))
     run_on(replace(running(), clock=clock))

@@ -1,4 +1,4 @@
-"""What a browser gets of the payment page: any type of answer, not JSON alone."""
+"""Requests for the payment page as browsers send them, with responses of any content type."""
 
 import http.client
 import re
@@ -13,23 +13,23 @@ BY_PAGE = {"x-client-id": PAGE_CLIENT_ID, "origin": PAGE_ORIGIN}
 
 
 def get(api: Api, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Reply:
-    """`Host` may be among the headers."""
+    """Sends a request; `headers` may contain `Host`."""
     connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=120)
     try:
         connection.request(method, path, None, dict(headers or {}))
-        answer = connection.getresponse()
-        return Reply(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())
+        response = connection.getresponse()
+        return Reply(response.status, {name.lower(): text for name, text in response.getheaders()}, response.read())
     finally:
         connection.close()
 
 
 def facts(page: Reply) -> str:
-    """What differs from link to link."""
-    found = re.search(r"<!--facts-->(.*)<!--/facts-->", page.body.decode(), re.DOTALL)
-    assert found is not None
-    return found[1]
+    """Returns the part of the page that depends on the link."""
+    match = re.search(r"<!--facts-->(.*)<!--/facts-->", page.body.decode(), re.DOTALL)
+    assert match is not None
+    return match[1]
 
 
 def words(html: str) -> str:
-    """What a person reads of it."""
+    """Returns the text without tags."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())

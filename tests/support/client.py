@@ -1,4 +1,4 @@
-"""A client of the API over real HTTP that holds every answer to the one shape; and a merchant who uses it."""
+"""A client of the API over HTTP that checks the common form of every response, and a merchant that uses it."""
 
 import http.client
 import io
@@ -36,7 +36,7 @@ class Reply:
 
 
 class Api:
-    """Requests to the app. Each answer has to carry a request id and what is left of its limit, each refusal its shape."""
+    """Requests to the app. Checks request id and rate limit headers of each response and the body of each error."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -45,7 +45,7 @@ class Api:
     def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        """`body` goes as it is when it is bytes, else as JSON. `path` is percent-encoded already."""
+        """Sends a request; a `body` of bytes is sent unchanged, others as JSON. `path` has to be percent-encoded."""
         sent = dict(headers or {})
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
@@ -53,18 +53,18 @@ class Api:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, body, sent)
-            answer = connection.getresponse()
-            reply = Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+            response = connection.getresponse()
+            reply = Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
         finally:
             connection.close()
-        self._hold(method, path, reply)
+        self._check(method, path, reply)
         return reply
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Reply:
         return self.request("GET", path, None, headers)
 
     def listen(self) -> None:
-        """Collects from here on what Lambda would write to CloudWatch."""
+        """Starts a new log of the lines that Lambda would write to CloudWatch."""
         self.log = io.StringIO()
         running().log.registered_handler.setStream(self.log)
 
@@ -72,7 +72,7 @@ class Api:
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
 
     @staticmethod
-    def _hold(method: str, path: str, reply: Reply) -> None:
+    def _check(method: str, path: str, reply: Reply) -> None:
         assert reply.headers["x-request-id"]
         if reply.status == 204:
             assert reply.body == b""
@@ -93,9 +93,9 @@ class Api:
 
 
 def stored() -> dict[str, int]:
-    """How many items each table holds, counters and notes of use aside, and how many messages each queue.
+    """Returns the number of items by table, without counters and notes of use, and of messages in the queue.
 
-    Counted inside moto: most tests ask twice, and over its API that took longer than what they test.
+    Counted inside moto, because over its API it takes longer than most tests.
     """
     tables = in_process_tables()
     queue = sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].queues[f"{PREFIX}-webhooks"]
@@ -111,7 +111,7 @@ def stored() -> dict[str, int]:
 
 
 def item(**changes: Any) -> dict[str, Any]:
-    """One entry of `requests`: 12.50 fUSDC on sepolia; None takes a field out."""
+    """Returns an entry of `requests`: 12.50 fUSDC on sepolia; None removes a field."""
     fields = {
         "amount": "12.50",
         "payee": PAYEE,
@@ -144,12 +144,12 @@ class Shop:
         return self.api.request(method, path, body, self.by_client)
 
     def create(self, *items: dict[str, Any], **fields: Any) -> Reply:
-        """POST /v2/secure-payments with the given items (default: one of `item()`) and top-level fields."""
+        """Sends POST /v2/secure-payments with the given items (default: one of `item()`) and top-level fields."""
         body = {"requests": list(items) or [item()], **fields}
         return self.send("POST", "/v2/secure-payments", body)
 
     def link(self, *items: dict[str, Any], **fields: Any) -> str:
-        """The token of a new link."""
+        """Creates a link; returns its token."""
         reply = self.create(*items, **fields)
         assert reply.status == 201, reply.json
         token: str = reply.json["token"]

@@ -1,4 +1,4 @@
-"""Items of POST /v2/secure-payments in their forms, and what a refusal has to look like."""
+"""Items of POST /v2/secure-payments in all their forms, and a check of refusals."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def tron(**changes: Any) -> dict[str, Any]:
 
 
 def payout(**changes: Any) -> dict[str, Any]:
-    """The body of a payout: 10 fUSDC on sepolia, unless changed; None takes a field out."""
+    """Returns the body of a payout: 10 fUSDC on sepolia; `changes` replace fields, None removes a field."""
     fields = {
         "recipient": PAYEE,
         "creatorWalletAddress": WALLET,
@@ -43,7 +43,7 @@ def payout(**changes: Any) -> dict[str, Any]:
 
 
 def refused(reply: Reply, *hints: str) -> str:
-    """The one sentence of a 400 that names what is wrong."""
+    """Returns the message of a 400, which has to be one sentence that contains the hints."""
     assert reply.status == 400, reply.json
     message = reply.message
     assert isinstance(message, str)

@@ -1,6 +1,6 @@
-"""A node that speaks JSON-RPC over real HTTP: it answers what a test sets, in the ABI of an independent library.
+"""A JSON-RPC node over HTTP with results that tests set, encoded by an independent ABI library.
 
-At /jsonrpc and /wallet it is one of tron: a call a request there, and transactions are taken.
+At /jsonrpc and /wallet it is a Tron node: one call per request, and it accepts transactions.
 """
 
 import json
@@ -19,7 +19,7 @@ _ETH_BALANCE, _BALANCE_OF, _ALLOWANCE, _BATCH_FEE = "4d2301cc", "70a08231", "dd6
 
 @dataclass
 class Node:
-    """What one payer's wallet holds, and how the node behaves. `asked` keeps every method it was asked, in order."""
+    """A payer's balances and the node's behaviour. `asked` are the methods of all calls in order."""
 
     native: int = 10**18
     balance: int = 10**12
@@ -28,15 +28,15 @@ class Node:
     batch_fee: int = 0
     contracts: set[str] = field(default_factory=set)
     safes: set[str] = field(default_factory=set)
-    """Those of the contracts that answer as a Safe does; in lower case, as they are."""
+    """The contracts that are Safes; both sets have lower-case addresses."""
     refuses_approval: bool = False
     answers_with: Callable[[list[Any]], bytes] | None = None
     status: int = 200
     asked: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
-    """Signed transactions of tron, in hex."""
+    """Signed Tron transactions as hex."""
     verdict: dict[str, Any] = field(default_factory=dict)
-    """What is said to them, beside or instead of what says that they were taken."""
+    """Fields of the response to a Tron transaction, which replace those of an accepted one."""
 
     def __post_init__(self) -> None:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -48,7 +48,7 @@ class Node:
         return f"http://127.0.0.1:{self.server.server_port}"
 
     def reset(self) -> None:
-        """Back to a wallet with money and no allowance, on a node that works."""
+        """Restores a wallet with balances and no allowance, and a node that works."""
         self.native, self.balance, self.allowance, self.gas_price = 10**18, 10**12, 0, 10**9
         self.batch_fee, self.contracts, self.safes, self.refuses_approval = 0, set(), set(), False
         self.answers_with, self.status = None, 200
@@ -67,7 +67,7 @@ class Node:
         return json.dumps([{"jsonrpc": "2.0", "id": call["id"], **self._one(call)} for call in calls]).encode()
 
     def answer_wallet(self, path: str, body: dict[str, Any]) -> bytes:
-        """What java-tron's own API says to a signed transaction, or to a call that is only tried."""
+        """Returns java-tron's response to a signed transaction or to a constant call."""
         self.asked.append(path)
         if path == "/wallet/triggerconstantcontract":
             tried = {"result": {"result": True}, "constant_result": [""], "transaction": {"ret": [{}]}}

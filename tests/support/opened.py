@@ -1,4 +1,4 @@
-"""A session of a merchant's account, opened as signing in leaves it, for tests of what a session may do."""
+"""A session of a merchant's account, written as signing in writes it."""
 
 from chalicelib.access.sessions.records import SessionKind, SessionPointer
 from chalicelib.access.sessions.rules import COOKIE, open_session
@@ -7,7 +7,7 @@ from tests.support.running import running
 
 
 def by_session(account_id: str, kind: SessionKind = SessionKind.WALLET) -> dict[str, str]:
-    """The headers of a browser with a new session of the account."""
+    """Opens a session of the account; returns the headers of a browser with it."""
     services = running()
     subject = WALLET if kind is SessionKind.WALLET else "ann@example.com"
     session, token = open_session(account_id, kind, subject, services.clock(), services.entropy)

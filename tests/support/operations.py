@@ -1,4 +1,4 @@
-"""The models of an operation, as its view's annotations name them."""
+"""The models in the annotations of an operation's view."""
 
 from importlib import import_module
 
@@ -7,5 +7,5 @@ from chalicelib.http.view import Models, models_of
 
 
 def models(known: Operation) -> Models:
-    """The models of an operation that the app has routed."""
+    """Returns the models of a routed operation."""
     return models_of(getattr(import_module(OPERATIONS[known]), known.name))

@@ -1,4 +1,4 @@
-"""The services that the app under test is handed: made of the environment, and made anew where a test changes that."""
+"""The services of the app under test, assembled from the environment; tests replace or restart them."""
 
 from app import build
 from chalicelib.services import Services, assemble
@@ -8,21 +8,21 @@ _held: list[Services] = []
 
 
 def running() -> Services:
-    """The services of the app in this process."""
+    """Returns the services of the app in this process; assembles them if there are none."""
     if not _held:
         _held.append(assemble(Settings.read()))
     return _held[0]
 
 
 def run_on(services: Services) -> None:
-    """Hands the app these services from the next request on."""
+    """Makes the app use these services from the next request on."""
     _held[:] = [services]
 
 
 def restart() -> None:
-    """Lets the next request find new services, as a new process would."""
+    """Makes the next request assemble new services, as in a new process."""
     _held.clear()
 
 
 app = build(Settings.read(), running)
-"""The app, on the services of this module."""
+"""The app with the services of this module."""

@@ -1,4 +1,4 @@
-"""The machine's own browser for the tests that need one."""
+"""The installed browser, for tests that need one."""
 
 import os
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from infra.local.browser import launch
 from infra.local.setup import MISSING_BROWSER, find_browser
 
 SECONDS = 60
-"""How long a state may take to come, however slow the machine."""
+"""The longest time to wait for a state, on slow machines, too."""
 
 
 @contextmanager
 def running_browser() -> Iterator[Browser]:
-    """Where none is installed the tests do not run, and the last lines say so; in CI they fail."""
+    """Yields the browser. If none is installed, tests are skipped with a message; in CI they fail."""
     if find_browser() is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(MISSING_BROWSER)
     expect.set_options(timeout=SECONDS * 1_000)

@@ -1,4 +1,4 @@
-"""The payment page on a host of its own, as it is or altered: what `make page-hash URL=...` reads."""
+"""The payment page on a local host, original or altered, for `make page-hash URL=...`."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass
 class Served:
-    """What each path is answered with: its text, its type, and headers beside that."""
+    """The response of each path: text, content type and further headers."""
 
     facts: str = FACTS
     altered: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Served:
 
 @contextmanager
 def serving(served: Served) -> Iterator[str]:
-    """The address of a link on that host."""
+    """Yields the URL of a link on that host."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

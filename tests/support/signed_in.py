@@ -1,4 +1,4 @@
-"""Sessions over HTTP, as a dashboard opens them."""
+"""Sessions opened over HTTP, as a dashboard does."""
 
 import itertools
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _users = itertools.count()
 
 @dataclass
 class Dashboard:
-    """Somebody who has signed in; the session goes as a bearer token."""
+    """A signed-in user, whose session is sent as a bearer token."""
 
     api: Api
     token: str
@@ -25,9 +25,9 @@ class Dashboard:
 
 
 def by_wallet(api: Api, wallet: EvmWallet | TronWallet) -> Dashboard:
-    asked = api.request("POST", "/v1/auth/wallet/challenge", {"address": wallet.address}).json
-    answer = {name: asked[name] for name in ("challengeId", "nonce", "message")}
-    signed = {**answer, "signature": wallet.sign(asked["message"])}
+    challenge = api.request("POST", "/v1/auth/wallet/challenge", {"address": wallet.address}).json
+    fields = {name: challenge[name] for name in ("challengeId", "nonce", "message")}
+    signed = {**fields, "signature": wallet.sign(challenge["message"])}
     return _dashboard(api, api.request("POST", "/v1/auth/wallet/verify", signed))
 
 

@@ -1,4 +1,4 @@
-"""Links in states that only time or a chain brings about, written as the flows would write them."""
+"""Links in states that time or a chain causes, written directly, as the flows would write them."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -13,7 +13,7 @@ TX_HASH = "0x" + "ab" * 32
 
 
 def expire(token: str) -> None:
-    """The link's time is over; no sweep has noticed."""
+    """Makes the link's time end; the sweep has not run."""
     payment = links.load(running(), token)
     assert payment is not None
     past = running().clock() - timedelta(milliseconds=1)
@@ -21,7 +21,7 @@ def expire(token: str) -> None:
 
 
 def complete(token: str) -> None:
-    """The chain has confirmed the whole amount."""
+    """Records the whole amount as paid."""
     payment = links.load(running(), token)
     assert payment is not None
     request = payment.requests[0]
@@ -30,7 +30,7 @@ def complete(token: str) -> None:
 
 
 def pay_part(token: str, amount: int) -> None:
-    """The chain has confirmed `amount`, in base units."""
+    """Records `amount`, in base units, as paid."""
     payment = links.load(running(), token)
     assert payment is not None
     request = payment.requests[0]

@@ -1,4 +1,4 @@
-"""Transfers as the scan records them, and what a node says of who made them."""
+"""Transfers as the scan records them, and a node's responses about their senders."""
 
 import json
 from datetime import timedelta
@@ -18,7 +18,7 @@ _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df52
 
 
 def store_payment(token: str, amount: int) -> Payment:
-    """A payment of the link's only request, in base units of fUSDC."""
+    """Writes a payment of the link's only request, in base units of fUSDC."""
     payment = links.load(running(), token)
     assert payment is not None
     made = Payment(
@@ -39,8 +39,8 @@ def store_payment(token: str, amount: int) -> Payment:
     return made
 
 
-def store_stray(token: str, token_address: str, payee: str = PAYEE) -> None:
-    """2 of another token (6 decimals) under the request's reference."""
+def store_unmatched(token: str, token_address: str, payee: str = PAYEE) -> None:
+    """Writes an unmatched transfer with the request's reference: 2 units of another token with 6 decimals."""
     payment = links.load(running(), token)
     assert payment is not None
     running().store.write(
@@ -61,7 +61,7 @@ def store_stray(token: str, token_address: str, payee: str = PAYEE) -> None:
 
 
 def paid_by(node: Node, wallet: str, amount: int) -> None:
-    """The node knows one transaction: the wallet sent the payee that much fUSDC."""
+    """Makes the node return one transaction, in which the wallet sends `amount` fUSDC to the payee."""
     words = ["0x" + address[2:].lower().rjust(64, "0") for address in (wallet, PAYEE)]
     log = {"address": FUSDC, "topics": [_TRANSFER_TOPIC, *words], "data": f"0x{amount:064x}"}
     receipt = {"from": wallet, "to": FUSDC, "status": "0x1", "logs": [log]}

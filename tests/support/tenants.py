@@ -1,4 +1,4 @@
-"""A tenant with a credential of every kind and something of everything an account can own, made when it is asked for."""
+"""A tenant: credentials of every kind and one of everything that an account can own, created on demand."""
 
 import itertools
 from collections.abc import Callable
@@ -40,7 +40,7 @@ _numbers = itertools.count()
 
 @dataclass
 class Tenant:
-    """One account. What several credentials share (its client id, its orchestrator) is made once."""
+    """One account. The client id and the orchestrator, which several credentials share, are created once."""
 
     name: str = field(default_factory=lambda: f"tenant{next(_numbers)}")
 
@@ -88,7 +88,7 @@ class Tenant:
         return {"x-orchestrator-key": self.orchestrator_key}
 
     def by_pair(self) -> Headers:
-        """The orchestrator's key and the client id, which is linked to it and bound to a destination."""
+        """Returns the headers of an orchestrator's key with a linked client id that is bound to a destination."""
         key = self.by_orchestrator_key()
         if not self.is_bound:
             self.bound()
@@ -105,7 +105,7 @@ class Tenant:
         return self._link().requests[0].request_id
 
     def tron_token(self) -> str:
-        """The one link on tron."""
+        """Returns the token of the tenant's only link on tron."""
         if not hasattr(self, "tron_link"):
             fields = {"payee": USDT_TRON, "currency": "USDT-tron", "fee_percentage": None, "fee_address": None}
             self.tron_link = links.create(running(), Owner(self.account_id, None, None), draft(**fields)).link.token
@@ -136,27 +136,27 @@ class Tenant:
         return self.client_id
 
     def bound(self) -> str:
-        """The id of the destination that the client id is bound to."""
+        """Binds the client id to a destination; returns the destination's id."""
         made = destinations.add(running(), self.actor, self.client, *self.signed(Action.ADD))
         self.is_bound = True
         return made.destination_id
 
     def kept(self) -> str:
-        """The id of the destination that the wallet's session keeps."""
+        """Saves a destination with the wallet's session; returns its id."""
         wallet = Wallet(self.wallet.address)
         return destinations.activate(
             running(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None
         ).destination_id
 
     def signed(self, action: Action) -> tuple[str, str]:
-        """A nonce for the tenant's client id and wallet, and the wallet's signature."""
+        """Returns a nonce for the tenant's client id and wallet, and the wallet's signature."""
         nonce = destinations.issue_nonce(running(), self.client, self.route, action)
         return nonce.nonce, sign(self.wallet, signing_data(nonce, running().settings.brand))
 
-    # --- what is wrong with a credential ---
+    # --- invalid credentials ---
 
     def spoil(self, headers: Headers, header: str, kind: type, **changes: Any) -> Headers:
-        """Writes other facts into the record of a credential that is in `headers`, until `mend`."""
+        """Changes fields of the record of a credential in `headers`, until `mend`."""
         store = running().store
         record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(headers[header])))
         assert record is not None
@@ -204,7 +204,7 @@ def _token(headers: Headers) -> str:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to call: the modes it can serve in their order, and how a tenant makes its headers."""
+    """A way to authenticate: the modes it satisfies, in order, and the function that returns a tenant's headers."""
 
     name: str
     serves: tuple[Mode, ...]
@@ -222,7 +222,7 @@ WAYS = (
 )
 
 Flaw = tuple[str, str, Callable[[Tenant, Headers], Headers], int, str]
-"""The way, what is wrong, what makes it so, and the status and text of the answer."""
+"""The way, what is wrong, the function that causes it, and status and message of the response."""
 
 _UNAUTHORIZED = (401, "Unauthorized")
 _ENDED = (401, "Session is missing or has ended: sign in again")

@@ -6,7 +6,7 @@ from tests.fakes.world import PAYEE, WALLET
 from tests.support.client import Shop
 from tests.support.node import Node
 from tests.support.stored_links import complete, expire
-from tests.support.stored_transfers import BLOCK_HASH, FUSDC, FUSDT, TX_HASH, paid_by, store_payment, store_stray
+from tests.support.stored_transfers import BLOCK_HASH, FUSDC, FUSDT, TX_HASH, paid_by, store_payment, store_unmatched
 
 PATH = "/v2/secure-payments/{token}/transfers"
 
@@ -60,7 +60,7 @@ def test_an_overpayment_shows_every_fact_and_what_to_sign_to_return_the_excess(s
 
 def test_a_stray_transfer_shows_what_came_and_not_what_was_expected(shop: Shop) -> None:
     token = shop.link()
-    store_stray(token, "0x" + "33" * 20, payee="0x" + "22" * 20)
+    store_unmatched(token, "0x" + "33" * 20, payee="0x" + "22" * 20)
     (found,) = transfers_of(shop, token)
     assert (found["classification"], found["counted"], found["recoveryAction"]) == (
         "wrong_payee",
@@ -74,7 +74,7 @@ def test_a_stray_transfer_shows_what_came_and_not_what_was_expected(shop: Shop) 
 
 def test_a_node_that_is_away_costs_the_refund_and_not_the_list(shop: Shop, node: Node) -> None:
     token = shop.link()
-    store_stray(token, FUSDT)
+    store_unmatched(token, FUSDT)
     node.status = 500
     (found,) = transfers_of(shop, token)
     assert (found["classification"], found["recoveryAction"], found["refund"]) == ("wrong_token", "refund", None)

@@ -1,15 +1,16 @@
-// What a wallet is about to be asked to sign, read from its bytes and held against what the page shows.
+// Decodes the transactions that a wallet is to sign and compares them with what the page shows.
 //
-// check(transactions, expected) answers { ok: true, batchFee, steps } or { ok: false, reason, index }; -1 is the whole list.
+// check(transactions, expected) returns { ok: true, batchFee, steps } or { ok: false, reason, index }; index -1 stands for
+//   the list as a whole.
 // expected: { network, kind, wallet, eoaWallet, payments: [{ payee, token, amount, fee, feeAddress, reference }] }
-//   in BigInt base units; null: the native coin, no address.
+//   amounts are BigInt base units; token null is the native coin.
 // step: { kind: "fund" | "reset" | "approve" | "pay", index, call, spender, token, amount, payments, transaction }
-//   call names contract and function, of a token the function alone; spender is who may take what is approved;
-//   token and amount are missing where several currencies are paid;
-//   payments are positions in expected.payments; transaction is what was read: send that.
+//   call names contract and function, for tokens the function only; spender is the contract that gets the allowance;
+//   token and amount are missing if several currencies are paid;
+//   payments are positions in expected.payments; transaction is the one that was decoded and is to be sent.
 // reason: "contract" | "function" | "payee" | "token" | "amount" | "fee" | "reference" | "value" | "shape"
 //
-// Only what the service's own encoders write passes, to the byte.
+// Calldata is accepted only if it equals, byte for byte, what the service's encoders write.
 
 const ADDRESS = "address";
 const UINT = "uint256";
@@ -20,10 +21,10 @@ const WORD = 64; // hexadecimal digits
 const ZERO = "0".repeat(40);
 const DEAD = "000000000000000000000000000000000000dead";
 const BASIS = 10_000n;
-const HIGHEST_BATCH_FEE = 100; // basis points: the batch contract's own fee, which may change
+const HIGHEST_BATCH_FEE = 100; // basis points: fee of the batch contract, which its owner may change
 const HIGHEST_FEE_LIMIT = 15_000_000_000; // sun, on Tron
 
-// Where payments go; coin stands for the native coin in a batch.
+// Payment contracts by network; coin is the pseudo token address of the native coin in a batch.
 const chain = (chainId, erc20, batch, native, coin) => ({ chainId, erc20, batch, native, coin });
 export const CONTRACTS = {
   mainnet: chain(
@@ -61,7 +62,7 @@ const DETAILS = array([ADDRESS, UINT, array(ADDRESS), BYTES, UINT, UINT, UINT]);
 const PATHS = array(array(ADDRESS));
 const UINTS = array(UINT);
 
-// By selector: whose function it is (null: a token's), which links use it, its arguments, who reads them.
+// By selector: contract (null: a token), kind of link that uses it, argument types, function that reads the arguments.
 const FUNCTIONS = {
   "095ea7b3": [null, "all", [ADDRESS, UINT], readApprove],
   "23b872dd": [null, "all", [ADDRESS, ADDRESS, UINT], readFunding],
@@ -103,7 +104,7 @@ export function check(transactions, expected) {
     const batchFee = batchFeeOf(plan, calls);
     return { ok: true, batchFee, steps: stepsOf(plan, calls, batchFee) };
   } catch (error) {
-    // Whatever went wrong: what cannot be read is not signed.
+    // Any error, also an unexpected one, means that the transactions must not be signed.
     return { ok: false, reason: error.reason ?? "shape", index: error.index ?? index };
   }
 }
@@ -112,7 +113,7 @@ function demand(condition, reason = "shape", index) {
   if (!condition) throw new Refused(reason, index);
 }
 
-// Addresses become the 40 lower-case digits that calldata has.
+// Addresses become 40 lower-case hexadecimal digits, as in calldata.
 function planOf(expected) {
   const { network, kind, eoaWallet = null, wallet = null, payments } = expected;
   demand(Object.hasOwn(CONTRACTS, network) && ["single", "batch", "multicall"].includes(kind));
@@ -132,8 +133,8 @@ function planOf(expected) {
     digits,
     dues,
     spender: contracts[single ? "erc20" : "batch"],
-    spelledSpender: deployed[single ? "erc20" : "batch"],
-    spelled: new Map(dues.map((due, at) => [due.token, payments[at].token])),
+    spenderText: deployed[single ? "erc20" : "batch"],
+    tokenTexts: new Map(dues.map((due, at) => [due.token, payments[at].token])),
     owner: eoaWallet === null ? null : digits(eoaWallet),
     wallet: eoaWallet === null ? null : digits(wallet),
   };
@@ -157,28 +158,28 @@ function dueOf({ payee, token, amount, fee, feeAddress, reference }, digits) {
 function readCall(plan, { to, data, value, feeLimit }, index) {
   demand(typeof data === "string" && /^0x(?:[0-9a-f]{2})*$/i.test(data));
   const hex = data.slice(2).toLowerCase();
-  const at = plan.digits(to);
-  const name = hex.slice(0, 8);
-  demand(Object.hasOwn(FUNCTIONS, name), "function");
-  const [contract, links, kinds, read] = FUNCTIONS[name];
+  const called = plan.digits(to);
+  const selector = hex.slice(0, 8);
+  demand(Object.hasOwn(FUNCTIONS, selector), "function");
+  const [contract, links, kinds, read] = FUNCTIONS[selector];
   demand(links === "all" || links === plan.links, "function");
-  if (contract === null) demand(plan.spelled.has(at), "token");
-  else demand(at === plan.contracts[contract], "contract");
+  if (contract === null) demand(plan.tokenTexts.has(called), "token");
+  else demand(called === plan.contracts[contract], "contract");
   const units = unitsOf(value);
-  const limited = Number.isSafeInteger(feeLimit) && feeLimit > 0 && feeLimit <= HIGHEST_FEE_LIMIT;
-  demand(feeLimit === undefined || (plan.tron && limited));
-  const call = read(plan, decode(kinds, hex.slice(8)), at, units);
+  const isFeeLimit = Number.isSafeInteger(feeLimit) && feeLimit > 0 && feeLimit <= HIGHEST_FEE_LIMIT;
+  demand(feeLimit === undefined || (plan.tron && isFeeLimit));
+  const call = read(plan, decode(kinds, hex.slice(8)), called, units);
   demand(units === 0n || call.payments?.some((each) => each.token === null), "value");
   const transaction = { to, data: "0x" + hex, value: "0x" + units.toString(16) };
   if (feeLimit !== undefined) transaction.feeLimit = feeLimit;
-  return { ...call, index, name: NAMES[name], value: units, transaction: Object.freeze(transaction) };
+  return { ...call, index, name: NAMES[selector], value: units, transaction: Object.freeze(transaction) };
 }
 
-// The service writes 0, hexadecimal text, or a BigNumber of ethers.
+// The service writes a value as 0, as hexadecimal text, or as a BigNumber of ethers.
 function unitsOf(value) {
   const text = value?.type === "BigNumber" ? value.hex : value;
-  const known = typeof text === "string" ? /^0x[0-9a-f]{1,64}$/i.test(text) : Number.isSafeInteger(text) && text >= 0;
-  demand(known, "value");
+  const isValid = typeof text === "string" ? /^0x[0-9a-f]{1,64}$/i.test(text) : Number.isSafeInteger(text) && text >= 0;
+  demand(isValid, "value");
   return BigInt(text);
 }
 
@@ -208,7 +209,7 @@ function readBatchOfOneToken(plan, [details, paths, receiver]) {
   return { kind: "pay", receiver, payments };
 }
 
-// Group 2 pays tokens, 3 the native coin.
+// Groups are numbered by the batch contract: 2 pays tokens, 3 the native coin.
 function readBatchOfGroups(plan, [groups, paths, receiver]) {
   demand(paths.length === 0 && ["2", "3", "2,3"].includes(String(groups.map(([number]) => number))));
   const payments = groups.flatMap(([number, details]) => {
@@ -220,7 +221,7 @@ function readBatchOfGroups(plan, [groups, paths, receiver]) {
       return { ...payment, token: null };
     });
   });
-  // One token alone takes the other function.
+  // A batch of one token has to use batchERC20Payments.
   demand(payments.some(({ token }) => token === null || token !== payments[0].token), "function");
   return { kind: "pay", receiver, payments };
 }
@@ -238,9 +239,9 @@ function readTronBatch(plan, [token, payees, amounts, references, fees, receiver
   return { kind: "pay", receiver, payments };
 }
 
-// --- all of them together ---
+// --- checks of all calls together ---
 
-// Funding, approvals, payments; one of each for a token, a withdrawn allowance just before the new one.
+// The order is funding, approvals, payments; each at most once per token; a reset comes directly before its approval.
 function demandOrder(plan, calls) {
   const phases = { fund: 0, reset: 1, approve: 1, pay: 2 };
   const seen = new Set();
@@ -252,32 +253,32 @@ function demandOrder(plan, calls) {
     seen.add(kind + token);
     demand(kind !== "reset" || (next?.kind === "approve" && next.token === token), "shape", index);
   });
-  demand(plan.owner === null || [...plan.spelled.keys()].every((token) => seen.has("fund" + token)));
+  demand(plan.owner === null || [...plan.tokenTexts.keys()].every((token) => seen.has("fund" + token)));
 }
 
-// Every payment owed is made once, and no other.
+// The calls make each payment owed once, and no other payment.
 function demandEveryPayment(plan, calls) {
-  const open = new Set(plan.dues.keys());
+  const unpaid = new Set(plan.dues.keys());
   for (const call of calls) {
     if (call.kind !== "pay") continue;
     demand(call.payments.length > 0, "shape", call.index);
     call.paid = call.payments.map((payment) => {
-      const found = [...open].find((at) => plan.dues[at].reference === payment.reference);
-      demand(found !== undefined, "reference", call.index);
+      const position = [...unpaid].find((at) => plan.dues[at].reference === payment.reference);
+      demand(position !== undefined, "reference", call.index);
       for (const part of ["payee", "token", "amount", "fee"]) {
-        demand(payment[part] === plan.dues[found][part], part, call.index);
+        demand(payment[part] === plan.dues[position][part], part, call.index);
       }
-      open.delete(found);
-      return found;
+      unpaid.delete(position);
+      return position;
     });
     const receivers = call.paid.map((at) => plan.dues[at].receiver ?? call.receiver);
     if (call.payments.every(({ fee }) => !fee)) receivers.push(plan.single ? ZERO : DEAD);
     demand(receivers.every((receiver) => receiver === call.receiver), "fee", call.index);
   }
-  demand(open.size === 0);
+  demand(unpaid.size === 0);
 }
 
-// The lowest batch fee that explains every amount and value.
+// Returns the lowest batch fee, in basis points, with which every amount and value is right.
 function batchFeeOf(plan, calls) {
   let fees = plan.single || plan.tron ? [0] : [...Array(HIGHEST_BATCH_FEE + 1).keys()];
   for (const call of calls) {
@@ -293,9 +294,9 @@ function batchFeeOf(plan, calls) {
 function debitOf(calls, token, batchFee) {
   let debit = 0n;
   for (const { payments = [] } of calls) {
-    const taken = payments.filter((payment) => payment.token === token);
-    const amounts = taken.reduce((sum, { amount }) => sum + amount, 0n);
-    debit += taken.reduce((sum, { fee }) => sum + fee, amounts) + (amounts * BigInt(batchFee)) / BASIS;
+    const inToken = payments.filter((payment) => payment.token === token);
+    const amounts = inToken.reduce((sum, { amount }) => sum + amount, 0n);
+    debit += inToken.reduce((sum, { fee }) => sum + fee, amounts) + (amounts * BigInt(batchFee)) / BASIS;
   }
   return debit;
 }
@@ -303,15 +304,15 @@ function debitOf(calls, token, batchFee) {
 function stepsOf(plan, calls, batchFee) {
   return calls.map((call) => {
     const { kind, index, name, transaction, payments, paid = [] } = call;
-    const given = ["approve", "reset"].includes(kind) ? { spender: plan.spelledSpender } : {};
+    const allowance = ["approve", "reset"].includes(kind) ? { spender: plan.spenderText } : {};
     const [token, ...others] = payments ? new Set(payments.map((payment) => payment.token)) : [call.token];
     const amount = payments ? debitOf([call], token, batchFee) : call.amount;
-    const one = others.length ? {} : { token: plan.spelled.get(token), amount };
-    return { kind, index, call: name, ...given, ...one, payments: paid, transaction };
+    const debit = others.length ? {} : { token: plan.tokenTexts.get(token), amount };
+    return { kind, index, call: name, ...allowance, ...debit, payments: paid, transaction };
   });
 }
 
-// --- the contract ABI: what has no fixed size begins where the part before it ended ---
+// --- the contract ABI; each value of dynamic size has to begin where the one before it ends ---
 
 function decode(kinds, hex) {
   const [values, end] = readStruct(kinds, hex, 0);
@@ -367,7 +368,7 @@ export function addressDigits(text, tron) {
   return digits.slice(2, 42);
 }
 
-// SHA-256 of one block: digits of up to 55 bytes. The browser's own needs https, and a promise.
+// SHA-256 of one block: digits of up to 55 bytes. The browser's own function is asynchronous and needs https.
 function sha256(digits) {
   const [roots, cubes] = constants();
   const bits = (digits.length * 4).toString(16).padStart(16, "0");
@@ -389,7 +390,7 @@ function sha256(digits) {
   return sums.map((word) => word.toString(16).padStart(8, "0")).join("");
 }
 
-// 32 bits of the fractions of the roots of primes, as FIPS 180-4 derives them.
+// The first 32 bits of the fractional parts of square and cube roots of primes (FIPS 180-4).
 function constants() {
   const primes = [];
   for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);

@@ -1,22 +1,23 @@
-// Follows what a wallet was asked for, by its node and by the service, until it is known what became of it. It is
-// offered again where it certainly came to nothing; else only when its time is over and the payer says to have looked.
+// Follows a step after the wallet was asked for it, through the wallet's node and the service, until its outcome is known.
+// The step is offered again if it certainly failed, or if its time is over and the payer confirms that nothing was sent.
 
 import { transaction } from "./ends.js";
 import { isPayment } from "./link.js";
 import { poll } from "./poll.js";
 import { Views } from "./views.js";
 
-const FAST = { first: 1_500, most: 12_000 }; // milliseconds between two looks at a transaction
-const VALID = 120_000; // milliseconds after which a transaction of Tron cannot come: no longer one is signed
+// In milliseconds, but for the last two.
+const FAST = { first: 1_500, most: 12_000 }; // between two checks of a transaction
+const VALID = 120_000; // lifetime of a Tron transaction: the page signs none that is valid for longer
 const PER_CONFIRMATION = 15_000;
-const UNTIL_SEEN = 120_000; // milliseconds from the last confirmation until the service knows: its schedule, its scan
-const LOST_AFTER = 1_800_000; // milliseconds after which a transaction that is in no block may never come
-const AGAIN_AFTER = 300_000; // milliseconds after which the payer may say that nothing was sent
-const GONE_AFTER = 3; // looks in a row in which its nonce was taken and it was nowhere
-const LATE_AFTER = 5; // looks at a link that ended otherwise while the chain already has the payment
+const UNTIL_SEEN = 120_000; // from the last confirmation until the service has recorded it: its schedule and its scan
+const LOST_AFTER = 1_800_000; // after this a transaction that is in no block counts as lost
+const AGAIN_AFTER = 300_000; // after this the payer may say that nothing was sent
+const GONE_AFTER = 3; // checks in a row in which the nonce is used and the transaction is unknown
+const LATE_AFTER = 5; // reads of a link that has ended unpaid while the chain has the payment
 
 export class Follower extends Views {
-  /** Calls `task` now and then until it gives something, which is given on; `left` when nobody waits any more. */
+  /** Polls `task` until it returns a truthy value and returns that; returns `left` after `cancel`. */
   until(task) {
     this.cancel();
     return new Promise((resolve) => {
@@ -29,19 +30,19 @@ export class Follower extends Views {
     });
   }
 
-  /** Follows a step to its end: `done` when the next one may be asked for. */
+  /** Follows a step to its end; returns `done` if the wallet may be asked for the next one. */
   async follow(note) {
     this.entered = Date.now();
-    if (!note.txHash || note.isLost || note.isUncounted) return this.asked(note);
-    if (note.isAnnounced) return this.asked({ ...note, isDoubted: true }); // and its owners have not executed it yet
+    if (!note.txHash || note.isLost || note.isUncounted) return this.askPayer(note);
+    if (note.isAnnounced) return this.askPayer({ ...note, isDoubted: true }); // a Safe's owners have not executed it
     if (note.step === "safe") return this.announce(note);
     this.gone = 0;
     this.progress(note.code ? "doubt" : "waiting", note.place, note);
-    const end = await this.until(() => this.lookAt(note));
+    const end = await this.until(() => this.check(note));
     if (end === "gone" && note.step !== "pay") return this.again(note);
-    if (end === "gone") return note.code ? this.asked({ ...note, isDoubted: true }) : this.doubt(note);
-    if (end === "lost") return this.asked({ ...note, isDoubted: true, isLost: true });
-    if (end === "never") return this.asked({ ...note, isDoubted: true, isUncounted: true });
+    if (end === "gone") return note.code ? this.askPayer({ ...note, isDoubted: true }) : this.doubt(note);
+    if (end === "lost") return this.askPayer({ ...note, isDoubted: true, isLost: true });
+    if (end === "never") return this.askPayer({ ...note, isDoubted: true, isUncounted: true });
     if (end === "done") this.app.notes.over(note);
     if (end === "failed") {
       this.app.notes.undo(note);
@@ -50,14 +51,14 @@ export class Follower extends Views {
     return end;
   }
 
-  /** What can be asked for again is forgotten. */
+  /** Deletes the note of a step, which is then offered again. */
   again(note) {
     this.app.notes.over(note);
-    return this.afresh();
+    return this.prepareAgain();
   }
 
-  /** Whether the link is paid. That it has expired since counts only when the payment is deep and still not seen. */
-  async isOverNow(isDeep = false) {
+  /** Whether the link is settled. That it has expired counts only if the payment is final and still not recorded. */
+  async isSettled(isDeep = false) {
     const { app } = this;
     const outcome = await app.load().catch((trouble) => {
       if (trouble.wait) throw trouble;
@@ -69,35 +70,36 @@ export class Follower extends Views {
     return isEnd || this.late > LATE_AFTER ? app.settle(outcome) : false;
   }
 
-  async lookAt(note) {
+  /** One check of a transaction: the outcome of the step, or a falsy value while it is open. */
+  async check(note) {
     const isHere = await this.isOn(note.chainId);
     const receipt = isHere ? await this.session.receipt(note.txHash, this.chain).catch(() => undefined) : undefined;
     const isDeep = receipt?.confirmations >= this.chain.depth;
-    if (receipt?.status === "failed" && isDeep) return "failed"; // before that, another block may undo the failure
-    if (receipt?.status === "success") return this.counted(note, receipt);
-    const isLate = receipt === null && Date.now() - this.past(note.sentAt ?? note.startedAt) > LOST_AFTER;
+    if (receipt?.status === "failed" && isDeep) return "failed"; // before that, a reorganisation may undo the failure
+    if (receipt?.status === "success") return this.checkConfirmations(note, receipt);
+    const isLate = receipt === null && Date.now() - this.notAfterEntry(note.sentAt ?? note.startedAt) > LOST_AFTER;
     const pending = isLate ? await this.pending(note) : null;
     this.progress(isHere ? (pending ?? (note.code ? "doubt" : "waiting")) : "away-chain", note.place, note);
-    if (note.step === "pay" && (await this.isOverNow())) return "settled";
+    if (note.step === "pay" && (await this.isSettled())) return "settled";
     const isTaken = receipt === null && (await this.isNonceTaken(note));
     this.gone = isTaken ? this.gone + 1 : 0;
-    if (receipt === null) note.deepAt = undefined; // another block may have undone it
+    if (receipt === null) note.deepAt = undefined; // a reorganisation may have removed it
     return this.gone >= GONE_AFTER ? "gone" : isLate && !pending && "lost";
   }
 
-  async counted(note, { confirmations }) {
+  async checkConfirmations(note, { confirmations }) {
     const { chain } = this;
     if (note.step !== "pay") return "done";
     const isDeep = confirmations >= chain.confirmations;
     this.progress(isDeep ? "settling" : "confirming", note.place, note, Math.min(confirmations, chain.confirmations));
     if (!isDeep) return null;
-    if (await this.isOverNow(true)) return "settled";
+    if (await this.isSettled(true)) return "settled";
     if (this.isPaid(note)) return "done";
-    return confirmations >= chain.depth ? this.unseen(note, "deepAt") : null; // it may be another one's, or pay less
+    return confirmations >= chain.depth ? this.checkRecorded(note, "deepAt") : null; // it may be of another link, or pay less
   }
 
-  /** From the time noted as `name` on the service has to know. `never` when it had twice as long, and does not. */
-  async unseen(note, name) {
+  /** Returns `never` if the service has not recorded the payment in twice the usual time since `note[name]`. */
+  async checkRecorded(note, name) {
     const { app, chain } = this;
     const patience = 2 * (UNTIL_SEEN + chain.confirmations * PER_CONFIRMATION);
     if (!(note[name] <= Date.now())) app.notes.write(Object.assign(note, { [name]: Date.now() }));
@@ -106,8 +108,8 @@ export class Follower extends Views {
     return outcome.kind === "open" ? "never" : (await app.settle(outcome)) && "settled";
   }
 
-  /** When something was, or when it was found where the clock says that it is still to come. */
-  past(time) {
+  /** The time, or the time at which following began if the clock was set back since. */
+  notAfterEntry(time) {
     return Math.min(time, this.entered);
   }
 
@@ -115,22 +117,22 @@ export class Follower extends Views {
     return (await this.session.chainId().catch(() => null)) === chainId;
   }
 
-  /** Whether the service knows that what a step paid is paid, and there is another one: only then is that asked for. */
+  /** Whether the service has recorded the payments of a step that is not the last: the next step may be asked for. */
   isPaid({ references, isLast }) {
     const { payments } = this.app.link;
     const left = references.map((each) => payments.find(({ reference }) => reference === each)?.left);
     return !isLast && left.length > 0 && left.every((each) => each === 0n);
   }
 
-  /** Whether what was sent can no longer come: its nonce is taken, or on Tron, which has none, its time is over. */
+  /** Whether a transaction can no longer be mined: its nonce is used; on Tron, which has no nonces, it has expired. */
   async isNonceTaken(note, block = "latest") {
-    if (this.session.family === "tron") return Date.now() - this.past(note.sentAt ?? note.startedAt) > VALID;
+    if (this.session.family === "tron") return Date.now() - this.notAfterEntry(note.sentAt ?? note.startedAt) > VALID;
     if (note.nonce === null || this.session.address !== note.wallet) return false;
     const nonce = await this.session.nonce(block).catch(() => null);
     return nonce !== null && nonce > note.nonce;
   }
 
-  /** Something else has its nonce, which may be the same payment at a higher fee: until the service must know, wait. */
+  /** Another transaction has used the nonce, perhaps the same payment at a higher fee: waits for the service to record it. */
   async doubt(note) {
     const { app, chain } = this;
     note.doubtAt ??= Date.now();
@@ -138,16 +140,16 @@ export class Follower extends Views {
     const body = () => (note.txHash ? [transaction(app, note.txHash, chain)] : []);
     app.show("doubt", () => ({ title: app.t("doubt.title"), text: app.t("doubt.text"), tone: "busy", body: body() }));
     const end = await this.until(async () => {
-      if (await this.isOverNow()) return "settled";
+      if (await this.isSettled()) return "settled";
       if (this.isPaid(note)) return "done";
-      return (await this.isBack(note)) ? "back" : this.unseen(note, "doubtAt");
+      return (await this.isBack(note)) ? "back" : this.checkRecorded(note, "doubtAt");
     });
     if (end === "back") return this.follow({ ...note, doubtAt: undefined });
     if (end === "done") app.notes.over(note);
-    return end === "never" ? this.asked({ ...note, isDoubted: true }) : end;
+    return end === "never" ? this.askPayer({ ...note, isDoubted: true }) : end;
   }
 
-  /** Whether a transaction that was lost has turned up, or can again. Without its hash nobody can tell. */
+  /** Whether a lost transaction is known again or can still be mined; false if its hash is not known. */
   async isBack(note) {
     if (!note.txHash || note.isUncounted || note.step === "safe" || !(await this.isOn(note.chainId))) return false;
     const receipt = await this.session.receipt(note.txHash, this.chain).catch(() => null);
@@ -155,97 +157,97 @@ export class Follower extends Views {
     return note.isLost ? (await this.pending(note)) !== null : !(await this.isNonceTaken(note));
   }
 
-  /** What became of it nobody knows. An approval may be asked for again; a payment only when the payer has looked. */
-  async asked(note) {
+  /** The outcome is unknown: an approval is asked for again; a payment only after the payer confirms that none was sent. */
+  async askPayer(note) {
     const { notes } = this.app;
     if (!isPayment(note)) return this.again(note);
     notes.write(note);
-    const word = { isSure: false, isWanted: false };
-    const from = note.isDoubted ? 0 : this.past(note.startedAt) + AGAIN_AFTER;
+    const consent = { isSure: false, isWanted: false };
+    const from = note.isDoubted ? 0 : this.notAfterEntry(note.startedAt) + AGAIN_AFTER;
     const isDue = () => Date.now() >= from;
     let isOffered = isDue();
-    const show = () => this.question(note, word, isOffered ? 0 : from);
+    const show = () => this.question(note, consent, isOffered ? 0 : from);
     show();
     const end = await this.until(async () => {
-      if (await this.isOverNow()) return "settled";
+      if (await this.isSettled()) return "settled";
       if (this.isPaid(note)) return "done";
       const isHere = (await this.session.chainId()) === note.chainId;
       if (await this.isBack(note)) return "back";
-      if (isHere && !note.isDoubted && (await this.isOnItsWay(note))) return "gone";
+      if (isHere && !note.isDoubted && (await this.isNoncePending(note))) return "gone";
       if (!isOffered && isDue()) show((isOffered = true));
-      if (!word.isWanted || !word.isSure) return null;
+      if (!consent.isWanted || !consent.isSure) return null;
       return isHere ? "again" : this.session.ensureChain(this.chain).then(() => null, (trouble) => trouble);
     });
     if (end === "back") return this.follow({ ...note, doubtAt: undefined, isDoubted: false, isLost: false });
     if (end === "gone") return this.doubt(note);
     if (end === "done") notes.over(note);
-    if (end === "again") return notes.release(note), this.afresh();
-    if (end.code) this.stumbled(end);
+    if (end === "again") return notes.release(note), this.prepareAgain();
+    if (end.code) this.showError(end);
     return end;
   }
 
-  afresh() {
+  prepareAgain() {
     this.next = "prepare";
     return "left";
   }
 
-  /** Another link that pays one of these requests was begun here: that one's page knows how to follow it. */
+  /** Waits for a payment that was begun here by another link to one of these requests; its own page follows it. */
   async waitFor(twin) {
     const { app, session, chain } = this;
-    const word = { isSure: false, isWanted: false };
+    const consent = { isSure: false, isWanted: false };
     this.entered = Date.now();
-    const due = ({ txHash, startedAt }) => this.past(startedAt) + (txHash ? LOST_AFTER : AGAIN_AFTER);
-    const show = (note, why) => this.question(note, word, why ? 0 : note.txHash ? null : due(note));
-    let offered = null; // why it is
+    const due = ({ txHash, startedAt }) => this.notAfterEntry(startedAt) + (txHash ? LOST_AFTER : AGAIN_AFTER);
+    const show = (note, reason) => this.question(note, consent, reason ? 0 : note.txHash ? null : due(note));
+    let offered = null; // the reason why paying again is offered
     show(twin, offered);
     const end = await this.until(async () => {
-      if (await app.look()) return "settled";
+      if (await app.refresh()) return "settled";
       const note = app.notes.twin();
       if (!note) return "free";
       const isHere = await this.isOn(note.chainId);
       const receipt = isHere && note.txHash ? await session.receipt(note.txHash, chain).catch(() => undefined) : null;
       const isDeep = receipt?.confirmations >= chain.depth;
       if (receipt?.status === "failed" && isDeep) return app.notes.undo(note), "free";
-      const isUncounted = receipt?.status === "success" && isDeep && (await this.unseen(note, "deepAt")) === "never";
-      const isLate = receipt === null && Date.now() >= due(note); // in no block, as far as anybody can see
-      const why = isUncounted ? "uncounted" : isLate && !(isHere && (await this.pending(note))) ? "late" : null;
-      if (why !== offered) {
-        Object.assign(word, { isSure: false, isWanted: false });
-        show({ ...note, isUncounted }, (offered = why));
+      const isUncounted = receipt?.status === "success" && isDeep && (await this.checkRecorded(note, "deepAt")) === "never";
+      const isLate = receipt === null && Date.now() >= due(note); // in no block that could be read
+      const reason = isUncounted ? "uncounted" : isLate && !(isHere && (await this.pending(note))) ? "late" : null;
+      if (reason !== offered) {
+        Object.assign(consent, { isSure: false, isWanted: false });
+        show({ ...note, isUncounted }, (offered = reason));
       }
-      if (!why || !word.isWanted || !word.isSure) return null;
+      if (!reason || !consent.isWanted || !consent.isSure) return null;
       if (!isHere) return session.ensureChain(chain).then(() => null, (trouble) => trouble);
       return app.notes.release(note), "free";
     });
     if (end === "free") await this.prepare();
-    if (end.code) this.stumbled(end);
+    if (end.code) this.showError(end);
   }
 
-  /** Whether the wallet's node has heard of something with the nonce that was asked for. Tron has none. */
-  async isOnItsWay(note) {
+  /** Whether the wallet's node knows a pending transaction with this nonce or a later one; false on Tron (no nonces). */
+  async isNoncePending(note) {
     return this.session.family !== "tron" && this.isNonceTaken(note, "pending");
   }
 
-  /** What the wallet's node has and no block yet: `pending` it itself, `doubt` something with its nonce, or null. */
+  /** The state before a block: `pending` if the node has the transaction, `doubt` if another with its nonce, or null. */
   async pending(note) {
     if (note.txHash && (await this.session.isKnown(note.txHash).catch(() => false))) return "pending";
-    return (await this.isOnItsWay(note)) && !(await this.isNonceTaken(note)) ? "doubt" : null;
+    return (await this.isNoncePending(note)) && !(await this.isNonceTaken(note)) ? "doubt" : null;
   }
 
-  /** Tells the service of a Safe's transaction, so that nobody else pays while its owners sign. */
+  /** Sends a Safe's transaction hash to the service, which locks the link while the owners sign. */
   async announce(note) {
     const { app, chain } = this;
     const token = app.link.payments[0].currency;
     const intent = { safeTxHash: note.txHash, chain: chain.label, token, payerAddress: note.wallet };
     this.progress("settling", note.place, note);
     const end = await this.until(async () => {
-      const answer = await app.ask("/intent", intent);
-      if (answer.status === 400) return "open";
-      if (answer.status !== 200) return (await app.settle(app.outcomeOf(answer))) ? "settled" : null;
+      const response = await app.ask("/intent", intent);
+      if (response.status === 400) return "open";
+      if (response.status !== 200) return (await app.settle(app.outcomeOf(response))) ? "settled" : null;
       note.isAnnounced = true;
       app.notes.write(note);
-      return (await app.look()) ? "settled" : "open";
+      return (await app.refresh()) ? "settled" : "open";
     });
-    return end === "open" ? this.asked({ ...note, isDoubted: true }) : end; // its owners may execute it all the same
+    return end === "open" ? this.askPayer({ ...note, isDoubted: true }) : end; // the owners may still execute it
   }
 }

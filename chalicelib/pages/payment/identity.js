@@ -1,7 +1,7 @@
-// What networks and tokens are, whoever says otherwise: an answer that calls them anything else is not signed for.
+// The page's own list of networks and tokens; a link whose response differs from it is not paid.
 
-// By network: chain id, title, its coin and the id of that; confirmations, explorer, public nodes; then one token to a
-// word: symbol of its id, decimals, address.
+// By network: chain id, title, native coin and its currency id; confirmations, explorer, public nodes; then one text per
+// token: symbol as in its currency id, decimals, address.
 export const NETWORKS = {
   mainnet: [
     1, "Ethereum", ["Ether", "ETH", 18], "ETH-mainnet",
@@ -90,25 +90,26 @@ export const NETWORKS = {
   ],
 };
 
-const same = (address) => (address.startsWith("0x") ? address.toLowerCase() : address); // base58 goes by the letter
+const normalized = (address) => (address.startsWith("0x") ? address.toLowerCase() : address); // base58: case matters
 
-/** Whether a link calls its network, coin and tokens what they are, with the decimals that they have. */
+/** Whether name, symbol, decimals and address of a link's network, coin and tokens equal those of the list. */
 export function isKnown({ network, chain, payments }) {
   if (!Object.hasOwn(NETWORKS, network)) return false;
   const [chainId, title, coin, native, , ...tokens] = NETWORKS[network];
   const { name, symbol, decimals } = chain.nativeCurrency;
-  const listed = new Map(tokens.map((text) => text.split(" ")).map(([key, count, at]) => [same(at), [key, count]]));
+  const fields = tokens.map((text) => text.split(" "));
+  const listed = new Map(fields.map(([key, count, address]) => [normalized(address), [key, count]]));
   const isRight = ({ token, id, ...payment }) => {
     if (token === null) return id === native && payment.decimals === coin[2] && payment.symbol === coin[1];
-    const [key, count] = listed.get(same(token)) ?? [];
+    const [key, count] = listed.get(normalized(token)) ?? [];
     return id === `${key}-${network}` && String(payment.decimals) === count;
   };
   const isChain = chain.chainId === chainId && chain.name === title && String([name, symbol, decimals]) === String(coin);
   return isChain && payments.every(isRight);
 }
 
-// The network of a link for wallets and payers, as it is and not as an answer has it. `confirmations` is the service's
-// own, which waits as long; `depth` is not less than what the network takes: what is as deep as that stays.
+// The network of a link by the list above, not by the response. `confirmations` is the number that the service waits for;
+// `depth` is at least the network's own number, at which a transaction is taken as final.
 export function chainOf({ network, chain }) {
   if (!Object.hasOwn(NETWORKS, network)) return { ...chain, explorerUrl: null, publicRpcUrls: [], depth: Infinity };
   const [chainId, name, [coin, symbol, decimals], , [depth, explorerUrl, ...publicRpcUrls]] = NETWORKS[network];

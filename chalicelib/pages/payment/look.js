@@ -1,6 +1,6 @@
-// How the page looks: its language and its theme as chosen by hand.
+// The appearance of the page: language and theme that the payer selects.
 
-/** Writes the page in the language that was chosen, and remembers it. */
+/** Shows the page in the selected language and stores the choice. */
 export async function language(app, speak) {
   const box = document.getElementById("language");
   await speak(box.value).catch(() => app.say(app.t("away.title"), true));
@@ -8,11 +8,11 @@ export async function language(app, speak) {
   await app.fillManual();
 }
 
-/** Dark when it is light, and light when it is dark. */
+/** Changes between the dark and the light theme and stores the choice. */
 export function theme({ stored }) {
   const root = document.documentElement;
-  const wished = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  const isDark = (root.dataset.theme || wished) === "dark";
+  const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const isDark = (root.dataset.theme || preferred) === "dark";
   root.dataset.theme = isDark ? "light" : "dark";
   document.getElementById("theme").setAttribute("aria-pressed", String(!isDark));
   stored.set("theme", root.dataset.theme);

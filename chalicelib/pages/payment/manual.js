@@ -1,18 +1,18 @@
-// For payers without a wallet in this browser: the page and each transaction as a QR image, and as fields to copy.
+// For payers without a wallet in this browser: the page's URL and each transaction as QR codes and as fields to copy.
 
 import { copyField } from "./ends.js";
 import { charged, expected, readQuote, verify } from "./quote.js";
 
-/** Fills the section with what an account without an approval would sign; nothing when that is not what is shown. */
+/** Fills the section with the transactions of an account without an allowance; with a message if check refuses them. */
 export async function show(app) {
   const { t, el, paragraph } = app;
-  const place = document.getElementById("manual-body");
-  const fill = (...nodes) => place.replaceChildren(...nodes);
+  const section = document.getElementById("manual-body");
+  const fill = (...nodes) => section.replaceChildren(...nodes);
   fill(paragraph(t("loading")));
   try {
-    const answer = await app.ask("/pay");
-    if (answer.status !== 200) return fill(paragraph(t("manual.none")));
-    const verdict = verify(app.link, readQuote(answer.body, app.need).transactions, expected(app.link, null));
+    const response = await app.ask("/pay");
+    if (response.status !== 200) return fill(paragraph(t("manual.none")));
+    const verdict = verify(app.link, readQuote(response.body, app.need).transactions, expected(app.link, null));
     if (!verdict.ok) return fill(paragraph(t(`unsafe.${verdict.reason}`), "note bad"));
     const steps = verdict.steps.map((step, index) => el("li", {}, oneStep(app, step, index)));
     const lead = paragraph(t("manual.steps", { count: steps.length }));
@@ -23,7 +23,7 @@ export async function show(app) {
   }
 }
 
-/** What is taken in all, where the batch contract has a fee of its own: above it is left out. */
+/** The fee of the batch contract, if it takes one, and the total with it: the summary of the link does not include it. */
 function inAll({ t, el, link, listed }, verdict) {
   const sums = charged(link.payments.filter((each) => each.left > 0n), verdict);
   const extra = sums.filter((each) => each.extra > 0n);
@@ -33,7 +33,7 @@ function inAll({ t, el, link, listed }, verdict) {
   return [el("dl", {}, row("fee.batch", listed(extra, (each) => each.extra)), row("pay.total", total))];
 }
 
-/** The address of this page, to be opened in the browser of a wallet on a phone. */
+/** The URL of this page, for the browser of a wallet on a phone. */
 function thisPage(app) {
   const address = copyField(app, app.t("manual.address"), location.href, "manual-address");
   return figure(app, "step=page", app.t("manual.page"), address);
@@ -47,11 +47,11 @@ function oneStep(app, { kind, amount, transaction: { to, data, value } }, index)
     coins,
     copyField(app, t("manual.data"), data, `manual-data-${index}`),
   ];
-  // Browsers show an image again that they have shown: of another amount it has another address.
+  // The amount is part of the URL because browsers reuse an image of the same URL.
   return figure(app, `of=${amount}&step=${index}`, t(`manual.${kind}`), ...fields);
 }
 
-/** A QR image, which the server draws: of the page or of a transaction, beside the fields that say the same. */
+/** A QR code drawn by the server, of the page's URL or of a transaction, beside fields with the same content. */
 function figure({ el, token, t }, which, title, ...fields) {
   const src = `/pages/qr.svg?token=${encodeURIComponent(token)}&${which}`;
   const image = el("img", { class: "qr", alt: t("manual.qr", { what: title }), width: 168, height: 168, src });

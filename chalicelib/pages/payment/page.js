@@ -1,5 +1,5 @@
-// The payment page until a wallet has answered: reads the link, shows it and what became of it. wallets.js offers the
-// wallets, and payment.js takes over with the session of one. Texts reach the document as text nodes alone, never as markup.
+// The payment page until a wallet is connected: reads the link, shows it and its state. wallets.js offers the wallets, and
+// payment.js continues with the session of one. Texts are put into the document as text nodes only, never as markup.
 
 import { Trouble, clean, fixed, need, outcomeOf, totals, units, webAddress } from "./link.js";
 
@@ -8,7 +8,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
 const byId = (id) => document.getElementById(id);
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 
-/** Another module of the page, which runs if it has the hash that the page gives it. */
+/** Imports another module of the page; the browser compares it with the hash in the page. */
 async function asset(name) {
   const link = document.querySelector(`link[data-asset="${name}"]`);
   if (link.rel !== "modulepreload") link.rel = "modulepreload";
@@ -17,7 +17,7 @@ async function asset(name) {
   });
 }
 
-/** What the browser keeps, as far as it lets us; `set` gives whether it did. */
+/** The browser's localStorage, which may be refused; `set` returns whether the value is stored. */
 const stored = {
   keys: () => Object.keys(attempt("valueOf") ?? {}), // of the storage itself
   get: (key) => attempt("getItem", key),
@@ -27,48 +27,48 @@ const stored = {
   },
 };
 
-function attempt(task, ...given) {
+function attempt(task, ...values) {
   try {
-    return localStorage[task](...given);
+    return localStorage[task](...values);
   } catch {
     return null;
   }
 }
 
 let language = "en";
-// Until the messages are there, and when they never come.
+// Used until the messages are loaded, and if they cannot be loaded.
 let messages = {
   loading: "Loading the payment", again: "Try again", "away.title": "The payment service does not answer",
   "away.text": "This does not change what was sent already. Please try again in a moment.",
 };
 
-/** In numbers and dates: digits as wallets and calldata have them, whatever an engine makes of the language. */
-const tongue = () => `${language}-u-nu-latn`;
+/** The locale for numbers and dates: always with Latin digits, as wallets and calldata have them. */
+const locale = () => `${language}-u-nu-latn`;
 
-/** A message, in the plural form of `count` if it has some; what is put into it keeps its own direction. */
+/** A message, in the plural form for `count` if it has plural forms; inserted values keep their own text direction. */
 function t(key, values = {}) {
   const form = "count" in values && new Intl.PluralRules(language).select(values.count);
   const pattern = messages[key] ?? messages[`${key}.${form}`] ?? messages[`${key}.other`] ?? key;
-  return pattern.replace(/\{(\w+)\}/g, (hole, name) => (name in values ? isolated(shown(values[name])) : hole));
+  return pattern.replace(/\{(\w+)\}/g, (hole, name) => (name in values ? isolated(formatted(values[name])) : hole));
 }
 
-const shown = (value) => (typeof value === "number" ? new Intl.NumberFormat(tongue()).format(value) : String(value));
+const formatted = (value) => (typeof value === "number" ? new Intl.NumberFormat(locale()).format(value) : String(value));
 const isolated = (value) => (document.dir === "rtl" || RIGHT_TO_LEFT.test(value) ? `\u2068${value}\u2069` : value);
 
-/** `12.5 USDC` as the language writes it, exact to the last digit. */
+/** An amount such as `12.5 USDC` in the language's format, with all its digits. */
 function money(units, decimals, symbol) {
-  const format = new Intl.NumberFormat(tongue(), { maximumFractionDigits: 20 });
+  const format = new Intl.NumberFormat(locale(), { maximumFractionDigits: 20 });
   return isolated(`${format.format(`${units}E-${decimals}`)} ${symbol}`);
 }
 
-const dollars = (text) => new Intl.NumberFormat(tongue(), { style: "currency", currency: "USD" }).format(text);
+const dollars = (text) => new Intl.NumberFormat(locale(), { style: "currency", currency: "USD" }).format(text);
 
 function duration(seconds) {
   const sizes = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
   const first = Math.max(0, sizes.findIndex(([, size]) => seconds >= size));
-  return sizes.slice(first < 0 ? 3 : first, first + 2).map(([unit, size], place) => {
-    const count = Math.floor((place ? seconds % sizes[first][1] : seconds) / size);
-    return new Intl.NumberFormat(tongue(), { style: "unit", unit, unitDisplay: "long" }).format(count);
+  return sizes.slice(first < 0 ? 3 : first, first + 2).map(([unit, size], index) => {
+    const count = Math.floor((index ? seconds % sizes[first][1] : seconds) / size);
+    return new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "long" }).format(count);
   }).join(" ");
 }
 
@@ -96,13 +96,13 @@ const anchor = (href, text, options = {}) => el("a", { href, rel: "noopener nore
 function say(text, urgent = false) {
   const region = byId(urgent ? "alert" : "polite");
   region.textContent = "";
-  setTimeout(() => (region.textContent = text), 50); // the same text again is only read after it was gone
+  setTimeout(() => (region.textContent = text), 50); // screen readers read the same text again only after a change
 }
 
-let view = null; // { name, build }: kept, to be built anew in another language
-let touched = false; // before the payer has done anything, focus stays where the browser has it
+let view = null; // { name, build }: stored, to be built again in another language
+let touched = false; // whether the payer has used the page; before that the page does not move the focus
 
-/** Shows a state. `build` gives its title, text, tone and body. The same state again keeps the focus where it is. */
+/** Shows a state. `build` returns its title, text, tone and body. Showing the same state again keeps the focus. */
 function show(name, build) {
   const isNew = view?.name !== name;
   view = { name, build };
@@ -111,7 +111,7 @@ function show(name, build) {
 
 function render(isNew) {
   const { title, text, tone = "plain", body = [], manual = false } = view.build();
-  const held = document.activeElement?.id;
+  const focused = document.activeElement?.id;
   const details = () => [...byId("panel-body").querySelectorAll("details")];
   const opened = isNew ? [] : details().map(({ open }) => open);
   byId("main").dataset.state = view.name;
@@ -120,40 +120,41 @@ function render(isNew) {
   byId("panel-title").textContent = title;
   byId("panel-title").ariaLevel = byId("summary").hidden ? "1" : "2";
   byId("panel-body").replaceChildren(...[text && paragraph(text), ...body].flat().filter(Boolean));
-  details().forEach((each, place) => (each.open ||= opened[place] ?? false));
+  details().forEach((each, index) => (each.open ||= opened[index] ?? false));
   byId("manual").hidden = !manual;
   if (isNew) {
     say(text ? `${title}. ${text}` : title, tone === "bad");
     if (touched) byId("panel-title").focus();
-  } else if (held && document.activeElement?.id !== held) byId(held)?.focus();
+  } else if (focused && document.activeElement?.id !== focused) byId(focused)?.focus();
 }
 
 const base = meta("api-url").replace(/\/$/, "");
 const token = new URLSearchParams(location.search).get("token") ?? "";
 
-/** Asks about this link. An answer is an object with its status; all that is none throws Trouble. */
+/** One API request about this link; returns status and body. Throws Trouble if there is no response or no JSON object. */
 async function ask(path = "", body = undefined) {
   const headers = { "x-client-id": meta("client-id"), ...(body && { "content-type": "application/json" }) };
   const options = { headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(API_TIMEOUT) };
   if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
   const send = async () => {
     const response = await fetch(`${base}/v2/secure-payments/${token}${path}`, options);
-    return { status: response.status, wait: Number(response.headers.get("retry-after")), said: await response.text() };
+    return { status: response.status, wait: Number(response.headers.get("retry-after")), text: await response.text() };
   };
-  const { status, wait, said } = await send().catch(() => ({ status: 503 }));
+  const { status, wait, text } = await send().catch(() => ({ status: 503 }));
   if (status >= 500 || status === 429) throw new Trouble("away", 1_000 * (wait || 0));
-  const read = await new Response(said).json().catch(() => null);
-  need(read instanceof Object && !Array.isArray(read));
-  return { status, body: read };
+  const parsed = await new Response(text).json().catch(() => null);
+  need(parsed instanceof Object && !Array.isArray(parsed));
+  return { status, body: parsed };
 }
 
-function listed(sums, of) {
-  const amounts = sums.map((each) => money(of(each), each.decimals, each.symbol));
+/** Sums in one text; `amountOf` returns the amount of a sum. */
+function listed(sums, amountOf) {
+  const amounts = sums.map((each) => money(amountOf(each), each.decimals, each.symbol));
   return new Intl.ListFormat(language, { type: "conjunction" }).format(amounts);
 }
 
-function summary(shown) {
-  const { payments, chain } = shown;
+function summary(link) {
+  const { payments, chain } = link;
   const sums = totals(payments);
   const total = listed(sums, (each) => each.left + each.fee);
   const isWhole = sums.every((each) => each.left === each.amount);
@@ -162,21 +163,21 @@ function summary(shown) {
   byId("summary").hidden = false;
   const open = isWhole ? "pay.total" : "pay.rest";
   const ended = app.end === "completed" ? "pay.done" : "amount";
-  byId("eyebrow").textContent = t(app.end || !shown.canPay ? ended : open);
+  byId("eyebrow").textContent = t(app.end || !link.canPay ? ended : open);
   byId("title").textContent = total;
   document.title = t("page.title", { amount: total });
   byId("facts").replaceChildren(
-    ...[shown.dollars && isWhole && paragraph(t("fiat", { amount: dollars(shown.dollars) }), "fiat")].filter(Boolean),
+    ...[link.dollars && isWhole && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat")].filter(Boolean),
     el("dl", {},
       payments.length === 1 && row("payee", code(payments[0].payee)),
       !isWhole && row("amount.paid", listed(sums, (each) => each.amount - each.left)),
       (fees.length > 0 || !isWhole) && row("amount", listed(sums, (each) => each.left)),
       fees.length > 0 && row("fee", listed(fees, (each) => each.fee)),
       row("network", clean(chain.name)),
-      shown.reference && row("reference", el("bdi", {}, clean(shown.reference))),
+      link.reference && row("reference", el("bdi", {}, clean(link.reference))),
       !app.end && row("expires", el("span", { id: "countdown" })),
     ),
-    ...[payments.length > 1 && everyPayment(shown)].filter(Boolean),
+    ...[payments.length > 1 && everyPayment(link)].filter(Boolean),
   );
   tick();
 }
@@ -189,16 +190,16 @@ function everyPayment({ payments }) {
 }
 
 function tick() {
-  const place = byId("countdown");
-  if (!place || !app.link) return;
+  const countdown = byId("countdown");
+  if (!countdown || !app.link) return;
   const left = Math.floor((app.link.expiresAt - Date.now()) / 1_000);
-  place.textContent = left > 0 ? t("expires.in", { time: duration(left) }) : t("expires.now");
+  countdown.textContent = left > 0 ? t("expires.in", { time: duration(left) }) : t("expires.now");
   if (left > 0 || app.paying || app.isLate) return;
-  app.isLate = true; // asked once; the clock here may be ahead of the service's
-  look().catch(() => {});
+  app.isLate = true; // read once only: this clock may be ahead of the service's
+  refresh().catch(() => {});
 }
 
-/** Shows how the link ended, true; or keeps the open link, shows what is left of it, and gives false. */
+/** Shows an outcome: returns true if the link has ended; else stores the open link and shows what is left to pay. */
 async function settle(outcome) {
   if (outcome.kind !== "open") {
     app.stopWatch();
@@ -217,7 +218,7 @@ async function settle(outcome) {
   return false;
 }
 
-/** Who reads one link and then another is not asked to sign the second. */
+/** The response is of another payment than before: the page stops, so that nothing is signed that was not shown. */
 function changed() {
   app.stopWatch();
   app.end = "changed";
@@ -233,20 +234,20 @@ function failed(trouble, again) {
   show(`trouble-${kind}`, () => ({ title: t(`${kind}.title`), text: t(`${kind}.text`), tone: "bad", body: [act()] }));
 }
 
-/** Reads the link again; see settle. */
-const look = async () => settle(await load());
+/** Reads the link again and shows its outcome; returns what `settle` returns. */
+const refresh = async () => settle(await load());
 
 const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => null))?.show(app);
 
-const app = { token, stored, Trouble, need, language: tongue };
+const app = { token, stored, Trouble, need, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
-Object.assign(app, { ask, load, settle, look, outcomeOf, totals, listed, failed, asset, summary, fillManual });
+Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, listed, failed, asset, summary, fillManual });
 app.renew = () => render(false);
 
-async function open(answer) {
+async function open(loaded) {
   try {
-    const outcome = await answer;
+    const outcome = await loaded;
     const branding = outcome.link?.branding ?? outcome.body?.branding;
     if (branding && !app.isBranded) (await asset("wallets.js")).brand(app, branding);
     app.isBranded ||= Boolean(branding);
@@ -263,31 +264,31 @@ async function open(answer) {
 
 const loading = () => show("loading", () => ({ title: t("loading"), tone: "busy" }));
 
-/** Fetches the messages of a language and writes all of the page in it. */
+/** Fetches the messages of a language and shows the whole page in it. */
 async function speak(wanted) {
-  const answer = await fetch(`/pages/locales/${wanted}.json`, { signal: AbortSignal.timeout(API_TIMEOUT) });
-  need(answer.ok);
-  messages = await answer.json();
+  const response = await fetch(`/pages/locales/${wanted}.json`, { signal: AbortSignal.timeout(API_TIMEOUT) });
+  need(response.ok);
+  messages = await response.json();
   language = wanted;
   Object.assign(document.documentElement, { lang: wanted, dir: wanted === "ar" ? "rtl" : "ltr" });
   byId("language").value = wanted;
   document.querySelectorAll("[data-t]").forEach((each) => (each.textContent = t(each.dataset.t)));
-  for (const id of ["polite", "alert"]) byId(id).textContent = ""; // said in the language before
+  for (const id of ["polite", "alert"]) byId(id).textContent = ""; // of the previous language
   if (app.link) summary(app.link);
   if (view) render(false);
 }
 
 function preferred() {
   const known = [...byId("language").options].map((option) => option.value);
-  const asked = [new URLSearchParams(location.search).get("lang"), stored.get("language"), ...navigator.languages];
-  return asked.map((each) => each?.split(/[-_]/)[0].toLowerCase()).find((each) => known.includes(each)) ?? "en";
+  const wanted = [new URLSearchParams(location.search).get("lang"), stored.get("language"), ...navigator.languages];
+  return wanted.map((each) => each?.split(/[-_]/)[0].toLowerCase()).find((each) => known.includes(each)) ?? "en";
 }
 
 const read = () => (/^[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" }));
 
-/** Without words nothing is offered: whoever cannot read what is to be signed must not sign it. */
-async function begin(answer) {
-  answer.catch(() => {}); // told by open(), once there are words for it
+/** Loads the messages, then opens the link; without messages nothing is offered, because the payer could not read it. */
+async function begin(loaded) {
+  loaded.catch(() => {}); // open() shows the error once the messages are loaded
   loading();
   try {
     await speak(preferred()).catch(() => speak("en"));
@@ -295,7 +296,7 @@ async function begin(answer) {
     return failed(new Trouble("away"), () => begin(read()));
   }
   byId("tools").hidden = false;
-  await open(answer);
+  await open(loaded);
 }
 
 function start() {

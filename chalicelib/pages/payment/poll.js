@@ -1,6 +1,6 @@
-// Asking again and again, politely: with growing pauses, and not while nobody looks.
+// Polling with growing pauses, only while the page is visible.
 
-/** Calls `task` after growing pauses until it gives true; not while the page is hidden. Returns how to stop it. */
+/** Calls `task` after growing pauses until it returns true; not while the page is hidden. Returns a stop function. */
 export function poll(task, { first, most }) {
   let pause = first;
   let timer = 0;
@@ -11,7 +11,7 @@ export function poll(task, { first, most }) {
     if (!isOver) timer = setTimeout(turn, pause * (0.85 + Math.random() * 0.3));
   };
   const turn = async () => {
-    if (document.hidden || isAsking) return; // coming back, or the answer, starts it again
+    if (document.hidden || isAsking) return; // started again when the page is visible, or by the running turn
     isAsking = true;
     pause = Math.min(pause * 1.5, Math.max(most, first));
     const done = await task().catch(({ wait = 0 }) => void (pause = Math.max(pause, wait)));
@@ -33,18 +33,18 @@ export function poll(task, { first, most }) {
   return stop;
 }
 
-/** Looks now and then whether the link was paid, changed or ended elsewhere, as long as nothing is being paid here. */
+/** Polls whether the link was paid, changed or ended elsewhere, while nothing is being paid here. */
 export function watch(app) {
   if (app.end) return;
   app.stopWatch();
-  const look = async () => {
+  const check = async () => {
     const before = app.link;
-    return (await app.look()) || unblock(app, before);
+    return (await app.refresh()) || unblock(app, before);
   };
-  app.stopWatch = poll(async () => !app.paying && look(), { first: 10_000, most: 60_000 });
+  app.stopWatch = poll(async () => !app.paying && check(), { first: 10_000, most: 60_000 });
 }
 
-/** What could not be paid is offered once it can, and shown anew when it is for another reason that it cannot. */
+/** Offers a blocked link once it can be paid; shows it again if the reasons why it is blocked have changed. */
 async function unblock(app, before) {
   const { link, payment } = app;
   const facts = ({ canPay, blocked }) => JSON.stringify([canPay, blocked]);

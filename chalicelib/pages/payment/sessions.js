@@ -1,9 +1,9 @@
-// What a wallet is asked for once it has answered: its chain, a signature, receipts. See wallets.js for what is given.
+// Sessions of connected wallets: chain, signatures, receipts. wallets.js documents the interface.
 
 import { CONNECT_MS, READ_MS, SEND_MS, WalletError, believe, isLike, shortText, within } from "./wallets.js";
 
 const [SETTLE_MS, SETTLE_TRIES, BROADCAST_TRIES] = [300, 6, 3];
-const VALID_MS = 120_000; // a transaction of Tron, which payment.js then holds for lost
+const VALID_MS = 120_000; // lifetime of a Tron transaction; VALID of follow.js is the same
 const DETAIL_LENGTH = 200;
 const STATUS = { "0x0": "failed", "0x1": "success" };
 const EVM_HASH = /^0x[0-9a-f]{64}$/i;
@@ -19,11 +19,11 @@ function hashOf(text, form = EVM_HASH) {
   return text.toLowerCase();
 }
 
-// 0, hexadecimal text, or a BigNumber of ethers: as the service writes it.
+// The service writes a value as 0, as hexadecimal text, or as a BigNumber of ethers.
 const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (value ?? 0));
 
-// What goes wrong before a wallet is asked to sign has sent nothing.
-async function unasked(work) {
+// Marks errors of `work` as isUnasked: the wallet was not asked to sign, so nothing was sent.
+async function beforeAsking(work) {
   try {
     return await work();
   } catch (error) {
@@ -35,7 +35,7 @@ async function demandChain(chainId, chain) {
   if ((await chainId()) !== chain.chainId) throw new WalletError("wrong-chain");
 }
 
-// Asks the wallet to be on a chain; add, if given, for one that it does not know. Then looks again by itself.
+// Asks the wallet to switch its chain; `add`, if given, adds a chain that it does not know. Then reads its chain again.
 async function switchChain(ask, chainId, chain, add) {
   if ((await chainId()) === chain.chainId) return;
   const target = [{ chainId: "0x" + chain.chainId.toString(16) }];
@@ -47,7 +47,7 @@ async function switchChain(ask, chainId, chain, add) {
     await add(target[0]);
     if ((await chainId()) !== chain.chainId) await change();
   }
-  // Some wallets answer before they have switched.
+  // Some wallets respond before they have switched.
   for (let tries = 1; tries < SETTLE_TRIES; tries++) {
     if ((await chainId()) === chain.chainId) return;
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
@@ -57,13 +57,13 @@ async function switchChain(ask, chainId, chain, add) {
 
 function watch(provider, address, callback) {
   const isOther = (accounts) => String(accounts?.[0]).toLowerCase() !== address.toLowerCase();
-  const heard = Object.entries({
+  const listeners = Object.entries({
     accountsChanged: (accounts) => isOther(accounts) && callback("account"),
     chainChanged: () => callback("chain"),
     disconnect: () => callback("disconnect"),
   });
-  heard.forEach(([event, handler]) => provider.on?.(event, handler));
-  return () => heard.forEach(([event, handler]) => provider.removeListener?.(event, handler));
+  listeners.forEach(([event, handler]) => provider.on?.(event, handler));
+  return () => listeners.forEach(([event, handler]) => provider.removeListener?.(event, handler));
 }
 
 export function evmSession(ask, provider, address) {
@@ -71,7 +71,7 @@ export function evmSession(ask, provider, address) {
   const send = async ({ to, data, value }, chain) => {
     const chainIdText = "0x" + chain.chainId.toString(16);
     const request = { from: address, to, data, value: "0x" + unitsOf(value).toString(16), chainId: chainIdText };
-    await unasked(async () => {
+    await beforeAsking(async () => {
       const accounts = await ask("eth_accounts");
       if (String(accounts?.[0]).toLowerCase() !== address) throw new WalletError("account");
       await demandChain(chainId, chain);
@@ -103,19 +103,19 @@ function reading(ask, chainId) {
   return {
     isKnown: async (hash) => Boolean(await ask("eth_getTransactionByHash", [hash])),
     async receipt(hash, chain) {
-      await demandChain(chainId, chain); // elsewhere the transaction is unknown, which would look like lost
-      const found = await ask("eth_getTransactionReceipt", [hash]);
-      if (!found?.blockNumber) return null;
-      believe(hashOf(found.transactionHash) === hash.toLowerCase(), "another receipt");
-      believe(Object.hasOwn(STATUS, found.status), "no status");
-      const block = quantity(found.blockNumber);
+      await demandChain(chainId, chain); // on another chain the transaction is unknown and would count as lost
+      const receipt = await ask("eth_getTransactionReceipt", [hash]);
+      if (!receipt?.blockNumber) return null;
+      believe(hashOf(receipt.transactionHash) === hash.toLowerCase(), "another receipt");
+      believe(Object.hasOwn(STATUS, receipt.status), "no status");
+      const block = quantity(receipt.blockNumber);
       const head = quantity(await ask("eth_blockNumber"));
-      return { status: STATUS[found.status], block, confirmations: Math.max(0, head - block) + 1 };
+      return { status: STATUS[receipt.status], block, confirmations: Math.max(0, head - block) + 1 };
     },
     async call({ to, data }) {
-      const answer = await ask("eth_call", [{ to, data }, "latest"]);
-      believe(isLike(answer, /^0x(?:[0-9a-f]{2})*$/i), "not hexadecimal");
-      return answer;
+      const output = await ask("eth_call", [{ to, data }, "latest"]);
+      believe(isLike(output, /^0x(?:[0-9a-f]{2})*$/i), "not hexadecimal");
+      return output;
     },
   };
 }
@@ -155,7 +155,7 @@ export function tronSession(wallet, address) {
   };
 }
 
-// The wallet's word, or that of its node: the id of a chain is the end of its first block's.
+// The chain id by the wallet, or by its node: it is the last four bytes of the first block's id.
 async function tronChainId({ ask, web, isOld }) {
   if (!isOld) {
     try {
@@ -171,15 +171,15 @@ async function tronChainId({ ask, web, isOld }) {
 
 async function tronSend(wallet, address, transaction, chain) {
   const web = wallet.web();
-  const { built, demand } = await unasked(() => tronBuild(wallet, web, address, transaction, chain));
+  const { built, demand } = await beforeAsking(() => tronBuild(wallet, web, address, transaction, chain));
   const signed = await within(SEND_MS, () => web.trx.sign(built), true);
   await demand(signed);
   believe(Array.isArray(signed.signature), "not signed");
   return broadcast(web, signed, hashOf(signed.txID, TRON_HASH));
 }
 
-// The transaction to be signed, and what holds it, and then what was signed, to what was asked for: the node builds it and
-// the wallet may change it.
+// Returns the transaction to be signed, and a function that throws unless a transaction is the call that was requested: the
+// node builds the transaction and the wallet may change it.
 async function tronBuild(wallet, web, address, { to, data, value, feeLimit }, chain) {
   if (web.defaultAddress?.base58 !== address) throw new WalletError("account");
   await demandChain(() => tronChainId(wallet), chain);
@@ -197,8 +197,8 @@ async function tronBuild(wallet, web, address, { to, data, value, feeLimit }, ch
   return { built: built.transaction, demand };
 }
 
-// The same bytes again do no harm: the network takes them once, and not later than they are valid. What is refused
-// after a try that was not answered may have got through with that one.
+// Sending the same bytes again is safe: the network accepts them once, until they expire. After a timeout a refusal does
+// not show that nothing was sent: the earlier attempt may have succeeded.
 async function broadcast(web, signed, hash) {
   for (let tries = 1; ; tries++) {
     let sent;
@@ -214,13 +214,13 @@ async function broadcast(web, signed, hash) {
 }
 
 function watchTronLink(web, address, callback) {
-  const heard = ({ source, data }) => {
+  const onMessage = ({ source, data }) => {
     if (source !== window || !data?.isTronLink) return;
     if (data.message?.action === "setNode") callback("chain");
     else if (web().defaultAddress?.base58 !== address) callback("account");
   };
-  window.addEventListener("message", heard);
-  return () => window.removeEventListener("message", heard);
+  window.addEventListener("message", onMessage);
+  return () => window.removeEventListener("message", onMessage);
 }
 
 // --- Safe ---
@@ -228,17 +228,17 @@ function watchTronLink(web, address, callback) {
 export function safeSession(ask, info, address) {
   const chainId = async () => (await info()).chainId;
   const send = async (transactions, chain) => {
-    await unasked(async () => {
+    await beforeAsking(async () => {
       if ((await info()).address !== address) throw new WalletError("account");
       await demandChain(chainId, chain);
     });
     const txs = transactions.map(({ to, data, value }) => ({ to, data, value: String(unitsOf(value)) }));
-    const answer = await ask("sendTransactions", { txs }, SEND_MS);
-    return { safeTxHash: hashOf(answer?.safeTxHash) };
+    const result = await ask("sendTransactions", { txs }, SEND_MS);
+    return { safeTxHash: hashOf(result?.safeTxHash) };
   };
   return {
     ...{ address, family: "safe", chainId, send },
-    onChange: () => () => {}, // Safe's app loads the page anew for another Safe or chain
+    onChange: () => () => {}, // Safe's app reloads the page for another Safe or chain
     ensureChain: (chain) => demandChain(chainId, chain),
     nonce: async () => null,
     ...reading((method, params) => ask("rpcCall", { call: method, params }), chainId),

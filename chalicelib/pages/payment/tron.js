@@ -1,7 +1,7 @@
-// What is signed on Tron: a transaction as JSON, and as the bytes that its id stands for. The node builds it and the wallet
-// may change it: both have to be the one call of a contract that was asked for, and nothing else.
+// Checks a Tron transaction, as JSON and as the bytes of which its id is the hash. The node builds it and the wallet may
+// change it: both forms have to be the requested contract call and nothing else.
 //
-// The bytes are protobuf; a field of 0 or of no bytes is left out, and all of them stand in the order of their numbers:
+// The bytes are protobuf; fields of 0 or of no bytes are left out; fields are in the order of their numbers:
 //
 //   raw        1 ref_block_bytes | 4 ref_block_hash | 8 expiration | 11 contract | 14 timestamp | 18 fee_limit
 //   contract   1 type: 31 | 2 parameter | 5 permission id
@@ -14,7 +14,7 @@ import { believe, isLike } from "./wallets.js";
 const TYPE = "TriggerSmartContract";
 const KEYS = ["owner_address", "contract_address", "data", "call_value"];
 
-/** Raises WalletError unless a transaction is this call, costs no more and ends in time, under its own id. */
+/** Throws WalletError unless the transaction is this call, within the fee limit and lifetime, and the id is its hash. */
 export async function demandCall(transaction, owner, to, { input, callValue, feeLimit }, until) {
   const { raw_data: raw, raw_data_hex: bytes, txID } = transaction ?? {};
   const isOne = raw?.contract?.length === 1 && raw.contract[0].type === TYPE;
@@ -47,7 +47,7 @@ function varint(value) {
   return value < 128 ? hex(value) : hex((value % 128) + 128) + varint(Math.floor(value / 128));
 }
 
-// An id is the SHA-256 of the bytes, which browsers compute on https alone.
+// An id is the SHA-256 of the bytes; without https browsers cannot compute it, and true is returned.
 async function isIdOf(bytes, id) {
   if (!globalThis.crypto?.subtle) return true;
   const numbers = Uint8Array.from(bytes.match(/../g), (digits) => parseInt(digits, 16));

@@ -1,4 +1,4 @@
-// What is shown once a wallet has answered: what it is about to sign, in words, and how far the payment is.
+// Views of the page with a connected wallet: the transactions to sign, in words, and the progress of the payment.
 
 import { copyField, transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
@@ -7,10 +7,10 @@ import { charged } from "./quote.js";
 
 const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
-const HOPELESS = ["unsupported", "lied"]; // of this wallet
+const HOPELESS = ["unsupported", "lied"]; // only another wallet can help
 const SUMMARY_LENGTH = 1_000;
 
-// The whole is in the facts above; word joiners keep it on one line.
+// The full address is in the facts above; word joiners keep the short form on one line.
 const short = (address) => `${address.slice(0, 8)}\u2060\u2026\u2060${address.slice(-6)}`;
 
 export class Views {
@@ -22,18 +22,18 @@ export class Views {
     return chainOf(this.app.link);
   }
 
-  /** Who pays, and the way to another wallet. */
-  who() {
+  /** The connected account, with a button to choose another wallet. */
+  account() {
     const { el, code, clean } = this.app;
-    const account = el("div", {}, el("span", { class: "name" }, clean(this.wallet.name)), code(this.address));
-    return el("div", { class: "who" }, account, this.other());
+    const name = el("span", { class: "name" }, clean(this.wallet.name));
+    return el("div", { class: "who" }, el("div", {}, name, code(this.address)), this.otherWallet());
   }
 
-  other() {
-    return this.app.button("other-wallet", this.app.t("wallet.other"), () => this.away(), "quiet");
+  otherWallet() {
+    return this.app.button("other-wallet", this.app.t("wallet.other"), () => this.changeWallet(), "quiet");
   }
 
-  away() {
+  changeWallet() {
     this.leave();
     this.app.stored.set("wallet", null);
     this.app.choose();
@@ -57,7 +57,7 @@ export class Views {
         text: !isShort && t("review.text", { count: steps.length }),
         body: [
           isShort && paragraph(t("balance.short"), "note bad"),
-          ...[this.who(), this.balances(), this.stepsOf(steps)],
+          ...[this.account(), this.balances(), this.stepsOf(steps)],
           el("div", { class: "acts" }, isShort ? again : pay),
         ],
       };
@@ -65,7 +65,7 @@ export class Views {
     if (isShort) app.say(t("balance.short"), true);
   }
 
-  /** What the wallet has against what is needed, in the service's words for numbers; an estimate where it is gas. */
+  /** What the wallet has and what is needed, by the service's response; gas is an estimate. */
   balances() {
     const { t, el, listed, clean } = this.app;
     const { balance, estimatedNetworkFee: gas, hasEnoughGas } = this.quote.metadata;
@@ -87,21 +87,21 @@ export class Views {
     return rows.length > 0 && el("dl", { class: "balances" }, rows);
   }
 
-  /** What the account has of each token, as its wallet's node says, where the service tells no single balance. */
+  /** The account's balance of each token, by its wallet's node, if the response of the service has no single balance. */
   async holdings() {
     const { payments } = this.app.link;
     const tokens = [...new Map(payments.map((each) => [each.token, each])).values()].filter(({ token }) => token);
     if (tokens.length < 2) return [];
     if ((await this.session.chainId().catch(() => null)) !== this.chain.chainId) return [];
     const data = `0x70a08231${this.address.slice(2).toLowerCase().padStart(64, "0")}`; // balanceOf(address)
-    const asked = tokens.map(async ({ token, decimals, symbol }) => {
-      const answer = await this.session.call({ to: token, data }).catch(() => "");
-      return /^0x[0-9a-f]{64}$/i.test(answer) && this.app.money(BigInt(answer), decimals, symbol);
+    const balances = tokens.map(async ({ token, decimals, symbol }) => {
+      const output = await this.session.call({ to: token, data }).catch(() => "");
+      return /^0x[0-9a-f]{64}$/i.test(output) && this.app.money(BigInt(output), decimals, symbol);
     });
-    return (await Promise.all(asked)).filter(Boolean);
+    return (await Promise.all(balances)).filter(Boolean);
   }
 
-  /** An estimate of coins, to four digits. */
+  /** An amount of native coin with four significant digits. */
   rough(text) {
     const { language, units, need, clean } = this.app;
     const { decimals, symbol } = this.chain.nativeCurrency;
@@ -110,7 +110,7 @@ export class Views {
     return `${format.format(text)} ${clean(symbol)}`;
   }
 
-  /** An amount that the service tells, less another one. */
+  /** The difference of two decimal amounts of the service. */
   amount(text, { decimals, symbol }, less = "0") {
     const { money, units, clean } = this.app;
     return money(units(text, decimals) - units(less, decimals), decimals, clean(symbol));
@@ -126,21 +126,21 @@ export class Views {
     });
   }
 
-  /** The steps in words, each with what exactly is signed; `place` is the one that is being made. */
+  /** The steps in words, each with its exact transaction; `place` is the position of the current one. */
   stepsOf(steps, place = -1) {
     const { t, el } = this.app;
     const state = (index) => (index < place ? "done" : index === place ? "now" : "todo");
     return el("ol", { class: "steps" }, steps.map((step, index) => {
-      const told = [el("span", { class: "words" }, this.sentence(step)), this.details(step)];
+      const words = [el("span", { class: "words" }, this.sentence(step)), this.details(step)];
       const unseen = place >= 0 && el("span", { class: "unseen" }, t(`state.${state(index)}`));
-      return el("li", { class: state(index), "aria-current": index === place && "step" }, unseen, ...told);
+      return el("li", { class: state(index), "aria-current": index === place && "step" }, unseen, ...words);
     }));
   }
 
   sentence({ kind, token, amount, payments = [] }) {
     const { app } = this;
     const { t, money, link } = app;
-    const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // as it was when it was checked
+    const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // this.due: as it was checked
     const { decimals, symbol } = owed.find((each) => each.token === token) ?? owed[0];
     if (["reset", "approve", "fund"].includes(kind)) {
       return t(`step.${kind}`, { amount: money(amount, decimals, symbol), token: symbol });
@@ -155,7 +155,7 @@ export class Views {
     return t(fee > 0n ? "step.pay.fee" : "step.pay", values);
   }
 
-  /** What exactly is signed, as it was read from the bytes. Last what the service says of it, for what it is worth. */
+  /** The exact content of the transactions, decoded from their bytes; last the service's explanation, which is unchecked. */
   details(step) {
     const { t, el } = this.app;
     const signed = step.kind === "safe" ? (this.verdict?.steps ?? []) : [step];
@@ -167,7 +167,7 @@ export class Views {
   facts({ kind, index, call, spender, token, amount, payments, transaction: { to, value } }) {
     const { t, el, code, money, clean } = this.app;
     const words = (text) => clean(text.slice(0, SUMMARY_LENGTH));
-    const row = (name, ...told) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, ...told));
+    const row = (name, ...nodes) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, ...nodes));
     const { decimals, symbol } = this.due.find((each) => each.token === token) ?? this.due[0];
     const paid = ({ payee, fee, feeAddress, reference, ...one }) => [
       row("payee", code(payee)),
@@ -189,7 +189,7 @@ export class Views {
 
   // ---- while it is being paid
 
-  /** How far a step is; `state` is the first part of its texts' keys. While it is the same, nothing is built anew. */
+  /** Shows the progress of a step; `state` is the prefix of the message keys. Does nothing if the same is shown already. */
   progress(state, place, note = null, confirmations = 0) {
     const { app, chain } = this;
     const { t, el } = app;
@@ -205,7 +205,7 @@ export class Views {
       text: t(`${state}.text`, values),
       tone: "busy",
       body: [
-        state === "doubt" && this.said(note),
+        state === "doubt" && this.walletMessage(note),
         steps.length > 0 && this.stepsOf(steps, place),
         state === "confirming" && el("progress", { ...bar, "aria-label": t("confirming.title", values) }),
         note?.txHash && note.step !== "safe" && transaction(app, note.txHash, chain),
@@ -213,10 +213,11 @@ export class Views {
     }));
   }
 
-  // ---- what can go wrong
+  // ---- errors
 
-  /** Whether it was sent: the payer has to look into the wallet, and can say so from `from` on; null: not for long. */
-  question(note, word, from) {
+  // Asks the payer to look into the wallet whether the payment was sent. The payer can confirm that nothing was sent from
+  // the time `from` on (milliseconds); 0: now; null: not yet, and the time is not shown.
+  question(note, consent, from) {
     const { app, chain } = this;
     const isOwn = note.token === app.token;
     const state = !isOwn ? "twin" : note.isUncounted ? "uncounted" : note.txHash ? "unclear" : "asked";
@@ -232,60 +233,60 @@ export class Views {
       title: app.t(`${name}.title`),
       text: app.t(`${state}.text`),
       body: [
-        this.said(note),
+        this.walletMessage(note),
         !isOwn && other(),
         note.txHash && sent(),
         app.paragraph(app.t("asked.account")),
         app.code(note.wallet),
-        from === 0 ? this.promise(word, note) : from && app.paragraph(app.t("asked.when", { time: time() }), "note"),
+        from === 0 ? this.consentForm(consent, note) : from && app.paragraph(app.t("asked.when", { time: time() }), "note"),
       ],
     }));
   }
 
-  /** What a wallet or its node said instead of giving a hash. */
-  said(note) {
+  /** The message of a wallet or its node that came in place of a hash. */
+  walletMessage(note) {
     const { el, clean } = this.app;
     return note?.detail && el("p", { class: "note bad" }, el("bdi", {}, clean(note.detail)));
   }
 
-  /** The request may still be open in the wallet, and must not be confirmed. */
+  /** Says that the request, which may still be open in the wallet, must not be confirmed. */
   withdrawn() {
     const { app } = this;
     app.show("withdrawn", () => ({ title: app.t("withdrawn.title"), text: app.t("withdrawn.text"), tone: "bad" }));
   }
 
-  promise(word, { isUncounted }) {
+  consentForm(consent, { isUncounted }) {
     const { app } = this;
     const sure = isUncounted ? "uncounted.sure" : "asked.sure";
-    const press = app.button("ask-again", app.t("asked.again"), () => (word.isWanted = true));
-    const change = ({ target }) => (press.disabled = !(word.isSure = target.checked));
-    const box = app.el("input", { type: "checkbox", id: "ask-sure", checked: word.isSure, on: { change } });
-    press.disabled = !word.isSure;
-    return [app.el("label", { class: "tick", for: "ask-sure" }, box, app.t(sure)), press];
+    const button = app.button("ask-again", app.t("asked.again"), () => (consent.isWanted = true));
+    const change = ({ target }) => (button.disabled = !(consent.isSure = target.checked));
+    const box = app.el("input", { type: "checkbox", id: "ask-sure", checked: consent.isSure, on: { change } });
+    button.disabled = !consent.isSure;
+    return [app.el("label", { class: "tick", for: "ask-sure" }, box, app.t(sure)), button];
   }
 
-  /** `more` gives a text and nodes besides, in the language of the moment. */
+  /** Shows an error; `more` returns a further text and nodes in the current language. */
   problem(name, more = () => ({}), isFinal = false) {
     const { app } = this;
     app.show(name, () => {
       const { text, body = [] } = more();
       const again = !isFinal && app.button("again", app.t("again"), () => this.start());
-      const said = { title: app.t(`${name}.title`), text: app.t(`${name}.text`) };
-      return { ...said, tone: "bad", body: [text && app.paragraph(text), ...body, again] };
+      const head = { title: app.t(`${name}.title`), text: app.t(`${name}.text`) };
+      return { ...head, tone: "bad", body: [text && app.paragraph(text), ...body, again] };
     });
   }
 
-  /** The calldata is not what the page shows: nothing is offered to be signed. */
+  /** The calldata differs from what the page shows: nothing is offered to be signed. */
   unsafe() {
     this.problem("unsafe", () => ({ text: this.app.t(`unsafe.${this.verdict.reason}`) }), true);
   }
 
   foreign(creator) {
     const { code, paragraph, t } = this.app;
-    this.problem("foreign", () => ({ body: [paragraph(t("foreign.wallet")), code(creator), this.who()] }));
+    this.problem("foreign", () => ({ body: [paragraph(t("foreign.wallet")), code(creator), this.account()] }));
   }
 
-  elsewhere() {
+  waitForOtherTab() {
     const { app } = this;
     app.show("elsewhere", () => ({ title: app.t("elsewhere.title"), text: app.t("elsewhere.text"), tone: "busy" }));
     this.cancel();
@@ -293,31 +294,31 @@ export class Views {
       const free = navigator.locks?.request(this.key, { ifAvailable: true }, (lock) => lock !== null);
       const isFree = (await free) ?? true;
       if (isFree) void this.start();
-      return isFree || (await app.look());
+      return isFree || (await app.refresh());
     }, { first: 2_000, most: 15_000 });
     this.cancel = stop;
   }
 
-  stumbled(trouble) {
-    if (trouble.code === "account") return void (this.isStale = true); // begun anew with the other one
+  showError(trouble) {
+    if (trouble.code === "account") return void (this.isStale = true); // begins again with the new account
     if (typeof trouble.code !== "string") return this.app.failed(trouble, () => this.start());
     if (NETWORK_TROUBLES.includes(trouble.code)) return this.network(trouble.code);
-    const other = () => ({ body: HOPELESS.includes(trouble.code) ? [this.other()] : [] });
+    const other = () => ({ body: HOPELESS.includes(trouble.code) ? [this.otherWallet()] : [] });
     return this.problem(`wallet-${WALLET_TROUBLES.includes(trouble.code) ? trouble.code : "failed"}`, other);
   }
 
-  /** The wallet does not go to the network of the link: what it has to be told, to be entered by hand. */
+  /** The wallet did not switch to the link's network: shows the network's settings to be entered by hand. */
   network(code) {
     const { app, chain } = this;
     const { t, clean } = app;
     const rpc = chain.publicRpcUrls.find((each) => app.webAddress(each));
     const { symbol } = chain.nativeCurrency;
     const facts = { name: chain.name, "chain-id": String(chain.chainId), rpc, coin: symbol };
-    const told = Object.entries(facts).filter(([, value]) => value);
+    const settings = Object.entries(facts).filter(([, value]) => value);
     const field = ([name, value]) => copyField(app, t(`network.${name}`), clean(value), `network-${name}`);
     this.problem("network", () => ({
       text: t(`network.${code}`, { network: clean(chain.name) }),
-      body: [app.el("div", { class: "fields" }, told.map(field))],
+      body: [app.el("div", { class: "fields" }, settings.map(field))],
     }));
   }
 }

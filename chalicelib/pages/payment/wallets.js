@@ -1,26 +1,28 @@
-// The wallets of this browser: found, offered and connected; what they say is checked before it is used.
+// Finds, offers and connects the wallets of this browser; everything they return is checked before it is used.
 //
 // discover(onChange) -> { list(): Wallet[], stop() }
-// Wallet: { id, name, icon: data URI | null, family: "evm" | "tron" | "safe", connect(), resume() } give a Session
-//   id is the same in the next visit; resume asks without a prompt, and gives null where there would be one.
-// Session: { address, family, chainId(), onChange(callback) -> off(), ensureChain(chain), send(transaction, chain),
+// Wallet: { id, name, icon: data URI | null, family: "evm" | "tron" | "safe", connect(), resume() }
+//   connect and resume return a Session; resume never prompts: it returns null if a prompt would be needed;
+//   id is the same in the next visit.
+// Session: { address, family, chainId(), onChange(callback) -> stop(), ensureChain(chain), send(transaction, chain),
 //            receipt(hash, chain), isKnown(hash), nonce(block), call({ to, data }) }
-//   callback gets "account", "chain" or "disconnect"; send gives the hash, or of a list, for a Safe, { safeTxHash };
-//   nonce counts what is in blocks, or with "pending" also what the wallet's node has heard of; null: there is none;
-//   isKnown: whether its node has heard of what is in no block yet; on Tron, where that ends soon, nobody is asked;
+//   callback gets "account", "chain" or "disconnect"; send returns the hash, or for a Safe's list { safeTxHash };
+//   nonce counts transactions in blocks, with "pending" also pending ones; null on Tron and for Safes;
+//   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
-// WalletError.code: those of CODES, "account" (another one is connected), "wrong-chain", "add-chain-refused",
-//   "timeout", "lied", "failed". After these three from send it may be on its way; hash is set where it is known.
+// WalletError.code: those of CODES, "account" (another account is connected), "wrong-chain", "add-chain-refused",
+//   "timeout", "lied" (an invalid result), "failed". After these three of send the transaction may have been sent; hash is
+//   set if it is known.
 
 import { Notes } from "./link.js";
 
 const SAFE_MS = 5_000;
-export const [READ_MS, CONNECT_MS, SEND_MS] = [15_000, 120_000, 600_000]; // in the last two a person reads
-const LATE_MS = [500, 3_000]; // some wallets turn up after the page, and announce nothing
+export const [READ_MS, CONNECT_MS, SEND_MS] = [15_000, 120_000, 600_000]; // the last two wait for a person
+const LATE_MS = [500, 3_000]; // some wallets are injected after the page has loaded, without an announcement
 const [ICON_LENGTH, NAME_LENGTH, DETAIL_LENGTH] = [65_536, 40, 200];
 
 const CODES = { 4001: "rejected", 4100: "rejected", "-32002": "busy", 4200: "unsupported", "-32601": "unsupported" };
-const UNKNOWN_CHAIN = 4902; // inside an error of its own in some wallets
+const UNKNOWN_CHAIN = 4902; // some wallets nest this code in another error
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const TRON_ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
 
@@ -35,32 +37,32 @@ export function discover(onChange) {
   const found = new Map();
   const ended = new AbortController();
   const { signal } = ended;
-  let shown = "";
+  let reported = "";
   const list = () => [...found.values(), ...unannounced(found)];
-  const tell = () => {
-    const now = list().map(({ id }) => id).join(" ");
-    if (now === shown || signal.aborted) return;
-    shown = now;
-    queueMicrotask(onChange); // the first come before the caller has what is returned here
+  const report = () => {
+    const ids = list().map(({ id }) => id).join(" ");
+    if (ids === reported || signal.aborted) return;
+    reported = ids;
+    queueMicrotask(onChange); // the first wallets are found before `discover` returns
   };
   const add = (wallet) => {
     if (wallet && !found.has(wallet.id)) found.set(wallet.id, wallet);
-    tell();
+    report();
   };
-  const listen = (event, heard) => window.addEventListener(event, heard, { signal });
+  const listen = (event, listener) => window.addEventListener(event, listener, { signal });
   listen("eip6963:announceProvider", ({ detail }) => add(announced(detail, "evm", evmWallet)));
   listen("TIP6963:announceProvider", ({ detail }) => add(announced(detail, "tron", tronWallet)));
-  for (const name of ["ethereum", "tron", "tronLink"]) listen(`${name}#initialized`, tell);
+  for (const name of ["ethereum", "tron", "tronLink"]) listen(`${name}#initialized`, report);
   for (const name of ["eip6963", "TIP6963"]) window.dispatchEvent(new Event(`${name}:requestProvider`));
   if (window.parent !== window) safeWallet().then(add, () => {});
-  for (const delay of LATE_MS) setTimeout(tell, delay);
+  for (const delay of LATE_MS) setTimeout(report, delay);
   return { list, stop: () => ended.abort() };
 }
 
 function announced(detail, family, wallet) {
   const { info, provider } = detail ?? {};
   if (typeof provider?.request !== "function" || !info) return null;
-  // rdns names the wallet, uuid only this visit: the same wallet announced again is one.
+  // rdns identifies the wallet, uuid only this page load; a wallet that announces itself twice is listed once.
   const key = [info.rdns, info.uuid].find((text) => isLike(text, /^[\w.-]{1,100}$/));
   const name = shortText(info.name, NAME_LENGTH);
   if (!key || !name) return null;
@@ -71,7 +73,7 @@ function announced(detail, family, wallet) {
 
 const injected = new WeakMap();
 
-// What is in the window without having been announced, for each family of which nobody was.
+// Wallets found in the window only, for each family of which no wallet was announced.
 function unannounced(found) {
   const { ethereum, tron, tronLink, tronWeb } = window;
   const onTron = [tron, tronLink].find((each) => typeof each?.request === "function") ?? tronWeb;
@@ -91,7 +93,7 @@ export function within(milliseconds, work, isInWords = false) {
   return Promise.race([late, Promise.resolve().then(work)]).catch(failed).finally(() => clearTimeout(timer));
 }
 
-// Fetched when the first wallet has answered, with all that pays with it; held to the hashes in the page.
+// Loaded with the other modules that paying needs when the first wallet is connected; the page has their hashes.
 function sessions(isTron) {
   const needed = isTron ? "" : ':not([data-asset="tron.js"])';
   for (const each of document.querySelectorAll(`link[rel="later"]${needed}`)) each.rel = "modulepreload";
@@ -101,7 +103,8 @@ function sessions(isTron) {
 const asking = (wallet, isInWords = false) => (method, params = [], limit = READ_MS) =>
   within(limit, () => wallet.request({ method, params }), isInWords);
 
-// Only Tron's wallets and the Safe refuse in words; elsewhere words may be about anything, also about what was sent.
+// Makes any error a WalletError. Only Tron wallets and Safes refuse by text (isInWords); in errors of other wallets such a
+// text does not show that nothing was sent.
 function translated(error, isInWords) {
   if (error instanceof WalletError) return error;
   const codes = [error?.data?.originalError?.code, error?.code].filter(Number.isInteger);
@@ -117,11 +120,12 @@ export function shortText(text, length) {
 
 export const isLike = (text, form) => typeof text === "string" && form.test(text);
 
+/** Throws WalletError `lied` unless the condition holds for what a wallet returned. */
 export function believe(condition, detail) {
   if (!condition) throw new WalletError("lied", detail);
 }
 
-// Nobody asked for it, so nobody is told of what went wrong.
+// The payer did not request a resume, so its errors are not shown.
 const quietly = (work) => () => work().catch(() => null);
 
 function evmWallet(info, provider) {
@@ -136,12 +140,13 @@ function evmWallet(info, provider) {
   return { ...info, family: "evm", connect, resume: quietly(async () => session(await ask("eth_accounts"))) };
 }
 
-// --- Tron: a TIP-1193 provider, what TronLink had before, or a bare tronWeb ---
+// --- Tron: a TIP-1193 provider, TronLink's older interface, or a tronWeb without a provider ---
 
 function tronWallet(info, provider) {
   const isBare = provider === window.tronWeb || typeof provider.request !== "function";
   const isOld = isBare || provider === window.tronLink || typeof provider.on !== "function";
-  const web = () => provider.tronWeb || (isOld && !isBare && window.tronWeb) || provider; // never that of another one
+  // Never the tronWeb of another wallet.
+  const web = () => provider.tronWeb || (isOld && !isBare && window.tronWeb) || provider;
   const wallet = { ask: asking(provider, true), provider, isOld, web };
   const session = async (address) => {
     if (!address) throw new WalletError("rejected");
@@ -151,10 +156,10 @@ function tronWallet(info, provider) {
   const current = () => wallet.web().defaultAddress?.base58;
   const connect = async () => {
     const method = isOld ? "tron_requestAccounts" : "eth_requestAccounts";
-    const answer = isBare ? null : await wallet.ask(method, [], CONNECT_MS);
-    const refusal = { 4000: "busy", 4001: "rejected" }[answer?.code];
+    const result = isBare ? null : await wallet.ask(method, [], CONNECT_MS);
+    const refusal = { 4000: "busy", 4001: "rejected" }[result?.code];
     if (refusal) throw new WalletError(refusal);
-    return session(Array.isArray(answer) ? answer[0] : current());
+    return session(Array.isArray(result) ? result[0] : current());
   };
   const resume = quietly(async () => session(current()));
   return { ...info, family: "tron", connect, resume };
@@ -164,22 +169,22 @@ function tronWallet(info, provider) {
 
 async function safeWallet() {
   let origin = null;
-  let asked = 0;
-  // Who answered the first question is the Safe; nobody else is asked or heard from then on.
+  let count = 0;
+  // The origin of the first response is taken as the Safe's; messages are exchanged with no other from then on.
   const ask = (method, params, milliseconds = READ_MS) => {
-    const id = `pay-${Date.now()}-${++asked}`;
-    let heard;
-    const answer = new Promise((resolve, reject) => {
-      heard = ({ source, origin: from, data }) => {
+    const id = `pay-${Date.now()}-${++count}`;
+    let onMessage;
+    const response = new Promise((resolve, reject) => {
+      onMessage = ({ source, origin: from, data }) => {
         if (source !== window.parent || data?.id !== id || (origin ?? from) !== from) return;
         origin = from;
         if (data.success === true) resolve(data.data);
-        else reject(String(data.error ?? "")); // there is no code: its words are looked at
+        else reject(String(data.error ?? "")); // there is no error code, only a text
       };
-      window.addEventListener("message", heard);
+      window.addEventListener("message", onMessage);
       window.parent.postMessage({ id, method, params, env: { sdkVersion: "9.1.0" } }, origin ?? "*");
     });
-    return within(milliseconds, () => answer, true).finally(() => window.removeEventListener("message", heard));
+    return within(milliseconds, () => response, true).finally(() => window.removeEventListener("message", onMessage));
   };
   const info = async (milliseconds) => {
     const { safeAddress, chainId } = (await ask("getSafeInfo", undefined, milliseconds)) ?? {};
@@ -194,9 +199,9 @@ async function safeWallet() {
   return { id: "safe", name: "Safe", icon: null, family: "safe", connect, resume: quietly(connect) };
 }
 
-// --- what the payer is offered ---
+// --- offering the wallets ---
 
-/** Adds to the page `choose`, which offers the wallets that are there, and `resume`, which asks the one of last time. */
+/** Adds to `app`: `choose`, which offers the wallets found, and `resume`, which reconnects the last one. */
 export function offerWallets(app) {
   const { t, el, clean, button, stored } = app;
   const fits = (wallet) => (app.link.network === "tron") === (wallet.family === "tron");
@@ -206,7 +211,7 @@ export function offerWallets(app) {
   let resumed = null;
   app.notes = new Notes(app);
 
-  // One that was asked to pay before is needed again to see what became of it.
+  // If a payment was requested before, its wallet is needed again to read the outcome.
   app.choose = (trouble = "") =>
     app.show("choose", () => {
       const found = wallets.list().filter(fits);
@@ -225,24 +230,24 @@ export function offerWallets(app) {
   }
 
   async function connect(wallet, quietly = false) {
-    const mine = (turn += 1); // who answers after another wallet was chosen is not heard
+    const thisTurn = (turn += 1); // a wallet that responds after another one was chosen is ignored
     const words = () => ({ title: t("connecting.title", { wallet: clean(wallet.name) }), text: t("connecting.text") });
     const other = () => [button("other-wallet", t("wallet.other"), () => (turn += 1) && app.choose(), "quiet")];
     if (!quietly) app.show("connecting", () => ({ ...words(), tone: "busy", body: other() }));
     try {
       const session = await (quietly ? wallet.resume() : wallet.connect());
-      if (!session || mine !== turn) return;
+      if (!session || thisTurn !== turn) return;
       stored.set("wallet", wallet.id);
       await (await app.asset("payment.js")).begin(app, wallet, session);
     } catch (trouble) {
-      if (quietly || mine !== turn) return;
-      const said = `connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}`;
-      app.choose(said);
-      app.say(t(said), true);
+      if (quietly || thisTurn !== turn) return;
+      const message = `connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}`;
+      app.choose(message);
+      app.say(t(message), true);
     }
   }
 
-  // Without a prompt; also the Safe that frames the page.
+  // Connects the last wallet, or the Safe that frames the page, without a prompt.
   app.resume = () => {
     const isLast = (each) => each.family === "safe" || each.id === stored.get("wallet");
     const last = wallets.list().filter(fits).find(isLast);
@@ -252,13 +257,13 @@ export function offerWallets(app) {
   };
 }
 
-// --- in whose brand: here, as this is the one module that is fetched with the page ---
+// --- branding; in this file because it is loaded with the page ---
 
 const COLOURS = {
   pageBackgroundColor: "--page", cardBackgroundColor: "--card", primaryActionColor: "--action",
   primaryTextColor: "--text", secondaryTextColor: "--muted",
 };
-const LOGO_MS = 200; // after what there is to pay
+const LOGO_MS = 200; // delay, so that the payment is shown first
 
 const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 
@@ -268,13 +273,13 @@ function luminance(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** Logo, colours and links of a brand. Colours come as a set: one that is incomplete is left alone. */
+/** Applies logo, colours and links of a brand; colours only if the set is complete. */
 export function brand({ t, anchor, webAddress }, branding) {
   const root = document.documentElement;
   const colours = Object.entries(COLOURS).map(([name, property]) => [property, branding[name]]);
   if (colours.every(([, colour]) => /^#[0-9a-f]{6}$/i.test(colour))) {
     for (const [property, colour] of colours) root.style.setProperty(property, colour);
-    const isBright = luminance(branding.primaryActionColor) > 0.179; // where black and white read equally well
+    const isBright = luminance(branding.primaryActionColor) > 0.179; // black and white have equal contrast at 0.179
     root.style.setProperty("--on-action", isBright ? "#000000" : "#ffffff");
     root.dataset.theme = luminance(branding.cardBackgroundColor) > 0.179 ? "light" : "dark";
     root.dataset.brand = "own";

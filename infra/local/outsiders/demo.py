@@ -1,6 +1,6 @@
-"""What every demonstration needs: a merchant, a webhook receiver, numbered steps, and balances that must come out.
+"""Common parts of the demonstrations: a merchant, a webhook receiver, numbered steps, checks of balances.
 
-Each kind of link has a file of its own, `pay_<kind>.py`, with a function `run(demo)`.
+Each kind of link has its own file, `pay_<kind>.py`, with a function `run(demo)`.
 """
 
 import secrets
@@ -23,7 +23,7 @@ DETECTION_SECONDS = 120
 
 
 class Failed(Exception):
-    """A step did not hold; the text says how."""
+    """A step failed; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Currency:
     network: str
     decimals: int
     token: str | None
-    """The contract's address, None for native coin."""
+    """The token contract's address, None for the native coin."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Somebody who is to get an amount."""
+    """An amount that an address has to receive."""
 
     who: str
     holder: str
@@ -47,20 +47,20 @@ class Expected:
 
 
 class Steps:
-    """Numbers the steps, times them, prints one line for each."""
+    """Numbers and times the steps and prints a line for each."""
 
     def __init__(self) -> None:
         self._count = 0
 
     @contextmanager
     def step(self, what: str) -> Iterator[list[str]]:
-        """The block appends what came back. Whatever goes wrong in it ends the scenario with this step's name."""
+        """Runs the block as a step; it appends its results to the list. Raises Failed on any error."""
         self._count += 1
         result: list[str] = []
         started = time.monotonic()
         try:
             yield result
-        except Exception as error:  # whatever breaks, the line says what
+        except Exception as error:  # any error is reported as a failed step
             raise Failed(f"step {self._count}, {what}: {error or type(error).__name__}") from error
         self.line(what, ", ".join(result), time.monotonic() - started)
 
@@ -78,7 +78,7 @@ class Shop:
         self._all = {**self._client, "x-api-key": stack["api_key"]}
 
     def register_webhook(self, url: str) -> str:
-        """The signing secret. Webhooks that earlier runs left behind are deleted."""
+        """Registers a webhook after deleting those of earlier runs; returns its signing secret."""
         for webhook in self.call("GET", "/v1/webhook", 200, self._client):
             if webhook["url"].endswith(HOOK_PATH):
                 self.call("DELETE", f"/v1/webhook/{webhook['id']}", 200, self._client)
@@ -86,12 +86,12 @@ class Shop:
 
     def currency(self, id: str, network: str) -> Currency:
         listed = self.call("GET", f"/v2/currencies?network={network}", 200, {})
-        found = next(each for each in listed if each["id"] == id)
-        token = None if found["type"] == "ETH" else found["address"]
-        return Currency(id, found["symbol"], network, found["decimals"], token)
+        currency = next(each for each in listed if each["id"] == id)
+        token = None if currency["type"] == "ETH" else currency["address"]
+        return Currency(id, currency["symbol"], network, currency["decimals"], token)
 
     def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """POST to `/v2/secure-payments<path>`."""
+        """Sends POST to `/v2/secure-payments<path>`."""
         return self.call("POST", f"/v2/secure-payments{path}", 201, self._all, body)
 
     def link(self, token: str, wallet: str, status: int = 200) -> dict[str, Any]:
@@ -104,14 +104,15 @@ class Shop:
         return self.call("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, intent)
 
     def call(self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None) -> Any:
-        answer = self._http.request(method, self._base + path, headers=headers, json=body, timeout=30)
-        if answer.status_code != status:
-            raise Failed(f"{method} {path.split('?')[0]} gave {answer.status_code}, not {status}: {answer.text[:300]}")
-        return answer.json() if answer.content else None
+        response = self._http.request(method, self._base + path, headers=headers, json=body, timeout=30)
+        if response.status_code != status:
+            got = f"{response.status_code}, not {status}: {response.text[:300]}"
+            raise Failed(f"{method} {path.split('?')[0]} gave {got}")
+        return response.json() if response.content else None
 
 
 class Demo:
-    """The merchant's side, and the steps that the kinds have in common."""
+    """The merchant, its webhook receiver, and the steps that all kinds of links share."""
 
     def __init__(self, stack: dict[str, Any]) -> None:
         self.stack, self.shop, self.steps = stack, Shop(stack), Steps()
@@ -128,19 +129,19 @@ class Demo:
 
     def currency(self, id: str, network: str) -> Currency:
         with self.steps.step(f"look up {id}") as result:
-            found = self.shop.currency(id, network)
-            result.append(f"{found.symbol}, {found.decimals} decimals, on {found.network}")
-        return found
+            currency = self.shop.currency(id, network)
+            result.append(f"{currency.symbol}, {currency.decimals} decimals, on {currency.network}")
+        return currency
 
     def create(self, what: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The link that was made: token, requestIds."""
+        """Creates a link as a step; returns the response with token and requestIds."""
         with self.steps.step(what) as result:
             link = self.shop.create(path, body)
             result.append(f"201, {link['securePaymentUrl']}")
         return link
 
     def read(self, token: str, wallet: str) -> dict[str, Any]:
-        """What the payer sees, who must have enough of everything."""
+        """Reads the link as the payer. Raises Failed if the payer's balance is too small."""
         with self.steps.step("read it as the payer's wallet") as result:
             link = self.shop.link(token, wallet)
             result.append(f"200, {link['status']}")
@@ -152,19 +153,19 @@ class Demo:
         return link
 
     def take_calldata(self, token: str, wallet: str, more: str = "") -> dict[str, Any]:
-        """The body of /pay; the payer must have enough."""
+        """Returns the body of /pay. Raises Failed if the payer's balance is too small."""
         with self.steps.step("take the calldata") as result:
-            answer = self.shop.calldata(token, wallet, more)
-            transactions, payments = answer["transactions"], _payments(answer)
+            body = self.shop.calldata(token, wallet, more)
+            transactions, payments = body["transactions"], _payments(body)
             names = ["approval"] * (len(transactions) - payments) + ["payment"] * payments
             result.append(f"200, {' + '.join(names)}, {sum(len(each['data']) // 2 - 1 for each in transactions)} bytes")
-            if answer["metadata"]["hasEnoughBalance"] is not True:
+            if body["metadata"]["hasEnoughBalance"] is not True:
                 raise Failed("the metadata says that the balance is too small")
-        return answer
+        return body
 
-    def send(self, payer: Payer, answer: dict[str, Any]) -> None:
-        """Sign and broadcast the transactions of /pay, in order, as they are."""
-        transactions, payments = answer["transactions"], _payments(answer)
+    def send(self, payer: Payer, body: dict[str, Any]) -> None:
+        """Signs and broadcasts the transactions of a body of /pay, in order and unchanged."""
+        transactions, payments = body["transactions"], _payments(body)
         for index, transaction in enumerate(transactions):
             name = "payment" if index >= len(transactions) - payments else "approval"
             with self.steps.step(f"sign and broadcast: {name}") as result:
@@ -173,7 +174,7 @@ class Demo:
                 result.append(f"{receipt['transactionHash'][:18]}... in block {block}, {gas} gas")
 
     def await_deliveries(self, request_ids: Sequence[str]) -> None:
-        """Every event of every request, signed with our secret."""
+        """Waits until every event of every request has arrived, signed with the webhook's secret."""
         missing = {(request_id, event) for request_id in request_ids for event in EVENTS}
         deadline = time.monotonic() + DETECTION_SECONDS
         while missing:
@@ -196,7 +197,7 @@ class Demo:
             result.append(f"409, {message}")
 
     def read_settled(self, parent: str, wallet: str) -> None:
-        """As read_completed, of links that were paid together."""
+        """Reads the parent of links that were paid together; it has to be completed."""
         with self.steps.step("read the parent again") as result:
             status = self.shop.link(parent, wallet)["status"]
             if status != "completed":
@@ -207,7 +208,7 @@ class Demo:
 
     @contextmanager
     def must_receive(self, read: Callable[[str | None, str], int], expected: Sequence[Expected]) -> Iterator[None]:
-        """What each has more after the block must be what is expected; `read` gives (token, holder)'s balance."""
+        """Raises Failed unless balances, by `read(token, holder)`, grow by the expected amounts within the block."""
         before = [read(each.currency.token, each.holder) for each in expected]
         yield
         with self.steps.step("compare balances on the chain") as result:
@@ -221,7 +222,7 @@ class Demo:
                 raise Failed(f"not what the link promised to {' and '.join(wrong)}: {', '.join(result)}")
 
     def stay(self) -> None:
-        """Print every further delivery, until interrupted."""
+        """Prints further deliveries until interrupted."""
         while True:
             delivery = self._receiver.next(time.monotonic() + 3600)
             if delivery is not None:
@@ -229,16 +230,16 @@ class Demo:
 
 
 def fresh_address() -> str:
-    """Of somebody who has nothing yet."""
+    """Returns a new address without balances."""
     return str(Account.from_key(secrets.token_bytes(32)).address)
 
 
 def fee(*amounts: str) -> Decimal:
-    """What the fee address gets on top of these amounts."""
+    """Returns the fee on top of these amounts."""
     return sum((Decimal(amount) for amount in amounts), Decimal(0)) * Decimal(FEE_PERCENT) / 100
 
 
-def _payments(answer: dict[str, Any]) -> int:
-    """How many of the last transactions of /pay are payments: all but the approvals."""
-    approvals = answer.get("ERC20ApprovalTransactions")
-    return 1 if approvals is None else len(answer["transactions"]) - len(approvals)
+def _payments(body: dict[str, Any]) -> int:
+    """Returns how many transactions of /pay are payments; they come after the approvals."""
+    approvals = body.get("ERC20ApprovalTransactions")
+    return 1 if approvals is None else len(body["transactions"]) - len(approvals)

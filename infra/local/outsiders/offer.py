@@ -1,4 +1,4 @@
-"""A link for a person to pay in a browser, and what the wallet there has to know of this machine's chain.
+"""Creates a link to be paid in a browser, and prints the network settings and the key for the wallet there.
 
     python infra/local/outsiders/offer.py .local/stack.json
 """
@@ -14,7 +14,7 @@ NETWORK, CURRENCY = "sepolia", "fUSDC-sepolia"
 
 
 def offer(stack: dict[str, Any]) -> None:
-    """Makes the link and prints it."""
+    """Creates the link and prints it."""
     shop, payer = Shop(stack), stack["payer"]
     item = {"amount": "12.5", "payee": fresh_address(), "invoiceCurrency": CURRENCY, "paymentCurrency": CURRENCY}
     link = shop.create("", {"requests": [item], "reference": "demo"})

@@ -1,4 +1,4 @@
-"""A link of three payments in three currencies, native coin among them, paid by one transaction."""
+"""A batch link of three payments in three currencies, one of them the native coin, paid by one transaction."""
 
 from decimal import Decimal
 
@@ -9,7 +9,7 @@ ITEMS = (("USDC-arbitrum-one", "5.25"), ("USDT-arbitrum-one", "7.5"), ("AETH-arb
 
 
 def run(demo: Demo) -> None:
-    """Raises Failed at the first step that does not hold."""
+    """Raises Failed at the first step that fails."""
     payer, fee_address = demo.payer(NETWORK), fresh_address()
     requests, expected = [], []
     for id, amount in ITEMS:

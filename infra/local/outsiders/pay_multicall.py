@@ -9,7 +9,7 @@ AMOUNTS = ("10", "20.5", "0.75")
 
 
 def run(demo: Demo) -> None:
-    """Raises Failed at the first step that does not hold."""
+    """Raises Failed at the first step that fails."""
     payer, currency = demo.payer(pay_payout.NETWORK), demo.currency(pay_payout.CURRENCY, pay_payout.NETWORK)
     recipients = {fresh_address(): amount for amount in AMOUNTS}
     expected = [Expected("recipient", holder, currency, Decimal(amount)) for holder, amount in recipients.items()]

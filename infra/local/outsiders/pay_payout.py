@@ -1,4 +1,4 @@
-"""Payouts: one that its maker alone may pay, and two that are merged into one batch."""
+"""Payouts: one, which only its creator's wallet may pay, and two that are merged into a batch."""
 
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ NETWORK, CURRENCY = "base", "USDC-base"
 
 
 def run(demo: Demo) -> None:
-    """Raises Failed at the first step that does not hold."""
+    """Raises Failed at the first step that fails."""
     payer, currency = demo.payer(NETWORK), demo.currency(CURRENCY, NETWORK)
     recipient = fresh_address()
     with demo.must_receive(payer.balance, [Expected("recipient", recipient, currency, Decimal("40"))]):

@@ -1,4 +1,4 @@
-"""A link that a Safe of several owners pays: proposed, announced, signed by two of them, executed by anybody."""
+"""A link paid by a Safe: its owners propose and sign the transaction, announce it, and another account executes it."""
 
 from decimal import Decimal
 from typing import Any
@@ -28,7 +28,7 @@ TYPES = {
 
 
 def run(demo: Demo) -> None:
-    """Raises Failed at the first step that does not hold."""
+    """Raises Failed at the first step that fails."""
     safe, executor, payee, fee_address = demo.stack["safe"], demo.payer(NETWORK), fresh_address(), fresh_address()
     service = f"{demo.stack['safe_service_urls'][NETWORK]}/api/v1"
     currency = demo.currency(CURRENCY, NETWORK)
@@ -41,10 +41,10 @@ def run(demo: Demo) -> None:
         body = {"requests": [item], "feePercentage": FEE_PERCENT, "feeAddress": fee_address, "reference": "demo"}
         link = demo.create(f"create a link for {AMOUNT} {currency.symbol}", "", body)
         demo.read(link["token"], safe["address"])
-        answer = demo.take_calldata(link["token"], safe["address"], "&isSafe=true")
+        checkout = demo.take_calldata(link["token"], safe["address"], "&isSafe=true")
         with demo.steps.step("owners sign and propose") as result:
             nonce = _get(f"{service}/safes/{safe['address']}/")["nonce"]
-            transaction = _transaction(answer["safeTransaction"], nonce)
+            transaction = _transaction(checkout["safeTransaction"], nonce)
             hash_, signatures = _signed(executor.chain_id(), safe, transaction)
             proposal = {**transaction, "contractTransactionHash": hash_, "sender": safe["owners"][0]["address"]}
             _post(f"{service}/safes/{safe['address']}/multisig-transactions/", proposal)
@@ -62,15 +62,15 @@ def run(demo: Demo) -> None:
 
 
 def _transaction(call: dict[str, Any], nonce: int) -> dict[str, Any]:
-    """The ten fields that owners sign."""
+    """Returns the ten fields that owners sign."""
     gas = {"safeTxGas": 0, "baseGas": 0, "gasPrice": 0, "gasToken": ZERO_ADDRESS, "refundReceiver": ZERO_ADDRESS}
     value = int(call["value"], 0) if isinstance(call["value"], str) else call["value"]
-    called = {"to": call["to"], "value": value, "data": call["data"], "operation": call["operation"]}
-    return {**called, **gas, "nonce": nonce}
+    fields = {"to": call["to"], "value": value, "data": call["data"], "operation": call["operation"]}
+    return {**fields, **gas, "nonce": nonce}
 
 
 def _signed(chain_id: int, safe: dict[str, Any], transaction: dict[str, Any]) -> tuple[str, list[bytes]]:
-    """(safeTxHash, the signatures of as many owners as it takes, in the order of their addresses)."""
+    """Returns (safeTxHash, signatures of the first `threshold` owners in the order of their addresses)."""
     domain = {
         "EIP712Domain": [{"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"}]
     }
@@ -88,7 +88,7 @@ def _signed(chain_id: int, safe: dict[str, Any], transaction: dict[str, Any]) ->
 
 
 def _execution(transaction: dict[str, Any], signatures: list[bytes]) -> str:
-    """The calldata of execTransaction."""
+    """Returns the calldata of execTransaction."""
     *values, _ = transaction.values()
     values[2] = bytes.fromhex(transaction["data"][2:])
     *types, _ = TYPES.values()
@@ -96,9 +96,9 @@ def _execution(transaction: dict[str, Any], signatures: list[bytes]) -> str:
 
 
 def _get(url: str) -> Any:
-    answer = requests.get(url, timeout=30)
-    answer.raise_for_status()
-    return answer.json()
+    response = requests.get(url, timeout=30)
+    response.raise_for_status()
+    return response.json()
 
 
 def _post(url: str, body: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ NETWORK = "sepolia"
 
 
 def run(demo: Demo) -> None:
-    """Raises Failed at the first step that does not hold."""
+    """Raises Failed at the first step that fails."""
     for id, amount in (("fUSDC-sepolia", "12.50"), ("ETH-sepolia-sepolia", "0.02")):
         pay(demo, demo.currency(id, NETWORK), amount)
 

@@ -1,4 +1,4 @@
-"""Tron: a link paid with tronpy, and two payouts paid with tronweb by the batch contract there."""
+"""Tron: a link paid with tronpy, and two payouts paid together with tronweb by Tron's batch contract."""
 
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ NETWORK, CURRENCY = "tron", "USDT-tron"
 
 
 def run(demo: Demo) -> None:
-    """Raises Failed at the first step that does not hold."""
+    """Raises Failed at the first step that fails."""
     url, key = demo.stack["tron_url"], demo.stack["tron_payer"]["private_key"]
     currency, payer = demo.currency(CURRENCY, NETWORK), TronpyPayer(url, key)
     pay_one(demo, payer, currency, "3.2")

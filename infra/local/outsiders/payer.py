@@ -1,4 +1,4 @@
-"""A payer: a key and a node. Signs what it is given and broadcasts it; knows nothing of the service."""
+"""A payer with a private key and a node, who signs and broadcasts given transactions; independent of the service."""
 
 import time
 from typing import Any
@@ -16,12 +16,12 @@ class Payer:
         self._account = Account.from_key(private_key)
         self.address: str = self._account.address
         self._rpc_url, self._node = rpc_url, requests.Session()
-        self._node.trust_env = False  # the node is on this machine, no proxy leads there
+        self._node.trust_env = False  # the node is on this machine: no proxy
 
     def pay(self, transaction: dict[str, Any]) -> dict[str, Any]:
-        """Send `{to, data, value}` as an EIP-1559 transaction with estimated gas; the receipt, which says success.
+        """Sends `{to, data, value}` as an EIP-1559 transaction with estimated gas; returns the receipt.
 
-        Raises RuntimeError when the node refuses it, when it reverts, or when no block takes it in time.
+        Raises RuntimeError if the node refuses it, if it reverts, or if it is not mined in time.
         """
         base_fee = int(self.rpc("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
         call = {"from": self.address, **{name: transaction[name] for name in ("to", "data", "value")}}
@@ -49,7 +49,7 @@ class Payer:
         return int(self.rpc("eth_chainId"), 16)
 
     def balance(self, token: str | None, holder: str) -> int:
-        """In base units, of a token or of native coin."""
+        """Returns the balance of a token or of the native coin in base units."""
         if token is None:
             return int(self.rpc("eth_getBalance", holder, "latest"), 16)
         data = "0x70a08231" + holder[2:].lower().rjust(64, "0")  # balanceOf(address)
@@ -57,10 +57,10 @@ class Payer:
 
     def rpc(self, method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self._node.post(self._rpc_url, json=body, timeout=30).json()
-        if "error" in answer:
-            raise RuntimeError(f"{method}: {answer['error'].get('message', answer['error'])}")
-        return answer["result"]
+        response = self._node.post(self._rpc_url, json=body, timeout=30).json()
+        if "error" in response:
+            raise RuntimeError(f"{method}: {response['error'].get('message', response['error'])}")
+        return response["result"]
 
     def _receipt(self, transaction_hash: str) -> dict[str, Any]:
         deadline = time.monotonic() + RECEIPT_SECONDS
@@ -73,5 +73,5 @@ class Payer:
 
 
 def _number(value: Any) -> int:
-    """A transaction's value: 0, or hex text."""
+    """Returns a transaction's value, 0 or hex text, as an int."""
     return int(value, 16) if isinstance(value, str) else int(value)

@@ -1,4 +1,4 @@
-"""A merchant's webhook receiver: takes deliveries over HTTP and checks each signature over the raw bytes."""
+"""A merchant's webhook receiver: receives deliveries by HTTP and checks the signature of their raw bytes."""
 
 import hashlib
 import hmac
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Received:
-    """One delivery as it came in."""
+    """One delivery: headers and raw body."""
 
     headers: dict[str, str]
     raw: bytes
@@ -28,7 +28,7 @@ class Received:
         return hmac.compare_digest(expected, self.headers.get("x-service-signature", ""))
 
     def line(self, secret: str) -> str:
-        """What a log of deliveries shows of it."""
+        """Returns a line for a log of deliveries."""
         signature = "OK" if self.signature_is_right(secret) else "WRONG"
         delivery = self.headers.get("x-service-delivery", "without an id")
         retries = self.headers.get("x-service-retry-count", "?")
@@ -36,7 +36,7 @@ class Received:
 
 
 class Receiver:
-    """Listens on a free port of this machine; deliveries queue up in the order they came."""
+    """Listens on a free port of this machine and queues deliveries in their order."""
 
     def __init__(self, path: str) -> None:
         self._received: queue.Queue[Received] = queue.Queue()
@@ -61,7 +61,7 @@ class Receiver:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def next(self, deadline: float) -> Received | None:
-        """The next delivery, or None when the moment (time.monotonic) has passed without one."""
+        """Returns the next delivery, or None if there is none until the deadline (of time.monotonic)."""
         try:
             return self._received.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:

@@ -1,10 +1,10 @@
-"""A merchant and a payer at a running stack, from outside: over HTTP and JSON-RPC, importing nothing of the service.
+"""A merchant and a payer of a running stack, who use only HTTP and JSON-RPC and import nothing of the service.
 
     python infra/local/outsiders/scenario.py .local/stack.json [--kind single,batch] [--stay]
 
-Links of the named kinds are made, read, paid on the chain, and the merchant is told. One line a step: what was done,
-what came back, how long it took. Status 0 if every step held, else 1. --stay offers a link to be paid by hand, and goes
-on listening.
+Creates links of the named kinds, reads them, pays them on the chain and waits for the webhooks. Prints a line per step:
+what was done, the result, the seconds. Exits with status 0 if every step succeeded, else 1. --stay then creates a link
+to be paid by hand and prints further deliveries.
 """
 
 import argparse

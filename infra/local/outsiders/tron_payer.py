@@ -1,6 +1,6 @@
-"""Payers on Tron with the libraries that wallets and servers there use: npm tronweb, and tronpy.
+"""Payers on Tron with the libraries that Tron wallets and servers use: npm tronweb and tronpy.
 
-Both sign `{to, data, value, feeLimit}` as they are given and wait for each block; all they know is a node's URL.
+Both sign given `{to, data, value, feeLimit}` and wait for each block; they use nothing but a node's URL.
 """
 
 import json
@@ -16,7 +16,7 @@ from tronpy.keys import PrivateKey
 from tronpy.providers import HTTPProvider
 
 FEE_LIMIT = 300_000_000
-"""Sun, where a transaction does not say it."""
+"""Sun, for transactions without a feeLimit."""
 _HERE = Path(__file__).resolve().parent
 _POLL_SECONDS, _PATIENCE_SECONDS = 0.2, 60
 
@@ -26,22 +26,22 @@ class TronpyPayer:
         self._key = PrivateKey(bytes.fromhex(private_key.removeprefix("0x")))
         self.address: str = self._key.public_key.to_base58check_address()
         self.client = Tron(HTTPProvider(url, timeout=_PATIENCE_SECONDS))
-        self.client.provider.sess.trust_env = False  # the node is on this machine, no proxy leads there
+        self.client.provider.sess.trust_env = False  # the node is on this machine: no proxy
 
     def pay(self, transactions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What the node says of each transaction. Raises RuntimeError when one is refused or reverts."""
+        """Pays; returns the node's info of each transaction. Raises RuntimeError if one is refused or reverts."""
         return [self._pay(transaction) for transaction in transactions]
 
     def balance(self, token: str | None, holder: str) -> int:
-        """In base units, of a token or of TRX."""
+        """Returns the balance of a token or of TRX in base units."""
         if token is None:
             return int(self.client.get_account_balance(holder) * 10**6)
         word = Tron.to_hex_address(holder)[2:].rjust(64, "0")
-        read = self.client.trigger_constant_contract(self.address, token, "balanceOf(address)", word)
-        return int(read["constant_result"][0], 16)
+        result = self.client.trigger_constant_contract(self.address, token, "balanceOf(address)", word)
+        return int(result["constant_result"][0], 16)
 
     def built(self, transaction: dict[str, Any]) -> Any:
-        """tronpy's transaction, not yet signed."""
+        """Returns tronpy's unsigned transaction."""
         call = {
             "owner_address": self._key.public_key.to_hex_address(),
             "contract_address": Tron.to_hex_address(transaction["to"]),
@@ -57,19 +57,19 @@ class TronpyPayer:
 
 
 class TronwebPayer:
-    """Runs Node.js with the packages that lie beside this folder."""
+    """Pays with Node.js and the packages in infra/local/node_modules."""
 
     def __init__(self, url: str, private_key: str) -> None:
         self._url, self._key = url, private_key.removeprefix("0x")
         self.address: str = PrivateKey(bytes.fromhex(self._key)).public_key.to_base58check_address()
 
     def pay(self, transactions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """As TronpyPayer.pay; all of them by one process."""
-        work = {"url": self._url, "privateKey": self._key, "feeLimit": FEE_LIMIT, "transactions": list(transactions)}
+        """Does the same as TronpyPayer.pay, in one process for all transactions."""
+        options = {"url": self._url, "privateKey": self._key, "feeLimit": FEE_LIMIT, "transactions": list(transactions)}
         node = shutil.which("node") or str(_HERE.parents[2] / ".venv" / "bin" / "node")
         ran = subprocess.run(
             [node, str(_HERE / "tronweb_payer.js")],
-            input=json.dumps(work),
+            input=json.dumps(options),
             env={**os.environ, "NODE_PATH": str(_HERE.parent / "node_modules"), "NO_PROXY": "127.0.0.1"},
             capture_output=True,
             text=True,
@@ -81,7 +81,7 @@ class TronwebPayer:
 
 
 def fresh_tron_address() -> str:
-    """Of somebody who has nothing yet."""
+    """Returns a new address without balances."""
     return str(PrivateKey.random().public_key.to_base58check_address())
 
 

@@ -1,5 +1,5 @@
-// A payer with npm tronweb: signs and broadcasts calls of contracts as they are given, waits for each.
-// Input: {url, privateKey, feeLimit, transactions: [{to, data, value, feeLimit?}]}; output: what the node says of each.
+// A payer with npm tronweb: signs and broadcasts the given contract calls and waits for the block of each.
+// Input: {url, privateKey, feeLimit, transactions: [{to, data, value, feeLimit?}]}; output: the node's info of each.
 const fs = require("fs");
 const { TronWeb } = require("tronweb");
 

@@ -274,9 +274,9 @@ def test_a_node_that_does_not_answer_is_asked_once_a_sweep_and_changes_nothing(w
     def counted() -> None:
         nonlocal asked
         asked += 1
-        FakeChain._answer(world.chain)
+        FakeChain._read(world.chain)
 
-    world.chain._answer = counted  # type: ignore[method-assign]
+    world.chain._read = counted  # type: ignore[method-assign]
     assert intents.track_due(world.services) == 0
     assert asked == 1
     after = [world.load(payment).intent for payment in payments]
