@@ -1,12 +1,13 @@
 """What flows are handed: adapters, clock and entropy, assembled once per container."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from secrets import token_bytes
 
 from aws_lambda_powertools import Logger
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
@@ -17,7 +18,7 @@ from chalicelib.storage.secrets import Secrets
 from chalicelib.storage.store import Store
 
 
-@dataclass(frozen=True)
+@frozen
 class Services:
     """Every adapter opens its clients on first use, so a path pays only for what it touches."""
 

@@ -7,10 +7,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 
 _BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
@@ -114,7 +115,7 @@ def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
     return field(default=default, metadata={"read": read})
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """Names are the environment variables in lower case; JSON where the type is a tuple or a mapping."""
 

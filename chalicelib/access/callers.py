@@ -1,15 +1,16 @@
 """Callers: the credential that a request sends, the caller it identifies, and the owner of what the caller creates."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.modes import Mode, Tier
 from chalicelib.access.sessions.records import Session
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
 
 
-@dataclass(frozen=True)
+@frozen
 class ClientSettings:
     """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
 
@@ -26,7 +27,7 @@ class ClientSettings:
         return Fee(self.fee_percentage, self.fee_address)
 
 
-@dataclass(frozen=True)
+@frozen
 class Owner:
     """The owner of a new link: the account, and the client id and Origin that were sent.
 
@@ -40,7 +41,7 @@ class Owner:
     orchestrator_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class SentCredential:
     """The credential that decides the mode, and the client id sent with an API key or an orchestrator's key."""
 
@@ -49,7 +50,7 @@ class SentCredential:
     client_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Caller:
     """Who is calling. `account_id` owns what the call creates; `actor` is the name in the audit log.
 

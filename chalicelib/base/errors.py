@@ -28,8 +28,10 @@ ServiceError                         a status and a message that tells the calle
     └── NodeResponseTooLarge   503   the node's response is too long, in chain.jsonrpc
 """
 
-from dataclasses import dataclass
+
 from typing import Any
+
+from chalicelib.base.frozen import frozen
 
 
 class ServiceError(Exception):
@@ -48,7 +50,7 @@ class BadRequest(ServiceError):
     status = 400
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """One problem of the input: `path` names the field, `message` says what to do, `details` are added to the body."""
 

@@ -1,14 +1,14 @@
 """Amounts and percentages: decimal text in the interface, integer base units in the code, never floats."""
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import NewType
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Fee:
     """`percentage` of an amount, paid in addition to it to `address`. No fee is charged while either is None."""
 

@@ -1,6 +1,6 @@
 """The base of stored records: the table and key of each kind, when a record is due, and when it is deleted.
 
-    @dataclass(frozen=True)
+    @frozen
     class Reference(Record):
         KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
 

@@ -31,9 +31,9 @@ is 0, and tokens refuse transfers to the zero address. Older versions of the Tro
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, address_word, call, uint_word
 from chalicelib.calldata.fee_proxy import reference_tail
 from chalicelib.calldata.transaction import Call, Transaction
@@ -51,7 +51,7 @@ _BASIS = 10_000
 _EMPTY = uint_word(0)
 
 
-@dataclass(frozen=True)
+@frozen
 class BatchItem:
     """One payment: amounts in base units, `token` None for the native coin, a reference of 8 bytes."""
 

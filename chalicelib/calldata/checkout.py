@@ -1,8 +1,9 @@
 """The transactions that a payer signs to pay requests: approvals and payments, built from plain values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import batch, erc20, fee_proxy
 from chalicelib.calldata.batch import BatchItem
@@ -31,7 +32,7 @@ _SUN_PER_ENERGY = 500
 """An upper estimate: the network charges 100 to 210 sun for a unit of energy."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Due:
     """What is still to be paid for one request, in base units of `token`: the amount, and the fee in addition."""
 
@@ -47,7 +48,7 @@ class Due:
         return BaseUnits(self.amount + self.fee)
 
 
-@dataclass(frozen=True)
+@frozen
 class Checkout:
     """Transactions in the order in which they are sent: funding, approvals, payments.
 

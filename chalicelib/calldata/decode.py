@@ -4,15 +4,16 @@ Canonical means that each dynamic value begins where the part before it ends, pa
 Different bytes never decode to the same call, so the decoded call is exactly the one that is signed.
 """
 
-from dataclasses import dataclass
+
 from typing import Any
 
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, bytes_tail, read_uint
 
 SELECTOR = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class Array:
     """An array of any length whose members have one type."""
 

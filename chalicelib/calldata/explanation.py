@@ -1,15 +1,16 @@
 """The parts of an explanation, and how one is made of a decoded call."""
 
-from dataclasses import dataclass
+
 from typing import Any
 
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.decode import Kind, type_text
 from chalicelib.calldata.functions import Function
 from chalicelib.calldata.wording import Wording
 
 
-@dataclass(frozen=True)
+@frozen
 class Argument:
     """One argument: its Solidity type, its value as text, and for some values a readable form such as `12.5 USDC`."""
 
@@ -19,7 +20,7 @@ class Argument:
     human: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class ExpectedEvent:
     """The event that a payment emits: amounts in base units, `token` None for the native coin.
 
@@ -37,7 +38,7 @@ class ExpectedEvent:
     payment_reference: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Explanation:
     """What one call does. `value` is in base units of the native coin; `function` is None for an unknown call.
 
@@ -55,7 +56,7 @@ class Explanation:
     calls: tuple["Explanation", ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class DecodedCall:
     """A call with its decoded arguments by name."""
 

@@ -1,7 +1,7 @@
 """The contract functions whose calls are explained, by selector, with the names that their contracts use."""
 
-from dataclasses import dataclass
 
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.decode import Array, Kind
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, NATIVE_FEE_PROXY, TRON_BATCH
 
@@ -19,7 +19,7 @@ _PATHS = Array(Array("address"))
 _DETAILS = Array(("address", "uint256", Array("address"), "bytes", "uint256", "uint256", "uint256"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Function:
     """A function of one contract, or of every token if `contract` is None."""
 

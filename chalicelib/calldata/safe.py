@@ -8,9 +8,9 @@ fails, all are reverted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
+from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import typed_data_digest
 from chalicelib.calldata.abi import WORD, bytes_tail, call, read_uint, uint_word
 from chalicelib.calldata.transaction import Transaction
@@ -35,7 +35,7 @@ _SAFE_TX = [
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class SafeTransaction:
     """A transaction for a Safe to execute; `operation` is 0 for a call, 1 for a delegatecall."""
 
@@ -45,7 +45,7 @@ class SafeTransaction:
     operation: int
 
 
-@dataclass(frozen=True)
+@frozen
 class SafeTerms:
     """The other signed values: the Safe's nonce, and the terms of a gas refund, which is usually none."""
 

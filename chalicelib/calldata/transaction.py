@@ -1,9 +1,10 @@
 """The two kinds of contract calls: transactions to sign, and reads."""
 
-from dataclasses import dataclass
+
+from chalicelib.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Transaction:
     """A transaction to sign: `to` in EIP-55 or base58 (Tron), `data` as 0x hex, `value` in base units of the coin."""
 
@@ -12,7 +13,7 @@ class Transaction:
     value: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Call:
     """A read of a contract: its address (hex) and the calldata as 0x hex."""
 

@@ -12,9 +12,9 @@ Fields that are 0 or empty are left out. The transaction's id is the SHA-256 of 
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from chalicelib.base.addresses import address_bytes, tron_address_of
+from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import SIGNATURE_BYTES, recover_digest
 
 APPROVAL_FEE_LIMIT = 100_000_000
@@ -29,7 +29,7 @@ _BYTES, _NUMBER = 2, 0
 _INT64 = 2**63
 
 
-@dataclass(frozen=True)
+@frozen
 class TronTransaction:
     """A contract call to sign. Addresses in base58, `data` 0x hex, value and fee limit in sun, times in milliseconds.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from chalicelib.base.addresses import address_bytes, address_of_family, same_address
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import token_at
@@ -46,7 +47,7 @@ class Destination:
         return hash((address_bytes(self.wallet), self.chain_id, address_bytes(self.token_address)))
 
 
-@dataclass(frozen=True)
+@frozen
 class ParsedDestination:
     """The destination of an id. `checksum_ok` is False if the id has a checksum that does not match."""
 

@@ -16,14 +16,15 @@ The log range is how many blocks one eth_getLogs call may span. Hosted nodes com
 Arbitrum, which has four blocks a second, and smaller on Tron, whose JSON-RPC is the slowest.
 """
 
-from dataclasses import dataclass
+
 from functools import cache
 from typing import Literal
 
+from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.data import load
 
 
-@dataclass(frozen=True)
+@frozen
 class Coin:
     """The native coin of a network, as wallets name it."""
 
@@ -32,7 +33,7 @@ class Coin:
     decimals: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Network:
     """One network. `label` is its name in `chain` queries and in `paymentOptions`, `title` its name for people.
 

@@ -1,10 +1,10 @@
 """The catalogue of currencies: tokens, native coins and fiat, with lookups by id, network, symbol and address."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.catalogue.data import load
 from chalicelib.catalogue.networks import ALL_NETWORKS, Network, canonical_name, network
@@ -26,7 +26,7 @@ _ALIASES = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Token:
     """One currency with the nine fields of the interface.
 

@@ -6,10 +6,11 @@ It follows no redirects and does not retry. The first request imports urllib3, w
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
+
+from chalicelib.base.frozen import frozen
 
 CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 2, 6, 10
 """Two requests, one after the other, take less than the 29 seconds of API Gateway."""
@@ -29,7 +30,7 @@ class ResponseTooLarge(HttpError):
     """The response is longer than the client accepts."""
 
 
-@dataclass(frozen=True)
+@frozen
 class HttpResponse:
     """`body` is decompressed. It is only read for a status from 200 to 299, and empty otherwise."""
 

@@ -1,12 +1,12 @@
 """Decodes the events of the fee proxies into transfers, and defines the ranges of blocks they are read in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.networks import network as known_network
@@ -18,7 +18,7 @@ NATIVE_TRANSFER_TOPIC = "0xa1c241e337c4610a9d0f881111e977e9dc8690c85fe2108897bb1
 TRANSFER_TOPICS = (ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProxyTransfer:
     """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
 
@@ -40,7 +40,7 @@ class ProxyTransfer:
     paid_at: datetime | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Checkpoint:
     """The block up to which a network has been read."""
 
@@ -48,7 +48,7 @@ class Checkpoint:
     hash: str
 
 
-@dataclass(frozen=True)
+@frozen
 class BlockRange:
     """The blocks from `first` to `last`, both included."""
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.contracts import fee_proxies
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
@@ -23,7 +23,7 @@ _TOO_MANY = ("block range", "range too", "range is too", "too many results", "mo
 """Texts by which nodes report that a range has too many blocks or logs."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RangeReading:
     """The fee proxies' logs of a range as the node's JSON, and the hash of the range's last block."""
 

@@ -8,10 +8,10 @@ unknown otherwise, because somebody else may send the transaction of a Safe or a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes, address_of_log
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network
@@ -23,7 +23,7 @@ _DELEGATION, _DELEGATION_LENGTH = "0xef0100", 48
 """The prefix and length of the code of a key's address that delegates to a contract (EIP-7702)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PaidTransfer:
     """A payment whose payer is looked up; `token_address` is None for the native coin, `amount` in base units."""
 
@@ -33,7 +33,7 @@ class PaidTransfer:
     amount: int
 
 
-@dataclass(frozen=True)
+@frozen
 class PaymentSender:
     """The address that a payment came from. `is_wallet` if a key owns it, so that a refund to it reaches the payer.
 

@@ -7,11 +7,11 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.transaction import Call
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
@@ -31,7 +31,7 @@ SAFE_TOPICS = (_SUCCESS_TOPIC, _FAILURE_TOPIC)
 _HASH_DIGITS = 64
 
 
-@dataclass(frozen=True)
+@frozen
 class SafeEvent:
     """A transaction that a Safe executed. `safe_tx_hash` is the hash that its owners signed."""
 

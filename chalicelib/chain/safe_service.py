@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.errors import BadRequest, ServiceError
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.chain.http_client import HttpClient, HttpError
 
@@ -28,7 +28,7 @@ class SafeServiceUnavailable(ServiceError):
     status = 503
 
 
-@dataclass(frozen=True)
+@frozen
 class Proposal:
     """A Safe transaction from the service. The caller has to check that it has the hash that was requested."""
 

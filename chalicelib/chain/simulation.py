@@ -1,11 +1,11 @@
 """Simulates transactions by a node: the result of each, with the reason of a failure and the gas."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.reverts import revert_reason
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError, unavailable_if_malformed
@@ -21,7 +21,7 @@ _FAILURES = {
 """Parts of a node's text for failures without revert data, and the reasons shown instead of the node's text."""
 
 
-@dataclass(frozen=True)
+@frozen
 class StepResult:
     """The result of one transaction. `success` is None if unknown; `gas` is used or estimated (on tron, energy)."""
 
@@ -30,7 +30,7 @@ class StepResult:
     gas: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Simulation:
     """The results in the order of the transactions, and the node's method that returned them."""
 

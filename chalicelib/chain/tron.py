@@ -7,12 +7,12 @@ final once it is solidified (19 of 27 representatives have built on it), so `hea
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.base.errors import BadGateway, ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata.reverts import printable, revert_reason
 from chalicelib.calldata.transaction import Transaction
@@ -30,7 +30,7 @@ _CONTRACT_FAILED = ("CONTRACT_VALIDATE_ERROR", "CONTRACT_EXE_ERROR")
 """java-tron's codes for a call that fails, for example because there is no contract. Other codes are node failures."""
 
 
-@dataclass(frozen=True)
+@frozen
 class BroadcastResult:
     """The node's response to a signed transaction.
 

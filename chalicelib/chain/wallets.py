@@ -1,10 +1,10 @@
 """Reads the balances and allowances of wallets, the gas price and the batch contract's fee from a node."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20, multicall3
 from chalicelib.calldata.abi import WORD
@@ -16,7 +16,7 @@ _HIGHEST_BATCH_FEE_BPS = 1_000
 _HIGHEST_GAS_PRICE = 2**128
 
 
-@dataclass(frozen=True)
+@frozen
 class TokenReading:
     """A wallet's balance of a token and its allowance for the spender, in base units."""
 
@@ -24,7 +24,7 @@ class TokenReading:
     allowance: BaseUnits
 
 
-@dataclass(frozen=True)
+@frozen
 class WalletReading:
     """A wallet's balances in base units. `tokens` has the addresses in the caller's spelling as keys.
 

@@ -1,13 +1,14 @@
 """Builds what a payer sees of a link and signs to pay it, for every kind of link."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata import erc20, safe
 from chalicelib.calldata.checkout import Checkout, Due
@@ -31,7 +32,7 @@ from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 
 
-@dataclass(frozen=True)
+@frozen
 class PayOptions:
     """How a payer wants to pay: `wallet` sends the transactions, as a Safe if `is_safe`, funded by any `eoa_wallet`."""
 
@@ -42,7 +43,7 @@ class PayOptions:
     simulate: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Description:
     """What a payer sees of a link. `multicall` is set for multicalls, `checkout` and `holdings` with a wallet."""
 
@@ -53,7 +54,7 @@ class Description:
     branding: PageBranding | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class EoaFunding:
     """The approvals that the funding wallet of a smart account sends first, and what that wallet holds."""
 
@@ -61,7 +62,7 @@ class EoaFunding:
     holdings: WalletReading
 
 
-@dataclass(frozen=True)
+@frozen
 class Quote:
     """The transactions that pay a link, their explanations, and what the wallet held when they were built.
 

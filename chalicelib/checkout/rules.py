@@ -1,8 +1,8 @@
 """Checks on the token that a payer pays with, and the amounts due on a request."""
 
-from dataclasses import dataclass
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.checkout import Due
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
@@ -12,7 +12,7 @@ from chalicelib.requests.records import Request
 from chalicelib.requests.rules import remaining
 
 
-@dataclass(frozen=True)
+@frozen
 class SourceToken:
     """The token that a payer wants to pay with: a chain label and a symbol, such as BASE and USDC."""
 

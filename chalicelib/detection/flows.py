@@ -2,10 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain import logs
 from chalicelib.chain.logs import Checkpoint, ProxyTransfer
@@ -30,7 +31,7 @@ _BLOCKS_PER_BATCH = 100
 """The most blocks in one JSON-RPC batch that nodes accept."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Recording:
     """How many payments of a range were recorded, and whether the range is complete.
 

@@ -5,10 +5,11 @@ payments cannot make them drift.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.logs import ProxyTransfer
@@ -23,7 +24,7 @@ MAX_ANNOUNCED_PAYMENTS = 100
 events. Later payments are recorded without events, except the one that completes the request."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Decision:
     """What one payment changes: the payment, its request, the link (if its status changes), and the events to send."""
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from chalicelib.base.frozen import frozen
 from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.detection import payments, unmatched
 from chalicelib.detection.payments import Decision
@@ -28,7 +29,7 @@ and the link."""
 T = TypeVar("T", Link, Request, Payment, UnmatchedTransfer)
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """The result of one transaction: the number of payments written, and of transfers done (the first `done` ones).
 

@@ -1,8 +1,9 @@
 """Stored records: how far a network is read, and the recorded transfers that a fork could still remove."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import OPS, KeyPattern, Record
 from chalicelib.chain.logs import Checkpoint
 
@@ -10,7 +11,7 @@ UNFINALIZED_RETENTION = timedelta(days=7)
 """No supported network forks deeper than this."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnfinalizedTransfer(Record):
     """Index entry from a block to a recorded transfer that a deep fork could still remove.
 
@@ -35,7 +36,7 @@ class UnfinalizedTransfer(Record):
         return self.detected_at + UNFINALIZED_RETENTION
 
 
-@dataclass(frozen=True)
+@frozen
 class Cursor(Record):
     """How far a network has been read: every block up to `scanned_to` is confirmed and recorded.
 

@@ -1,11 +1,11 @@
 """The entry of an operation in the table of routes. It imports no model and no view."""
 
-from dataclasses import dataclass
 
 from chalicelib.access.modes import Mode, Rate
+from chalicelib.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Operation:
     """One endpoint. Its view is the function `name` in the `api` module of the same package.
 
@@ -42,7 +42,7 @@ class Operation:
         return Mode.SESSION in self.modes or self.rate is Rate.SIGN_IN
 
 
-@dataclass(frozen=True)
+@frozen
 class PageRoute:
     """A path for browsers with GET or HEAD. Its view is the function `name` in the `api` module of the package."""
 

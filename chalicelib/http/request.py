@@ -1,19 +1,19 @@
 """A request as plain values. No other module reads the request of Chalice."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 _SINGLE_HEADERS = ("x-api-key", "x-client-id", "x-orchestrator-key", "authorization", "origin", "idempotency-key")
 """Headers that must not be repeated, as it would be unclear which value counts."""
 
 
-@dataclass(frozen=True)
+@frozen
 class HttpRequest:
     """`path` is as sent; `parameters` are decoded. `request_id` is that of API Gateway, as in its logs."""
 

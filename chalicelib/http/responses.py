@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalice.app import Response
@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from chalicelib.access.rate_limits.flows import Allowance
 from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests
+from chalicelib.base.frozen import frozen
 from chalicelib.http.errors import error_body
 from chalicelib.http.request import HttpRequest
 from chalicelib.settings import Settings
@@ -20,7 +21,7 @@ _PREFLIGHT_SECONDS = 600
 _NODE_RETRY_SECONDS = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class HttpResponse:
     """A response before it is sent; it can be stored for an idempotency key.
 

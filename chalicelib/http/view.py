@@ -5,7 +5,6 @@ for an optional body.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -14,6 +13,7 @@ from pydantic import BaseModel
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Caller
+from chalicelib.base.frozen import frozen
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
 from chalicelib.services import Services
@@ -23,7 +23,7 @@ Query = TypeVar("Query", covariant=True)
 T = TypeVar("T", covariant=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class Call(Generic[Body, Query]):
     """The argument of a view: services, caller, and the request as typed values. `path` has the decoded parameters."""
 
@@ -39,7 +39,7 @@ AnyCall = Call[object, object]
 """The argument of helpers that read neither body nor query."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Reply(Generic[T]):
     """A result of a view with more headers, such as Set-Cookie."""
 
@@ -50,7 +50,7 @@ class Reply(Generic[T]):
 View = Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Visit:
     """The argument of a view of a page: the services and the request."""
 
@@ -68,7 +68,7 @@ class Visit:
 PageView = Callable[[Visit], HttpResponse]
 
 
-@dataclass(frozen=True)
+@frozen
 class Models:
     """The models of a view; None if it has no body or no query. `response` is any type that pydantic supports."""
 

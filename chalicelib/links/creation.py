@@ -1,7 +1,6 @@
 """Creation of secure payment links: what a merchant sends, the checks on it, and the records of the new link."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -9,6 +8,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base import ids, money
 from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest, Forbidden, Problem, ValidationFailed
+from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.interop import Destination, parse_destination_id
@@ -25,7 +25,7 @@ DEFAULT_REDIRECT_LABEL = "Go Back and Close"
 _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """One entry of `requests[]` as sent: either `destination_id`, or payee and the two currency ids."""
 
@@ -36,7 +36,7 @@ class Item:
     payment_currency: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Draft:
     """The link that a merchant wants, as sent: only the form of the texts is checked. A payout has no `items`."""
 
@@ -50,7 +50,7 @@ class Draft:
     recipient_identifier: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """One amount to be paid to one payee, checked."""
 
@@ -59,7 +59,7 @@ class Target:
     amount: BaseUnits
 
 
-@dataclass(frozen=True)
+@frozen
 class Terms:
     """The deployment's settings for new links."""
 

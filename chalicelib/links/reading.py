@@ -1,10 +1,11 @@
 """Links as their readers may see them: one by its token or a request, many for a multicall."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from chalicelib.base.errors import NotFound
+from chalicelib.base.frozen import frozen
 from chalicelib.links import store
 from chalicelib.links.records import IntentStatus, Link, SecurePayment
 from chalicelib.requests import store as request_store
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from chalicelib.access.callers import Caller
 
 
-@dataclass(frozen=True)
+@frozen
 class Viewer:
     """Who reads a link, which decides what is visible. The payment page can read any link whose token it has."""
 

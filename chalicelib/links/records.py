@@ -1,9 +1,10 @@
 """Stored records: links and multisig intents."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.requests.records import Request, RequestStatus
 
@@ -37,7 +38,7 @@ class LinkStatus(StrEnum):
     """A multicall whose children are being claimed; reads do not return it yet."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Link(Record):
     """A secure payment link; `token` is a ULID, and anybody who has it can open the link.
 
@@ -94,7 +95,7 @@ class IntentStatus(StrEnum):
     """Its deadline passed, the Safe Transaction Service did not know it in time, or the link's owner withdrew it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SafeIntent(Record):
     """An announced multisig transaction that pays a link; while it is pending, the link cannot be paid otherwise.
 
@@ -134,7 +135,7 @@ class SafeIntent(Record):
         return self.check_at if self.status is IntentStatus.PENDING else None
 
 
-@dataclass(frozen=True)
+@frozen
 class SecurePayment:
     """A link with its requests in order, and its last multisig intent."""
 

@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 
 DEADLINE_SECONDS = 5.0  # interface.md, Delivery and retry: for DNS, connect, TLS, request and response headers together
 MAX_URL_LENGTH = 2048
@@ -34,7 +34,7 @@ T = TypeVar("T")
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-@dataclass(frozen=True)
+@frozen
 class PostResult:
     """The result of one attempt: either the HTTP status, or a short reason why there is none."""
 

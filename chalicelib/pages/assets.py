@@ -4,9 +4,10 @@ import hashlib
 import json
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from chalicelib.base.frozen import frozen
 
 FACTS = ("<!--facts-->", "<!--/facts-->")
 """Markers around the part of the page that depends on the link."""
@@ -18,7 +19,7 @@ _COMMENTS = re.compile(r"^ *(?://|/\*\*).*\n", re.MULTILINE)
 """Comment lines, about a sixth of a script's size: they are not served."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Asset:
     """One file. `version` is part of its URLs, so that browsers cache it; `integrity` is its SHA-384 for browsers."""
 

@@ -1,12 +1,12 @@
 """What the payment page shows without credentials: the facts of a link in its HTML, and the texts of its QR codes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from chalicelib.access.callers import Caller
 from chalicelib.access.rate_limits.flows import count_unknown_token
 from chalicelib.base.errors import NotFound
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
@@ -20,7 +20,7 @@ from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 
 
-@dataclass(frozen=True)
+@frozen
 class PageFacts:
     """A link as its page shows it before any script runs.
 

@@ -1,14 +1,15 @@
 """Stored records: payee destinations, and the nonces that wallets sign."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, SESSIONS, KeyPattern, Record
 from chalicelib.catalogue.interop import Destination
 
 
-@dataclass(frozen=True)
+@frozen
 class ActiveDestination(Record):
     """Points to the active payee destination of a wallet, which has at most one."""
 
@@ -25,7 +26,7 @@ class Action(StrEnum):
     DEACTIVATE = "deactivate"
 
 
-@dataclass(frozen=True)
+@frozen
 class PayeeDestination(Record):
     """The token and chain in which a wallet is paid. Addresses are in canonical form (EIP-55, or base58 on Tron).
 
@@ -52,7 +53,7 @@ class PayeeDestination(Record):
         return Destination(self.wallet_address, self.chain_id, self.token_address)
 
 
-@dataclass(frozen=True)
+@frozen
 class SigningNonce(Record):
     """A nonce to be signed for a client id, wallet, token, chain and action. It can be used once, for five minutes."""
 

@@ -1,14 +1,15 @@
 """Stored records: requests, their payments, and their unmatched transfers."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 
 
-@dataclass(frozen=True)
+@frozen
 class Reference(Record):
     """Index entry from a log's topic, keccak256 of a payment reference, to the request of that reference."""
 
@@ -20,7 +21,7 @@ class Reference(Record):
     version: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class RequestPointer(Record):
     """Index entry from a request id to the link that the request belongs to."""
 
@@ -38,7 +39,7 @@ class RequestStatus(StrEnum):
     PAID = "paid"
 
 
-@dataclass(frozen=True)
+@frozen
 class Request(Record):
     """One amount owed to one payee. Amounts are base units; `paid` is the sum of the confirmed payments."""
 
@@ -66,7 +67,7 @@ class PaymentStatus(StrEnum):
     REVERSED = "reversed"
 
 
-@dataclass(frozen=True)
+@frozen
 class LogPosition:
     """Identifies a log by its block. A transaction that a fork moves to another block has a new log position."""
 
@@ -75,7 +76,7 @@ class LogPosition:
     log_index: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Payment(Record):
     """One confirmed transfer that counts for a request, identified by the position of its log."""
 
@@ -101,7 +102,7 @@ class Payment(Record):
         return LogPosition(self.network, self.block_hash, self.log_index)
 
 
-@dataclass(frozen=True)
+@frozen
 class UnmatchedTransfer(Record):
     """A transfer with a request's reference that does not count for it; `reason` says why.
 

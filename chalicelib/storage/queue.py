@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from chalicelib.base.frozen import frozen
 from chalicelib.storage.clients import aws_client
 
 MAX_BATCH = 10
 
 
-@dataclass(frozen=True)
+@frozen
 class Message:
     """SQS delivers the messages of a busy queue fairly between the values of `group`. `delay` is in seconds."""
 

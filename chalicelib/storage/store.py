@@ -7,12 +7,12 @@ conditional, and a decision is never applied to another state than the one it wa
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, TypeVar
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.storage import codec
 from chalicelib.storage.clients import aws_client
@@ -37,14 +37,14 @@ class Throttled(Exception):
     """DynamoDB refuses these calls at the moment because there are too many."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Delete:
     """Deletes a record if it still has the version that was read."""
 
     record: Record
 
 
-@dataclass(frozen=True)
+@frozen
 class Absent:
     """Requires that no record with this record's key exists; writes nothing."""
 

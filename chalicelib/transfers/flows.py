@@ -1,10 +1,10 @@
 """Lists the transfers of a link, and builds the refunds of amounts that were not owed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20, fee_proxy
 from chalicelib.calldata.checkout import spender_of
@@ -33,7 +33,7 @@ MAX_REFUNDS = 50
 _BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the payer where to send it"
 
 
-@dataclass(frozen=True)
+@frozen
 class Refund:
     """The transactions that the payee signs to return an amount, in base units, to its payer through the fee proxy.
 
@@ -47,7 +47,7 @@ class Refund:
     explanations: tuple[Explanation, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class ListedTransfer:
     """A transfer with its refund. If an amount is refundable and `refund` is None, `unavailable` says why.
 
@@ -60,7 +60,7 @@ class ListedTransfer:
     unavailable: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Listing:
     """The transfers of a link. `truncated` if there are more than MAX_LISTED, or may be more unmatched transfers than
     are stored."""

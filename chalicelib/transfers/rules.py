@@ -20,11 +20,12 @@ passed on somebody else's money.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.detection.unmatched import token_of
@@ -73,7 +74,7 @@ class RecoveryAction(StrEnum):
 REFUNDS = (RecoveryAction.REFUND, RecoveryAction.REFUND_EXCESS)
 
 
-@dataclass(frozen=True)
+@frozen
 class ClassifiedTransfer:
     """One transfer with its classification. `excess` is in base units, None if the transfer is unmatched.
 

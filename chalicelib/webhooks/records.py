@@ -1,16 +1,16 @@
 """Stored records: webhook endpoints, events and deliveries."""
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
 
 EVENT_RETENTION = timedelta(days=30)
 
 
-@dataclass(frozen=True)
+@frozen
 class Endpoint(Record):
     """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted."""
 
@@ -31,7 +31,7 @@ class Endpoint(Record):
         return self.client_id or self.account_id
 
 
-@dataclass(frozen=True)
+@frozen
 class EndpointUrl(Record):
     """Makes a URL unique among the webhooks of a client id or account."""
 
@@ -60,7 +60,7 @@ class DeliveryState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True)
+@frozen
 class Delivery(Record):
     """The delivery of one event to one webhook. `attempt` counts from 0 and is the attempt that is due or in progress.
 
@@ -98,7 +98,7 @@ class Delivery(Record):
         return self.created_at + EVENT_RETENTION
 
 
-@dataclass(frozen=True)
+@frozen
 class Event(Record):
     """One event of a merchant; `body` is the JSON text that each of its deliveries signs and sends.
 

@@ -4,10 +4,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy, ulid_from
 from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, Event
 
@@ -21,7 +22,7 @@ MAX_ENDPOINTS = 20
 """The most webhooks of one client id or account; bounds the transaction that writes the deliveries of an event."""
 
 
-@dataclass(frozen=True)
+@frozen
 class NextAttempt:
     """An attempt to queue, with its delay."""
 
@@ -123,7 +124,7 @@ def _delivery_id(event: Event, endpoint: Endpoint) -> str:
 Payload = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class EventContext:
     """The time and entropy of an event, and the two names in its body that a deployment sets."""
 

@@ -1,14 +1,14 @@
 """Reads of webhooks, events and deliveries."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
+from chalicelib.base.frozen import frozen
 from chalicelib.storage.store import Store
 from chalicelib.webhooks.records import Delivery, Endpoint, EndpointUrl, Event
 
 
-@dataclass(frozen=True)
+@frozen
 class Overdue:
     """The id of an overdue event or delivery."""
 

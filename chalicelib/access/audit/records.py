@@ -1,14 +1,15 @@
 """Stored records: an audit log entry, and the actor it names."""
 
-from dataclasses import dataclass
+
 from datetime import datetime, timedelta
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, KeyPattern, Record
 
 AUDIT_RETENTION = timedelta(days=400)
 
 
-@dataclass(frozen=True)
+@frozen
 class AuditEntry(Record):
     """An audit log entry of an account. `actor` is the public id of a credential or session, `target` what it changed.
 
@@ -33,7 +34,7 @@ class AuditEntry(Record):
         return self.at + AUDIT_RETENTION
 
 
-@dataclass(frozen=True)
+@frozen
 class Actor:
     """Who acts, from which address, in which request; part of every audit entry."""
 

@@ -1,11 +1,11 @@
 """Stored records: accounts, users, API keys, client ids, orchestrator keys and when they were last used."""
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.access.modes import Tier
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, OPS, KeyPattern, Record
 
 
@@ -14,7 +14,7 @@ def name_hash(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
+@frozen
 class LastUse(Record):
     """When a credential was last used, to the minute."""
 
@@ -25,7 +25,7 @@ class LastUse(Record):
     version: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class User(Record):
     """A wallet or e-mail user, who has one account.
 
@@ -51,7 +51,7 @@ class CredentialStatus(StrEnum):
     REVOKED = "revoked"
 
 
-@dataclass(frozen=True)
+@frozen
 class Account(Record):
     """The owner of credentials, links and webhooks: the account of a wallet or e-mail user, or made by the operator."""
 
@@ -63,7 +63,7 @@ class Account(Record):
     version: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class ApiKey(Record):
     """A credential for servers. Only the SHA-256 of the key is stored; `prefix` helps people tell keys apart."""
 
@@ -92,7 +92,7 @@ class ApiKey(Record):
         return self.key_id
 
 
-@dataclass(frozen=True)
+@frozen
 class ClientId(Record):
     """A public credential for browsers, bound to origins. One without `allowed_domains` needs no Origin.
 
@@ -134,7 +134,7 @@ class ClientId(Record):
         return self.record_id
 
 
-@dataclass(frozen=True)
+@frozen
 class OrchestratorKey(Record):
     """The key with which a platform creates links for client ids of other accounts. Only its SHA-256 is stored."""
 
@@ -160,7 +160,7 @@ class OrchestratorKey(Record):
         return self.key_id
 
 
-@dataclass(frozen=True)
+@frozen
 class CredentialPointer(Record):
     """Points from an account to one of its credentials, by `KIND` and public id (`record_id`)."""
 

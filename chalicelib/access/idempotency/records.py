@@ -1,12 +1,13 @@
 """Stored records: a request with an idempotency key, and its response."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import OPS, KeyPattern, Record
 
 
-@dataclass(frozen=True)
+@frozen
 class IdempotentRequest(Record):
     """A request that was sent with an idempotency key, and its response.
 

@@ -1,7 +1,6 @@
 """Counts calls against rate limits, refuses those above a limit, and bans callers who keep exceeding it."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 from chalicelib.access.callers import Caller
@@ -18,13 +17,14 @@ from chalicelib.access.rate_limits.rules import (
     unknown_token_window,
 )
 from chalicelib.base.errors import TooManyRequests
+from chalicelib.base.frozen import frozen
 from chalicelib.services import Services
 from chalicelib.storage.store import Throttled, WriteConflict
 
 _THROTTLED_SECONDS = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Allowance:
     """How many calls are left in a window after this call; `reset` is in seconds."""
 

@@ -1,12 +1,13 @@
 """Stored records: bans and call counters."""
 
-from dataclasses import dataclass
+
 from datetime import datetime, timedelta
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import OPS, KeyPattern, Record
 
 
-@dataclass(frozen=True)
+@frozen
 class Ban(Record):
     """A caller whose calls are refused until `until`. `caller` is a digest of credential and address."""
 
@@ -22,7 +23,7 @@ class Ban(Record):
         return self.until
 
 
-@dataclass(frozen=True)
+@frozen
 class CallCounter(Record):
     """The number of calls in a window: the attribute `calls`, which DynamoDB increments. It has no version."""
 

@@ -9,10 +9,10 @@ partition, and no partition is hot for longer than its window.
 
 import hashlib
 import ipaddress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from chalicelib.access.modes import Tier
+from chalicelib.base.frozen import frozen
 
 BAN = timedelta(minutes=5)
 ANONYMOUS, REFUSED = "anonymous", "refused"
@@ -27,7 +27,7 @@ FAILURES_PER_DAY = 1000
 """Refused sign-ins of one user from all addresses, which limits guessing from many addresses."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """One counter: at most `limit` calls in `seconds`, until `ends_at`. `key` contains no credential."""
 

@@ -1,13 +1,14 @@
 """Stored records: sessions, and the wallet that signed in."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import SESSIONS, KeyPattern, Record
 
 
-@dataclass(frozen=True)
+@frozen
 class SessionPointer(Record):
     """Points from an account to one of its sessions."""
 
@@ -30,7 +31,7 @@ class SessionKind(StrEnum):
     EMAIL = "email"
 
 
-@dataclass(frozen=True)
+@frozen
 class Session(Record):
     """An open session. Its token is stored only as a hash. `subject` is the wallet address or the e-mail address.
 
@@ -56,7 +57,7 @@ class Session(Record):
         return self.expires_at
 
 
-@dataclass(frozen=True)
+@frozen
 class Wallet:
     """A wallet: a private key, on every chain, or the contract at an address of one chain, `chain_id`."""
 

@@ -1,6 +1,5 @@
 """Writes, reads and removes the branding of a client id."""
 
-from dataclasses import dataclass
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.audit.rules import entry
@@ -12,11 +11,12 @@ from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import BrandingDraft, branding_of, version_of
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.base.errors import NotFound
+from chalicelib.base.frozen import frozen
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete
 
 
-@dataclass(frozen=True)
+@frozen
 class Logo:
     """A PNG in base64 and its size in pixels. `version` changes with the image."""
 

@@ -10,9 +10,9 @@ import binascii
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 
 MAX_BYTES = 32 * 1024
 MAX_SIDE = 512
@@ -27,7 +27,7 @@ _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), 
 _FILTERS = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class _Header:
     width: int
     height: int

@@ -1,12 +1,13 @@
 """Stored record: the branding of a client id."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, KeyPattern, Record
 
 
-@dataclass(frozen=True)
+@frozen
 class Colours:
     """Colours as `#rrggbb` in lower case. An owner sets all five or none."""
 
@@ -17,7 +18,7 @@ class Colours:
     secondary_text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class PageBranding(Record):
     """The look of the payment page for the links of a client id. `logo` is a sanitised PNG in base64.
 

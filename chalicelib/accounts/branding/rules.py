@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from chalicelib.access.credentials.records import ClientId
 from chalicelib.accounts.branding.images import sanitised_logo
 from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 
 LEAST_CONTRAST = 4.5
 """Of text on its background (WCAG 2.2, 1.4.3 AA)."""
@@ -31,7 +31,7 @@ COLOURS = {
 """The field of each colour, by its name in the API."""
 
 
-@dataclass(frozen=True)
+@frozen
 class BrandingDraft:
     """A complete branding as it was sent: it replaces the old one, so what is left out is removed."""
 

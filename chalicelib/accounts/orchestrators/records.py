@@ -1,9 +1,10 @@
 """Stored records: orchestrators and their links to client ids."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import IDENTITY, KeyPattern, Record
 
 
@@ -12,7 +13,7 @@ class LinkageStatus(StrEnum):
     REVOKED = "revoked"
 
 
-@dataclass(frozen=True)
+@frozen
 class Orchestrator(Record):
     """A platform. `account_id` is the account that registered it.
 
@@ -30,7 +31,7 @@ class Orchestrator(Record):
     version: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Linkage(Record):
     """The link of a client id to an orchestrator. A client id can be linked only once (supplement, part 8)."""
 

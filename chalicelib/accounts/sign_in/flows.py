@@ -1,7 +1,7 @@
 """Signs in by a wallet's signature or by e-mail and password; lists and ends sessions."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from chalicelib.access.audit import rules as audit
@@ -20,6 +20,7 @@ from chalicelib.base import ids
 from chalicelib.base import signatures as wallets
 from chalicelib.base.addresses import address_of_family
 from chalicelib.base.errors import BadRequest, NotFound, TooManyRequests, Unauthorized
+from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete, Write, WriteConflict
@@ -28,7 +29,7 @@ _ATTEMPTS = 5
 """How often a transaction is tried when another request changes one of its records."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SignedChallenge:
     """A signed challenge. Nonce and message must be the issued ones, byte for byte."""
 

@@ -1,12 +1,13 @@
 """Stored record: the challenge that a wallet signs."""
 
-from dataclasses import dataclass
+
 from datetime import datetime
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import SESSIONS, KeyPattern, Record
 
 
-@dataclass(frozen=True)
+@frozen
 class Challenge(Record):
     """A text that a wallet signs to sign in, once. `chain_id` is the chain of a contract wallet."""
 

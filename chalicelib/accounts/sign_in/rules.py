@@ -2,13 +2,13 @@
 
 import hmac
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from chalicelib.access.sessions.records import Wallet
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Unauthorized
+from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.timestamps import iso
 
@@ -28,7 +28,7 @@ _SIGNER = re.compile(r"[^\n]* wants you to sign in with your (?:Ethereum|Tron) a
 _CHAIN = re.compile(r"\nChain ID: (\d{1,20})\n")
 
 
-@dataclass(frozen=True)
+@frozen
 class Site:
     """The site in the challenge: `domain` and `uri` of the auth host, and the brand in the statement."""
 

@@ -1,9 +1,10 @@
 """Sends signed Tron transactions to the network, only those that pay a link."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import TronTransaction, decode_raw, recover_signer, signed_transaction, tx_id
@@ -13,7 +14,7 @@ from chalicelib.links.reading import Viewer
 from chalicelib.services import Services
 
 
-@dataclass(frozen=True)
+@frozen
 class SignedTransaction:
     """A signed transaction: the signed bytes, its signatures of 65 bytes, and its id in lower-case hex if sent."""
 

@@ -11,12 +11,13 @@ Transaction Service knows it by then, and after MAX_UNPAID_ANNOUNCEMENTS of them
 more for that link.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base import ids
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import token_with_id
@@ -34,7 +35,7 @@ UNREAD_GRACE = timedelta(hours=1)
 """How long an intent stays pending after its end if the Safe's events could not be read up to that end."""
 
 
-@dataclass(frozen=True)
+@frozen
 class IntentDraft:
     """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe."""
 
@@ -46,7 +47,7 @@ class IntentDraft:
     payer_address: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class IntentStart:
     """The initial state of an intent: the Safe and its transaction's nonce if known, the last block not to search, how
     long the intent can be pending, and whether the payment page announces it."""
@@ -58,7 +59,7 @@ class IntentStart:
     by_page: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Execution:
     """The execution by the Safe. Without success, the calls were reverted and the nonce is used."""
 
@@ -67,7 +68,7 @@ class Execution:
     transaction_hash: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Observation:
     """The state up to `block`, whose timestamp is `block_time`.
 

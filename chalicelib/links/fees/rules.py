@@ -1,11 +1,12 @@
 """Platform fees: the fee of a link, and fee plans, which say who pays what in US dollars."""
 
-from dataclasses import dataclass
+
 from typing import Literal
 
 from chalicelib.base import money
 from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.links.records import Flow, SecurePayment
@@ -19,7 +20,7 @@ catalogue sets no dollar value for other tokens."""
 _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
-@dataclass(frozen=True)
+@frozen
 class FeePlan:
     """Who pays what for a payment, in base units of a token that counts as one dollar.
 

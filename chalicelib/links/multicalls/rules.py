@@ -7,13 +7,14 @@ again without that child.
 """
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
@@ -62,7 +63,7 @@ _RECOVERY = {
 """What the caller can do (supplement 15.2); `support_required` for the other reasons."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Child:
     """One child as it is now; `reason` is None if it can be paid."""
 
@@ -81,7 +82,7 @@ class Child:
         return self.payment is not None and self.payment.is_paid
 
 
-@dataclass(frozen=True)
+@frozen
 class Cap:
     """The largest number of children that is allowed, and the actual number."""
 
@@ -89,7 +90,7 @@ class Cap:
     actual: int
 
 
-@dataclass(frozen=True)
+@frozen
 class CurrencySum:
     """The total of the children in one currency, in base units; `fees` are paid on top of `amount`."""
 
@@ -99,7 +100,7 @@ class CurrencySum:
     fees: BaseUnits
 
 
-@dataclass(frozen=True)
+@frozen
 class MulticallDetails:
     """A multicall and its children at the time `now`; `status` is computed from the children."""
 

@@ -1,7 +1,7 @@
 """Payouts: links that their creator pays to one recipient, and the merge of several into a batch."""
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.access.callers import Owner
@@ -9,6 +9,7 @@ from chalicelib.access.sessions.records import Wallet
 from chalicelib.base import money
 from chalicelib.base.addresses import address_bytes, address_of_family, same_address
 from chalicelib.base.errors import BadRequest, Forbidden
+from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee
 from chalicelib.catalogue.networks import Network, network
@@ -22,7 +23,7 @@ LARGEST_MERGE = 30
 _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
-@dataclass(frozen=True)
+@frozen
 class PayoutDraft:
     """The payout that a creator wants, as sent; `link` has the fields that payouts share with other links."""
 
@@ -34,7 +35,7 @@ class PayoutDraft:
     link: Draft
 
 
-@dataclass(frozen=True)
+@frozen
 class MergeDraft:
     """The payouts to merge into a batch, and the redirect of the batch's page."""
 
@@ -43,7 +44,7 @@ class MergeDraft:
     redirect_label: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Merge:
     """What is written in one transaction: the batch, and the invalidated payouts with their requests."""
 

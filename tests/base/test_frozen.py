@@ -1,0 +1,54 @@
+"""Immutable classes behave as frozen dataclasses do."""
+
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from typing import Any
+
+import pytest
+
+from chalicelib.base.frozen import frozen
+
+
+@frozen
+class Ours:
+    name: str
+    amount: int = 0
+    note: str = field(default="", compare=False)
+    secret: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Theirs:
+    name: str
+    amount: int = 0
+    note: str = field(default="", compare=False)
+    secret: str = field(default="", repr=False)
+
+
+@frozen
+class Other:
+    name: str
+    amount: int = 0
+    note: str = field(default="", compare=False)
+    secret: str = field(default="", repr=False)
+
+
+ARGUMENTS: list[tuple[Any, ...]] = [("a",), ("a", 1), ("a", 1, "n"), ("a", 1, "n", "s"), ("b", 1), ("a", 0, "m"), ("a", 0, "", "t")]
+
+
+def test_they_are_equal_and_hashed_as_dataclasses_are() -> None:
+    for one in ARGUMENTS:
+        assert repr(Ours(*one)) == repr(Theirs(*one)).replace("Theirs", "Ours")
+        for other in ARGUMENTS:
+            assert (Ours(*one) == Ours(*other)) == (Theirs(*one) == Theirs(*other))
+            assert (hash(Ours(*one)) == hash(Ours(*other))) == (hash(Theirs(*one)) == hash(Theirs(*other)))
+    assert Ours("a") != Other("a") and Ours("a") != "a"
+
+
+def test_they_are_dataclasses_that_cannot_be_changed() -> None:
+    made = Ours("a", 1)
+    with pytest.raises(FrozenInstanceError):
+        made.amount = 2  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del made.name
+    assert replace(made, amount=2) == Ours("a", 2)
+    assert [each.name for each in fields(made)] == ["name", "amount", "note", "secret"]
