@@ -1,8 +1,8 @@
 """Views of the catalogue of tokens."""
 
 from chalicelib.base.errors import NotFound, Problem, ValidationFailed
-from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
-from chalicelib.currencies.rules import conversion_routes
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.currencies.rules import conversion_routes, filtered
 from chalicelib.currencies.schemas import CurrenciesQuery, RoutesAnswer, RoutesQuery, TokenAnswer
 from chalicelib.http.view import Call
 
@@ -13,7 +13,7 @@ def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | To
     if first_only and not (query.network and query.symbol):
         message = "firstOnly can only be used when both network and symbol are provided"
         raise ValidationFailed((Problem(("firstOnly",), message),), listed=True)
-    tokens = _matching(query)
+    tokens = filtered(query.network, query.symbol, query.id)
     if not tokens:
         raise NotFound("Token not found")
     if first_only or query.id is not None:
@@ -33,13 +33,3 @@ def list_conversion_routes(call: Call[None, RoutesQuery]) -> RoutesAnswer:
     if networks:
         return RoutesAnswer(currencyId=currency_id, networks=networks, conversionRoutes=routes)
     return RoutesAnswer(currencyId=currency_id, network=query.network, conversionRoutes=routes)
-
-
-def _matching(query: CurrenciesQuery) -> tuple[Token, ...]:
-    if query.id is None:
-        return find_tokens(query.network, query.symbol)
-    token = token_with_id(query.id)
-    if query.network is None and query.symbol is None:
-        return (token,) if token is not None else ()
-    matches = token is not None and token in find_tokens(query.network, query.symbol)
-    return (token,) if token is not None and matches else ()

@@ -1,13 +1,22 @@
-"""Decides what an invoice currency can be paid in."""
+"""Decides which currencies a filter selects, and what an invoice currency can be paid in."""
 
 from functools import cache
 
 from chalicelib.catalogue.networks import canonical_name
-from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
 
 # An invoice in one of these can be paid in the tokens below and in the native coin of a network.
 _INVOICE_CURRENCIES = frozenset({"USD", "EUR", "CNY", "GBP", "JPY"})
 _PAYMENT_SYMBOLS = frozenset({"USDC", "USDT", "DAI", "FAU"})
+
+
+def filtered(network: str | None, symbol: str | None, id: str | None) -> tuple[Token, ...]:
+    """The currencies that match every filter that is given; all of them without a filter."""
+    selected = find_tokens(network, symbol)
+    if id is None:
+        return selected
+    token = token_with_id(id)
+    return (token,) if token is not None and token in selected else ()
 
 
 def conversion_routes(token: Token, networks: tuple[str, ...] | None) -> tuple[Token, ...]:

@@ -1,4 +1,4 @@
-"""Writes down which links have expired, and removes multicalls whose creation died halfway."""
+"""Marks links as expired, and removes multicalls whose creation was interrupted."""
 
 from dataclasses import replace
 

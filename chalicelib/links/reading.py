@@ -1,4 +1,4 @@
-"""Links as their readers may see them: one by its token or a request, many for a multicall."""
+"""Reads links: one by its token or by a request, several for a multicall; and decides who may see them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,8 +1,8 @@
-"""What an invoice currency can be paid in."""
+"""Which currencies a filter selects, and what an invoice currency can be paid in."""
 
 from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.currencies.rules import conversion_routes
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.currencies.rules import conversion_routes, filtered
 
 
 def known(id: str) -> Token:
@@ -13,6 +13,15 @@ def known(id: str) -> Token:
 
 def ids(tokens: tuple[Token, ...]) -> list[str]:
     return [each.id for each in tokens]
+
+
+def test_every_filter_that_is_given_has_to_match() -> None:
+    fau = known("FAU-sepolia")
+    assert filtered(None, None, "FAU-sepolia") == filtered("sepolia", "fau", "FAU-sepolia") == (fau,)
+    assert filtered("mainnet", None, "FAU-sepolia") == filtered(None, "DAI", "FAU-sepolia") == ()
+    assert filtered(None, None, "no id") == filtered("no network", None, None) == ()
+    assert fau in filtered("sepolia", None, None) and fau in filtered(None, "FAU", None)
+    assert filtered(None, None, None) == find_tokens()
 
 
 def test_a_dollar_invoice_is_paid_in_stablecoins_and_native_coins() -> None:

@@ -1,4 +1,4 @@
-"""A multicall with its children as they are now, and those that are to be paid."""
+"""Reads a multicall with the present state of its children, and selects those that are still to be paid."""
 
 from collections.abc import Callable
 from dataclasses import replace
