@@ -66,10 +66,11 @@ def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def _flag(text: str) -> bool:
-    known = {"true": True, "1": True, "false": False, "0": False}
-    if text.lower() not in known:
-        raise ValueError("must be true or false")
-    return known[text.lower()]
+    if text.lower() in ("true", "t", "yes", "y", "on", "1"):
+        return True
+    if text.lower() in ("false", "f", "no", "n", "off", "0"):
+        return False
+    raise ValueError("must be true or false")
 
 
 def _texts(read: Callable[[str], str] = _text) -> Callable[[str], tuple[str, ...]]:

@@ -1,0 +1,77 @@
+"""The environment variables: what each takes, and that everything wrong is named at the start."""
+
+import pytest
+
+from chalicelib.settings import InvalidSettings, Settings
+
+REQUIRED = {
+    "STAGE": "local",
+    "RESOURCE_PREFIX": "shop",
+    "API_URL": "http://api.test",
+    "AUTH_URL": "http://auth.test",
+    "PAY_URL": "http://pay.test:8000/checkout",
+    "EXPLORER_URL": "https://explorer.test",
+}
+
+
+def read(**variables: str) -> Settings:
+    return Settings.read({**REQUIRED, **variables})
+
+
+def test_without_the_optional_variables_the_defaults_hold() -> None:
+    assert read() == Settings("local", "shop", "http://api.test", "http://auth.test", "http://pay.test:8000/checkout", "https://explorer.test")
+    assert read().page_origin == "http://pay.test:8000"
+    assert read(UNKNOWN="anything") == read()
+
+
+def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        Settings.read({"STAGE": "test", "API_URL": "http://api.test/", "LINK_LIFETIME_SECONDS": "0"})
+    wrong = {"STAGE", "API_URL", "LINK_LIFETIME_SECONDS"}
+    assert refused.value.problems.keys() == {*REQUIRED, *wrong}
+    assert refused.value.problems["STAGE"] == "must be one of local, dev, prod"
+    assert refused.value.problems["AUTH_URL"] == "is missing"
+    assert str(refused.value).splitlines()[0] == "STAGE must be one of local, dev, prod"
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("STAGE", ["", "Local", "staging"]),
+        ("API_URL", ["", "api.test", "ftp://api.test", "http://api.test/", "http://api.test?x=1", "http://api.test#x", "http://a b"]),
+        ("CONFIRMATIONS", ["", "3", "[]", '{"nowhere": 1}', '{"sepolia": 0}', '{"sepolia": "1"}', '{"sepolia": true}', '{"sepolia": 1.5}']),
+        ("SCAN_INTERVAL_SECONDS", ["0", "61", "1.5", "x", ""]),
+        ("MULTICALL_MAX_CHILDREN", ["1", "1001"]),
+        ("WEBHOOK_ALLOW_LOOPBACK", ["", "maybe", "2"]),
+        ("HEADER_BRANDS", ["", "service", '"service"', "[1]", "{}"]),
+        ("INTEROP_CHECKSUM", ["", "off"]),
+        ("TRANSACTION_VALUE_FORM", ["hex"]),
+        ("RATE_LIMIT_SCALE", ["0", "-1"]),
+        ("SAFE_SERVICE_URLS", ['{"sepolia": "safe.test"}', '{"sepolia": 1}', '{"nowhere": "https://safe.test"}']),
+        ("PAGE_CLIENT_ID", ["", "a b", "a" * 65]),
+        ("PAGE_FRAME_ANCESTORS", ['["app.test"]', '["https://APP.test"]', '["https://app.test/path"]']),
+        ("LOG_LEVEL", ["info", "TRACE"]),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused(name: str, texts: list[str]) -> None:
+    for text in texts:
+        with pytest.raises(InvalidSettings) as refused:
+            read(**{name: text})
+        assert refused.value.problems.keys() == {name}, text
+
+
+def test_values_are_read_in_their_types() -> None:
+    settings = read(
+        CONFIRMATIONS='{"sepolia": 1, "polygon": 5}',
+        SCAN_INTERVAL_SECONDS="60",
+        HEADER_BRANDS='["shop"]',
+        SAFE_SERVICE_URLS='{"base": "https://safe.test/base"}',
+        SESSION_ORIGINS="[]",
+        WEBHOOK_ALLOW_LOOPBACK="True",
+    )
+    assert settings.confirmations == {"sepolia": 1, "polygon": 5}
+    assert (settings.scan_interval_seconds, settings.header_brands, settings.session_origins) == (60, ("shop",), ())
+    assert settings.safe_service_urls == {"base": "https://safe.test/base"}
+    assert settings.webhook_allow_loopback is True
+    assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [True, True, False, False]
+    assert read(SAFE_SERVICE_URLS="{}").safe_service_urls == {}
