@@ -25,7 +25,7 @@ test: setup ## run every test; ROOM=links or ROOM=links/multicalls: those of one
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
 	@.venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
-lint: setup ## check style, types and the layers of the house
+lint: setup ## check style, types and which package may import which
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports

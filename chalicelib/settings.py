@@ -95,7 +95,7 @@ def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[
         for name, value in values.items():
             if network(name) is None:
                 raise ValueError(f"{name} is not a network")
-            if type(value) is not kind:
+            if type(value) not in (kind, str):
                 raise ValueError(f"{name}: must be a {'number' if kind is int else 'text'}")
         return {name: read(str(value)) for name, value in values.items()}
 
@@ -182,14 +182,15 @@ class Settings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
-        """The settings of this process. Raises InvalidSettings."""
+        """The settings of this process; names of variables in any case. Raises InvalidSettings."""
         values: dict[str, Any] = {}
         problems: dict[str, str] = {}
+        texts = {name.upper(): text for name, text in environment.items()}
         for each in fields(cls):
             name = each.name.upper()
-            if name in environment:
+            if name in texts:
                 try:
-                    values[each.name] = each.metadata["read"](environment[name])
+                    values[each.name] = each.metadata["read"](texts[name])
                 except ValueError as error:
                     problems[name] = str(error)
             elif each.default is MISSING and each.default_factory is MISSING:

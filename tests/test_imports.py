@@ -45,7 +45,6 @@ LATE = (
     "ulid",
     "argon2",
     "segno",
-    "coincurve",
 )
 """Imported by the first function that needs them, never by `import app`."""
 
@@ -77,10 +76,10 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 60),
-    "scan_chain": ("detection", 80),
-    "expire_links": ("links", 75),
-    "track_intents": ("checkout.intents", 100),
+    "deliver_webhook": ("webhooks", 38),
+    "scan_chain": ("detection", 60),
+    "expire_links": ("links", 36),
+    "track_intents": ("checkout.intents", 55),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`."""
 

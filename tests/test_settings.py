@@ -22,6 +22,7 @@ def test_without_the_optional_variables_the_defaults_hold() -> None:
     assert read() == Settings("local", "shop", "http://api.test", "http://auth.test", "http://pay.test:8000/checkout", "https://explorer.test")
     assert read().page_origin == "http://pay.test:8000"
     assert read(UNKNOWN="anything") == read()
+    assert read(log_level="DEBUG").log_level == "DEBUG"
 
 
 def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
@@ -39,7 +40,7 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
     [
         ("STAGE", ["", "Local", "staging"]),
         ("API_URL", ["", "api.test", "ftp://api.test", "http://api.test/", "http://api.test?x=1", "http://api.test#x", "http://a b"]),
-        ("CONFIRMATIONS", ["", "3", "[]", '{"nowhere": 1}', '{"sepolia": 0}', '{"sepolia": "1"}', '{"sepolia": true}', '{"sepolia": 1.5}']),
+        ("CONFIRMATIONS", ["", "3", "[]", '{"nowhere": 1}', '{"sepolia": 0}', '{"sepolia": "x"}', '{"sepolia": true}', '{"sepolia": 1.5}']),
         ("SCAN_INTERVAL_SECONDS", ["0", "61", "1.5", "x", ""]),
         ("MULTICALL_MAX_CHILDREN", ["1", "1001"]),
         ("WEBHOOK_ALLOW_LOOPBACK", ["", "maybe", "2"]),

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -13,7 +13,9 @@ T = TypeVar("T")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
     """As `dataclass(frozen=True)`. Objects are equal, and have the same hash, if class and fields are."""
-    cls.__eq__, cls.__hash__, cls.__repr__ = _eq, _hash, _repr  # type: ignore[method-assign]
+    for name, method in (("__eq__", _eq), ("__hash__", _hash), ("__repr__", _repr)):
+        if name not in vars(cls):
+            setattr(cls, name, method)
     return dataclass(frozen=True, eq=False, repr=False)(cls)
 
 
@@ -28,9 +30,9 @@ def _hash(self: Any) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown = (each for each in self.__dataclass_fields__.values() if each.repr)
+    shown = (each for each in fields(self) if each.repr)
     return f"{self.__class__.__qualname__}({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in shown)})"
 
 
 def _compared(self: Any) -> Iterator[tuple[str, Any]]:
-    return ((name, getattr(self, name)) for name, each in self.__dataclass_fields__.items() if each.compare)
+    return ((each.name, getattr(self, each.name)) for each in fields(self) if each.compare)

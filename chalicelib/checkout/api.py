@@ -1,6 +1,5 @@
 """Views for payers: read a link, and get the transactions that pay it."""
 
-from chalicelib.access.modes import Mode
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.flows import PayOptions
 from chalicelib.checkout.rules import SourceToken
@@ -11,8 +10,6 @@ from chalicelib.http.view import Call
 from chalicelib.links.multicalls.responses import multicall_answer
 from chalicelib.links.multicalls.schemas import MulticallAnswer
 from chalicelib.links.reading import Viewer
-
-READERS = (Mode.API_KEY, Mode.CLIENT_ID)
 
 
 def read_secure_payment(call: Call[None, WalletQuery]) -> SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer:

@@ -59,7 +59,7 @@ def document(server_url: str) -> str:
     """The document as JSON text. It is made once per process."""
     paths: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Any] = {}
-    for operation, api in OPERATIONS.items():
+    for operation, api in list(OPERATIONS.items()):
         models = models_of(getattr(import_module(api), operation.name))
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, models, schemas)
     return json.dumps(

@@ -16,8 +16,7 @@ def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> Ba
     """The JSON body as the model. `listed` is Operation.lists_problems.
 
     Raises BadRequest, ValidationFailed, PayloadTooLarge or UnsupportedMediaType. Unlike Python's parser, pydantic's
-    refuses lone surrogates, NaN, and nesting so deep that it would end the process (web3 raises the recursion limit to
-    100,000).
+    refuses lone surrogates, NaN, and nesting so deep that it could end the process.
     """
     if len(request.raw_body) > MAX_BODY_BYTES:
         raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} kB: send less at once")

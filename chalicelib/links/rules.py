@@ -11,6 +11,9 @@ from chalicelib.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePaym
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
 
+LARGEST_TOTAL = 2**255
+"""The largest sum of several amounts and their fees, in base units; leaves room for the batch contract's fee."""
+
 
 def status_at(link: Link, now: datetime) -> LinkStatus:
     """The link's status; a pending link is expired from `expires_at` on, even before the sweep has marked it."""
@@ -53,9 +56,6 @@ def amount_with_fee(amount: BaseUnits, link: Link) -> BaseUnits:
     """`amount` and the platform fee on it, in base units."""
     return BaseUnits(amount + fee_on(amount, link))
 
-
-LARGEST_TOTAL = 2**255
-"""The largest sum of several amounts and their fees, in base units; leaves room for the batch contract's fee."""
 
 def is_abandoned(parent: Link, now: datetime) -> bool:
     """Whether a multicall has been assembling for so long that its process must have crashed."""

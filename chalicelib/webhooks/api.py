@@ -17,8 +17,6 @@ from chalicelib.webhooks.schemas import (
     WebhookDeleted,
 )
 
-_MODES = (Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION)
-
 
 def _client_id(call: AnyCall, choice: ClientIdChoice) -> str | None:
     """The client id whose webhooks are meant, None for the account's. Raises NotFound if it is another account's."""

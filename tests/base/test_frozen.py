@@ -1,7 +1,7 @@
 """Immutable classes behave as frozen dataclasses do."""
 
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -42,6 +42,20 @@ def test_they_are_equal_and_hashed_as_dataclasses_are() -> None:
             assert (Ours(*one) == Ours(*other)) == (Theirs(*one) == Theirs(*other))
             assert (hash(Ours(*one)) == hash(Ours(*other))) == (hash(Theirs(*one)) == hash(Theirs(*other)))
     assert Ours("a") != Other("a") and Ours("a") != "a"
+
+
+@frozen
+class Counted:
+    known: ClassVar[list[str]] = []
+    name: str
+
+    def __repr__(self) -> str:
+        return "counted"
+
+
+def test_class_variables_do_not_count_and_methods_of_a_class_stay() -> None:
+    assert (repr(Counted("a")), Counted("a"), hash(Counted("a"))) == ("counted", Counted("a"), hash(Counted("a")))
+    assert Counted("a") != Counted("b")
 
 
 def test_they_are_dataclasses_that_cannot_be_changed() -> None:

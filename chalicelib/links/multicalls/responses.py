@@ -173,12 +173,10 @@ def _text(units: int, total: CurrencySum) -> str:
 def _(error: MulticallRefused) -> dict[str, Any]:
     """The blocked children, or the exceeded limit (interface.md, multicall validation envelope)."""
     details: dict[str, Any] = {"code": "multicall_validation_failed"}
-    if error.cap is None:
-        blocked = [(child.token, child.reason, child_context(child, error.now)) for child in error.blocked]
-    else:
+    blocked = [(child.token, child.reason, child_context(child, error.now)) for child in error.blocked]
+    if error.cap is not None:
         maximum, actual = error.cap.maximum, error.cap.actual
         exceeded = {"maximum": maximum, "actual": actual, "reduceBy": actual - maximum}
-        details["cap"] = {"type": "child_count", **exceeded}
         blocked = [(_WHOLE_MULTICALL, Reason.TOO_MANY_CHILDREN, exceeded)]
     details["failures"] = [
         {
@@ -191,6 +189,8 @@ def _(error: MulticallRefused) -> dict[str, Any]:
         for token, reason, context in blocked
         if reason is not None
     ]
+    if error.cap is not None:
+        details["cap"] = {"type": "child_count", **exceeded}
     return details
 
 
