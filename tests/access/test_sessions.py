@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.access.credentials.rules import credential_hash
-from chalicelib.access.sessions.records import SessionKind
+from chalicelib.access.sessions.records import SessionKind, SessionPointer
 from chalicelib.access.sessions.rules import (
     EMAIL_LIFETIME,
     TOUCH_INTERVAL,
     WALLET_IDLE,
     check_session,
     open_session,
+    pointer_of,
     touched,
 )
 from chalicelib.accounts.sign_in.records import Challenge
@@ -133,6 +134,13 @@ def test_use_is_not_noted_more_often_than_every_ten_seconds() -> None:
     session, _ = open_session("acct", SessionKind.WALLET, WALLET, START, entropy())
     assert touched(session, START + TOUCH_INTERVAL - TICK) is None
     assert touched(session, START + TOUCH_INTERVAL) is not None
+    assert timedelta(seconds=10) == TOUCH_INTERVAL
+
+
+def test_the_pointer_of_a_session_names_it_ends_with_it_and_has_its_version() -> None:
+    opened, _ = open_session("acct", SessionKind.WALLET, WALLET, START, entropy())
+    session = replace(opened, version=3)
+    assert pointer_of(session) == SessionPointer("acct", session.session_id, session.token_hash, session.expires_at, 3)
 
 
 @pytest.mark.parametrize(
