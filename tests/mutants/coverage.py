@@ -232,7 +232,9 @@ class Choice:
         ordered = sorted(using, key=lambda test: (not test.names & mutant.names, *self._turn(mutant.path, test)))
         chosen, left = [], LISTED_SECONDS if mutant.key in self._listed else SECONDS
         for test in ordered:
-            if not chosen or left >= test.seconds or _is_near(mutant.path, test):
+            if _is_near(mutant.path, test):
+                chosen.append(test)
+            elif not chosen or left >= test.seconds:
                 chosen.append(test)
                 left -= test.seconds
         return chosen

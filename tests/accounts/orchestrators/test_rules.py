@@ -17,6 +17,7 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from tests.fakes.world import START
 
 LATER = START + timedelta(minutes=1)
+LAST = START + timedelta(minutes=2)
 PLATFORM = Orchestrator("orc1", "platform", "Platform", "ops@platform.example", START)
 OWN = ClientId("hash", "cli_x", "01", "platform", "web", (), CredentialStatus.ACTIVE, START)
 ADMITTING = replace(OWN, account_id="shop", admits_orchestrator="orc1")
@@ -60,9 +61,9 @@ def test_a_client_id_that_is_not_active_is_not_linked(status: CredentialStatus) 
 
 def test_a_client_id_is_linked_once_only_and_creates_by_itself_when_the_link_has_ended() -> None:
     linkage, linked = link(PLATFORM, OWN, None, LATER)
-    ended, alone = unlink(linkage, linked, LATER)
-    assert ended == replace(linkage, status=LinkageStatus.REVOKED, revoked_at=LATER)
-    assert alone == replace(linked, orchestrator_id=None, updated_at=LATER)
+    ended, alone = unlink(linkage, linked, LAST)
+    assert ended == replace(linkage, status=LinkageStatus.REVOKED, revoked_at=LAST)
+    assert alone == replace(linked, orchestrator_id=None, updated_at=LAST)
     for earlier, client in ((ended, OWN), (None, alone), (ended, alone)):
         with pytest.raises(Conflict, match="linked once only"):
             link(PLATFORM, client, earlier, LATER)

@@ -137,3 +137,10 @@ def test_an_e_mail_address_is_kept_in_lower_case(text: str, address: str) -> Non
 def test_what_is_not_an_e_mail_address_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="email must be an e-mail address"):
         email_address(text)
+
+
+def test_an_e_mail_address_has_254_characters_at_most() -> None:
+    host = ".".join(["x" * 63] * 4)[: 254 - len("ann@.com")]
+    assert len(email_address(f"ann@{host}.com")) == 254
+    with pytest.raises(BadRequest, match="email must be an e-mail address"):
+        email_address(f"anna@{host}.com")
