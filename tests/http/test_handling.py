@@ -206,7 +206,9 @@ def test_an_answer_admits_cookies_of_a_dashboard_for_session_operations_alone(co
     with configured(SESSION_ORIGINS=f'["{DASHBOARD}"]'):
         request, services = sent({"origin": DASHBOARD}), running()
         for with_session in (True, False):
-            headers = preflight(services, request, ("POST", "OPTIONS"), with_session).headers
+            response = preflight(services, request, ("POST", "OPTIONS"), with_session)
+            headers = response.headers
+            assert (response.status_code, response.body, headers["x-request-id"]) == (204, "", "request-1")
             assert headers["Access-Control-Allow-Methods"] == "POST, OPTIONS"
             assert ("Access-Control-Allow-Credentials" in headers) == with_session
         for operation, may in ((PLAIN, False), (SIGNED_IN, True), (replace(PLAIN, rate=Rate.SIGN_IN), True)):
