@@ -1,5 +1,6 @@
 """Which origins a client id admits, and how credentials are spelt and looked up."""
 
+import hashlib
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -19,6 +20,7 @@ from chalicelib.access.credentials.rules import (
     check_orchestrator_key,
     check_scope,
     credential_hash,
+    ip_range,
 )
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Forbidden, Unauthorized
@@ -161,6 +163,7 @@ def test_a_scope_that_is_missing_is_named_and_a_key_without_scopes_may_do_everyt
 
 def test_a_platform_acts_only_for_client_ids_that_are_linked_to_it() -> None:
     key = OrchestratorKey("hash", "01", "orc1", "acct", "orc_live_1234", CredentialStatus.ACTIVE, START)
+    assert check_orchestrator_key(key) == key
     linked = replace(client(), orchestrator_id="orc1")
     assert check_linked(linked, key) == linked
     for other in (client(), replace(client(), orchestrator_id="orc2")):
@@ -179,10 +182,37 @@ def test_a_missing_origin_is_named_unless_the_client_id_has_no_domains() -> None
     assert check_client_id(client(domains=()), None)
 
 
-@pytest.mark.parametrize("status", [CredentialStatus.REVOKED, CredentialStatus.INACTIVE])
-def test_a_revoked_or_inactive_client_id_is_forbidden(status: CredentialStatus) -> None:
-    with pytest.raises(Forbidden, match=status.value):
+def test_an_unknown_client_id_is_unauthorized() -> None:
+    with pytest.raises(Unauthorized, match="^Unauthorized$"):
+        check_client_id(None, ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [(CredentialStatus.REVOKED, "Client ID has been revoked"), (CredentialStatus.INACTIVE, "Client ID is inactive")],
+)
+def test_a_revoked_or_inactive_client_id_is_forbidden(status: CredentialStatus, text: str) -> None:
+    with pytest.raises(Forbidden, match=f"^{text}$"):
         check_client_id(client(status), ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("203.0.113.7", "203.0.113.7/32"),
+        ("203.0.113.7/24", "203.0.113.0/24"),
+        ("2001:DB8::1", "2001:db8::1/128"),
+        ("2001:db8::1/32", "2001:db8::/32"),
+    ],
+)
+def test_an_address_range_is_stored_in_one_form(text: str, stored: str) -> None:
+    assert ip_range(text) == stored
+
+
+@pytest.mark.parametrize("text", ["", "shop.example", "203.0.113", "203.0.113.7/33", "203.0.113.7 "])
+def test_what_is_no_address_range_is_refused(text: str) -> None:
+    with pytest.raises(BadRequest, match="is not an IP address or range"):
+        ip_range(text)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +222,10 @@ def test_a_revoked_or_inactive_client_id_is_forbidden(status: CredentialStatus) 
         ("https://shop.example/", "https://shop.example"),
         ("https://shop.example:443", "https://shop.example"),
         ("https://shop.example:8443", "https://shop.example:8443"),
+        ("https://shop.example:80", "https://shop.example:80"),
         ("http://localhost:3000", "http://localhost:3000"),
+        ("http://localhost:80", "http://localhost"),
+        ("http://localhost:443", "http://localhost:443"),
         ("http://[::1]:3000", "http://[::1]:3000"),
     ],
 )
@@ -237,3 +270,8 @@ def test_credentials_have_their_documented_form(seed: bytes) -> None:
 
 def test_the_stored_hash_does_not_hold_the_credential() -> None:
     assert "secret" not in credential_hash("key_secret")
+
+
+def test_bytes_of_a_header_that_are_no_text_have_a_hash_too() -> None:
+    header = b"key_\xff"
+    assert credential_hash(header.decode(errors="surrogateescape")) == hashlib.sha256(header).hexdigest()

@@ -1,10 +1,12 @@
 """Idempotency keys: what a repetition is, and what each state of a key answers."""
 
+import hashlib
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import LEASE, MAX_KEY_LENGTH, RETENTION, begin, check_key, record_to_replay
 from chalicelib.base.errors import BadRequest, Conflict, Unprocessable
 from tests.fakes.world import START
@@ -46,6 +48,18 @@ def test_a_printable_key_is_taken(text: str) -> None:
 def test_any_other_key_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="1 to 255 printable ASCII characters"):
         check_key(text)
+
+
+def test_a_request_that_begins_holds_its_key_for_a_minute_and_has_no_answer_yet() -> None:
+    assert begin("scope", b"body", START) == IdempotentRequest(
+        scope_hash=hashlib.sha256(b"scope").hexdigest(),
+        body_hash=hashlib.sha256(b"scope\nbody").hexdigest(),
+        lease_until=START + timedelta(seconds=60),
+        expires_at=START + timedelta(hours=24),
+        status=None,
+        answer=None,
+        is_encrypted=False,
+    )
 
 
 def test_what_is_stored_tells_neither_the_key_nor_the_body() -> None:

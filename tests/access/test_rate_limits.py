@@ -45,8 +45,17 @@ def test_the_scale_multiplies_every_limit() -> None:
 
 
 def test_a_breach_is_as_many_refusals_in_a_minute_as_calls_were_allowed_in_it() -> None:
-    assert breach_window(tier_window(Tier.DEFAULT, CALLER, 1, START), CALLER, START).limit == 300
+    of_a_second, of_a_minute = tier_window(Tier.DEFAULT, CALLER, 1, START), sign_in_window(CALLER, 1, START)
+    for refused, limit in ((of_a_second, 300), (of_a_minute, 10)):
+        breach = breach_window(refused, CALLER, START)
+        assert (breach.limit, breach.seconds) == (limit, 60)
     assert timedelta(minutes=5) == BAN
+
+
+def test_signing_in_and_unknown_tokens_are_counted_by_the_minute() -> None:
+    inside = START + timedelta(seconds=59)
+    for window, limit in ((sign_in_window(CALLER, 1, inside), 10), (unknown_token_window(CALLER, 1, inside), 30)):
+        assert (window.limit, window.seconds, window.ends_at) == (limit, 60, START + timedelta(minutes=1))
 
 
 def test_windows_of_different_purposes_are_counted_apart() -> None:
@@ -77,6 +86,7 @@ def test_failures_of_a_user_are_counted_for_an_address_and_for_all_of_them() -> 
     others = failure_windows("bob@example.com", "203.0.113.7", 2, START)
     assert {window.key for window in others}.isdisjoint({one.key, day.key})
     assert "ann" not in one.key + day.key
+    assert len(day.key.split("#")[1]) == len(CALLER) == 32
 
 
 def test_a_key_names_no_credential() -> None:

@@ -17,10 +17,11 @@ from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import begin, scope_hash
 from chalicelib.access.modes import Mode, Tier
+from chalicelib.base.errors import Conflict
 from chalicelib.http.idempotency import _replay, _store_response, run_once
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import Delete, WriteConflict
 from infra import admin
 from infra.local.gateway import LambdaContext
 from tests.fakes.crash import Crash
@@ -296,6 +297,80 @@ def test_what_shows_a_secret_or_sets_a_cookie_is_kept_encrypted_and_a_refusal_is
     assert record.is_encrypted is is_encrypted
     again = run_once(services, caller, SLOW, shows_secret, lambda: HttpResponse(500, "", {}))
     assert (again.status, again.body) == (status, "{}")
+
+
+def held_key(caller: Caller, change: Any) -> None:
+    """Another request holds the key of SLOW; `change` happens after our write was refused, before we read the record."""
+    services = running()
+    services.store.write(begin("\n".join((caller.credential, "POST", CREATE, "k")), b"\n{}", services.clock()))
+    events = services.store.client.meta.events
+
+    def once(**_: Any) -> None:
+        events.unregister("before-call.dynamodb.GetItem", once)
+        change()
+
+    events.register("before-call.dynamodb.GetItem", once)
+
+
+def record_of(caller: Caller) -> IdempotentRequest | None:
+    scope = "\n".join((caller.credential, "POST", CREATE, "k"))
+    return running().store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
+
+
+def test_a_key_that_becomes_free_while_it_is_read_is_taken(clock: Clock, api: Api) -> None:
+    caller = somebody(f"freed-{clock.now}")
+
+    def free() -> None:
+        record = record_of(caller)
+        assert record is not None
+        running().store.write(Delete(record))
+
+    held_key(caller, free)
+    assert run_once(running(), caller, SLOW, False, lambda: HttpResponse(201, "first", {})).body == "first"
+    assert run_once(running(), caller, SLOW, False, lambda: HttpResponse(201, "second", {})).body == "first"
+
+
+def test_of_two_that_take_a_key_after_its_lease_one_is_told_that_the_other_runs(clock: Clock, api: Api) -> None:
+    caller = somebody(f"both-{clock.now}")
+    services = running()
+    services.store.write(begin("\n".join((caller.credential, "POST", CREATE, "k")), b"\n{}", services.clock()))
+    clock.advance(61)
+    events, tries = services.store.client.meta.events, list[str]()
+
+    def ours() -> HttpResponse:
+        return HttpResponse(201, "ours", {})
+
+    def theirs(**_: Any) -> None:
+        """They take the key after our read, before our second write."""
+        if not tries:
+            tries.append("the first write")
+            return
+        events.unregister("before-call.dynamodb.PutItem", theirs)
+        record = record_of(caller)
+        assert record is not None
+        services.store.write(replace(record, lease_until=clock.now))
+
+    events.register("before-call.dynamodb.PutItem", theirs)
+    with pytest.raises(Conflict, match="still running"):
+        run_once(services, caller, SLOW, False, ours)
+
+
+@pytest.mark.parametrize(("length", "pieces"), [(4096, 1), (4097, 2), (8192, 2), (8193, 3)])
+def test_a_secret_is_encrypted_in_pieces_of_4096_bytes(clock: Clock, api: Api, length: int, pieces: int) -> None:
+    caller = somebody(f"pieces-{length}-{clock.now}")
+    around = len(json.dumps(["", {}]))
+    run_once(running(), caller, SLOW, True, lambda: HttpResponse(201, "x" * (length - around), {}))
+    record = record_of(caller)
+    assert record is not None and record.answer is not None
+    assert len(record.answer.split("\n")) == pieces
+
+
+def test_what_is_no_secret_is_kept_as_it_was_sent(clock: Clock, api: Api) -> None:
+    """Escapes in place of letters would make it longer, and an item of DynamoDB has a limit."""
+    caller = somebody(f"plain-{clock.now}")
+    run_once(running(), caller, SLOW, False, lambda: HttpResponse(201, "é", {}))
+    record = record_of(caller)
+    assert record is not None and record.answer == '["é", {}]'
 
 
 def test_a_request_that_dies_frees_its_key_and_raises(clock: Clock, api: Api) -> None:

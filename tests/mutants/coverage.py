@@ -134,7 +134,7 @@ class _Observer:
         for cache in self._caches:  # or only the first test that uses it would execute what it holds
             cache.cache_clear()
         test = self.tests.setdefault(item.nodeid, ObservedTest(item.nodeid))
-        test.names = frozenset(item.function.__code__.co_names)
+        test.names = frozenset(_names_in(item.function.__code__))
         test.fixtures = {
             _name(each) for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined if each.scope != "function"
         }
@@ -171,6 +171,14 @@ class _Observer:
         modules = [name for name in sys.modules if name.split(".")[0] not in own]
         failed = [test.name for test in self.tests.values() if not test.passed]
         return Coverage([test for test in self.tests.values() if test.passed], self.at_import, modules, failed)
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    """Yields the names that a function uses, also inside its comprehensions and inner functions."""
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _names_in(each)
 
 
 def _name(fixture: Any) -> str:
@@ -224,7 +232,9 @@ class Choice:
         ordered = sorted(using, key=lambda test: (not test.names & mutant.names, *self._turn(mutant.path, test)))
         chosen, left = [], LISTED_SECONDS if mutant.key in self._listed else SECONDS
         for test in ordered:
-            if not chosen or left >= test.seconds or _is_near(mutant.path, test):
+            if _is_near(mutant.path, test):
+                chosen.append(test)
+            elif not chosen or left >= test.seconds:
                 chosen.append(test)
                 left -= test.seconds
         return chosen

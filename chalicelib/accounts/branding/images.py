@@ -10,13 +10,15 @@ import binascii
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
+from struct import unpack_from
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 
-MAX_BYTES = 32 * 1024
+MAX_KB = 32
+MAX_BYTES = MAX_KB * 1024
 MAX_SIDE = 512
-MAX_BASE64 = (MAX_BYTES + 2) // 3 * 4
+MAX_BASE64 = -(-MAX_BYTES // 3) * 4
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 """Samples per pixel by colour type: grey, RGB, palette, grey with alpha, RGBA."""
@@ -39,13 +41,13 @@ class _Header:
 def sanitised_logo(text: str) -> str:
     """The PNG in base64 without the parts that the image does not need. Raises BadRequest that says what is wrong."""
     if len(text) > MAX_BASE64:
-        raise BadRequest(f"logo: the image is larger than {MAX_BYTES // 1024} kB")
+        raise BadRequest(f"logo: the image is larger than {MAX_KB} kB")
     try:
         data = b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise BadRequest("logo must be a PNG image in base64") from None
     if len(data) > MAX_BYTES:
-        raise BadRequest(f"logo: the image is larger than {MAX_BYTES // 1024} kB")
+        raise BadRequest(f"logo: the image is larger than {MAX_KB} kB")
     try:
         return b64encode(_sanitised(data)).decode()
     except ValueError as reason:
@@ -54,8 +56,8 @@ def sanitised_logo(text: str) -> str:
 
 def size_of(logo: str) -> tuple[int, int]:
     """Width and height of a sanitised PNG in base64, in pixels."""
-    header = b64decode(logo[:44])[16:24]
-    return int.from_bytes(header[:4]), int.from_bytes(header[4:])
+    width, height = unpack_from(">II", b64decode(logo), 16)
+    return width, height
 
 
 def _sanitised(data: bytes) -> bytes:
@@ -128,8 +130,7 @@ def _check_palette(header: _Header, parts: dict[bytes, bytes]) -> None:
     elif header.colour == _PALETTE:
         raise ValueError("its palette is missing")
     if alpha is not None:
-        most = len(palette) // 3 if palette is not None and header.colour == _PALETTE else 0
-        lengths = {_GREY: (2,), _RGB: (6,), _PALETTE: range(1, most + 1)}
+        lengths = {_GREY: (2,), _RGB: (6,), _PALETTE: range(1, len(palette or b"") // 3 + 1)}
         if len(alpha) not in lengths.get(header.colour, ()):
             raise ValueError("its transparency is none")
 
@@ -140,7 +141,7 @@ def _check_pixels(header: _Header, packed: bytes) -> None:
     wanted = sum(rows)
     stream = zlib.decompressobj()
     try:
-        pixels = stream.decompress(packed, wanted + 1)
+        pixels = stream.decompress(packed, wanted)
     except zlib.error:
         raise ValueError("its pixels cannot be unpacked") from None
     if len(pixels) != wanted or not stream.eof or stream.unused_data or stream.unconsumed_tail:
@@ -158,5 +159,5 @@ def _rows(header: _Header) -> Iterator[int]:
     for first_column, first_row, columns, rows in _ADAM7 if header.interlaced else ((0, 0, 1, 1),):
         width = -(-(header.width - first_column) // columns)
         height = -(-(header.height - first_row) // rows)
-        if width > 0 and height > 0:
+        if width:  # without columns a pass has no rows
             yield from [1 + (width * bits + 7) // 8] * height

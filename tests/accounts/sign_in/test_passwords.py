@@ -10,6 +10,7 @@ from chalicelib.accounts.sign_in.passwords import (
     MEMORY_KIB,
     PASSES,
     SALT_BYTES,
+    check_password,
     is_password,
     password_hash,
 )
@@ -57,11 +58,14 @@ def test_another_length_is_no_password(password: str) -> None:
     for refused in (lambda: password_hash(password, SALT), lambda: is_password(password, DUMMY_HASH)):
         with pytest.raises(BadRequest, match="password must have 8 to 100 characters"):
             refused()
+    with pytest.raises(BadRequest, match="password must have 8 to 100 characters"):
+        check_password(password)
 
 
 def test_a_lone_surrogate_is_no_password() -> None:
     with pytest.raises(BadRequest, match="password must be text in UTF-8"):
         password_hash("abcdefgh\ud800", SALT)
+    check_password("abcdefgh")
 
 
 @settings(max_examples=20, deadline=None)

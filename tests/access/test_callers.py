@@ -1,0 +1,52 @@
+"""What a caller's credentials say of what the caller creates and uses."""
+
+from chalicelib.access.callers import Caller, ClientSettings, Owner
+from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.access.modes import Mode, Tier
+from chalicelib.base.money import Fee
+from tests.fakes.world import FEE_ADDRESS, START
+
+ORIGIN = "https://shop.example"
+CLIENT = ClientId(
+    "hash",
+    "cli_x",
+    "01CLIENT",
+    "shop",
+    "web",
+    (ORIGIN,),
+    CredentialStatus.ACTIVE,
+    START,
+    fee_percentage="2.5",
+    fee_address=FEE_ADDRESS,
+    payee_destination_id="01DESTINATION",
+    orchestrator_id="orc1",
+)
+
+
+def caller(key_id: str | None, client: ClientId | None) -> Caller:
+    return Caller(
+        Mode.API_KEY, "shop", "actor", "digest", "credential", Tier.DEFAULT, ORIGIN, key_id=key_id, client=client, orchestrator_id="orc2"
+    )
+
+
+def test_a_caller_with_a_client_id_creates_for_it_and_by_its_settings() -> None:
+    settings = ClientSettings("2.5", FEE_ADDRESS, "01DESTINATION", "orc1")
+    assert caller(None, CLIENT).owner == Owner("shop", "cli_x", ORIGIN, settings, "orc2")
+    assert settings.fee == Fee("2.5", FEE_ADDRESS)
+
+
+def test_a_caller_without_a_client_id_creates_for_the_account_alone() -> None:
+    assert caller("01KEY", None).client_id is None
+    assert caller("01KEY", None).owner == Owner("shop", None, ORIGIN, ClientSettings(), "orc2")
+
+
+def test_use_is_recorded_of_the_key_and_of_the_client_id_that_were_sent() -> None:
+    assert caller("01KEY", CLIENT).credential_ids == ("01KEY", "01CLIENT")
+    assert caller("01KEY", None).credential_ids == ("01KEY",)
+    assert caller(None, CLIENT).credential_ids == ("01CLIENT",)
+    assert caller(None, None).credential_ids == ()
+
+
+def test_a_caller_is_not_banned_and_reads_its_own_links_alone_unless_said_otherwise() -> None:
+    one = caller("01KEY", None)
+    assert (one.banned_until, one.ban_version, one.reads_any_link, one.scopes) == (None, 0, False, ())
