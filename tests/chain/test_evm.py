@@ -545,6 +545,35 @@ def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> N
             node.chain.safe_event(SAFE, one, blocks)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"topics": [SUCCESS, "0x" + "01" * 32], "data": "0x" + "01" * 32 + "00" * 32},
+        {"topics": [SUCCESS, "0x" + "01" * 32], "data": "0x"},
+        {"topics": [SUCCESS], "data": "0x" + "01" * 32},
+        {"topics": [SUCCESS], "data": "0x" + "01" * 32 + "00" * 64},
+        {"topics": [SUCCESS, "0x" + "01" * 32, HASH], "data": "0x" + "00" * 32},
+        {"topics": ["0x" + "00" * 32, "0x" + "01" * 32], "data": "0x" + "00" * 32},
+        {"topics": [], "data": "0x" + "01" * 32 + "00" * 32},
+    ],
+)
+def test_a_log_of_another_form_is_no_event_of_a_safe(node: Node, changes: dict[str, Any]) -> None:
+    node.results([], block(9), [safe_log(SUCCESS, (), "0x") | changes])
+    assert node.chain.safe_event(SAFE, "0x" + "01" * 32, SPAN) is None
+
+
+def test_the_nonce_of_a_safe_is_read_as_of_a_block(node: Node) -> None:
+    asked: list[Any] = []
+
+    def answer(calls: list[dict[str, Any]]) -> Any:
+        asked.extend((call["method"], call["params"]) for call in calls)
+        return [{"id": call["id"], "result": "0x1f"} for call in calls]
+
+    node.answer = answer
+    assert node.chain.safe_nonce(SAFE, 18) == 31
+    assert asked == [("eth_call", [{"to": SAFE.lower(), "data": "0xaffed0e0"}, "0x12"])]
+
+
 def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
