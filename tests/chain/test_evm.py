@@ -185,6 +185,21 @@ def test_a_range_that_does_not_continue_from_the_checkpoint_is_disconnected(node
     assert node.chain.read_range(SPAN, Checkpoint(4, HASH)).last_hash == HASH
 
 
+def test_the_blocks_that_are_compared_are_the_checkpoint_and_the_last_one_before_and_after_the_logs(node: Node) -> None:
+    asked: list[Any] = []
+
+    def answer(calls: list[dict[str, Any]]) -> Any:
+        asked[:] = [call["params"][0] for call in calls if call["method"] == "eth_getBlockByNumber"]
+        results = [[] if call["method"] == "eth_getLogs" else block(9) for call in calls]
+        return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=True)]
+
+    node.answer = answer
+    node.chain.read_range(SPAN, Checkpoint(4, HASH))
+    assert asked == ["0x4", "0x9", "0x9"]
+    node.chain.read_range(SPAN, None)
+    assert asked == ["0x9", "0x9", "0x9"]
+
+
 def test_a_fork_while_the_logs_are_read_is_noticed(node: Node) -> None:
     node.results(block(4), block(9), [], block(9, "0x" + "cd" * 32))
     with pytest.raises(ChainUnavailable, match="settled"):
@@ -479,6 +494,17 @@ def test_a_first_step_that_fails_says_why(node: Node, error: dict[str, Any], sai
     (failed,) = node.chain.simulate(sent(STEP)).steps
     assert (failed.success, failed.gas) == (False, None)
     assert said in str(failed.reason)
+
+
+def test_a_first_step_that_works_may_have_no_estimate(node: Node) -> None:
+    without_simulation(node, {"result": "0x"}, {"error": {"code": -32000, "message": "gas required exceeds allowance"}})
+    assert node.chain.simulate(sent(STEP)).steps == (StepResult(True, None, None),)
+
+
+def test_revert_data_that_is_no_bytes_is_no_answer(node: Node) -> None:
+    simulating(node, step(status="0x0", returnData="0x1"))
+    with pytest.raises(ChainUnavailable):
+        node.chain.simulate(sent(STEP))
 
 
 def test_a_node_that_fails_says_nothing_about_a_step(node: Node) -> None:

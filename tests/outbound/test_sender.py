@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.outbound.sender import PostResult, WebhookSender, _Deadline
+from chalicelib.outbound.sender import PostResult, WebhookSender, _adapter_class, _Deadline
 from infra.local.process import free_port
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
@@ -439,6 +439,34 @@ def test_a_connection_that_is_made_after_the_deadline_is_shut_down_at_once() -> 
         assert far.recv(1) == b"", "the connection is shut down"
         with pytest.raises(TimeoutError):
             deadline.remaining()
+
+
+def test_no_time_is_left_at_the_very_end_of_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 7.0)
+    with pytest.raises(TimeoutError):
+        _Deadline(0).remaining()
+    assert _Deadline(0.25).remaining() == 0.25
+
+
+def test_the_time_that_the_first_imports_take_is_not_the_receivers(
+    sender: WebhookSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "requests_hardened.ip_filter_adapter"
+
+    class SlowImport:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == slow:
+                time.sleep(2 * SHORT)
+
+    monkeypatch.delitem(sys.modules, slow, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [SlowImport(), *sys.meta_path])
+    with Receiver(NO_CONTENT) as receiver:
+        for _ in range(20):
+            _adapter_class.cache_clear()
+            sys.modules.pop(slow, None)
+            if sender.post(receiver.url, {}, b"{}").delivered:
+                return
+    raise AssertionError("the imports take the whole time")
 
 
 def test_a_post_that_waits_does_not_keep_the_process_running(sender: WebhookSender) -> None:
