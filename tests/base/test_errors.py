@@ -50,6 +50,10 @@ def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
             assert details_of.registry[each].__module__ == each.shown_by
 
 
+def test_the_text_of_an_error_is_its_message_however_it_is_passed() -> None:
+    assert str(ServiceError("what to change")) == str(ServiceError(message="what to change")) == "what to change"
+
+
 def test_the_first_of_several_problems_is_the_message() -> None:
     problems = (Problem(("amount",), "use digits"), Problem(("payee",), "use an address"))
     failed = ValidationFailed(problems)
@@ -58,7 +62,7 @@ def test_the_first_of_several_problems_is_the_message() -> None:
 
 
 def test_an_error_has_its_usual_message_and_status() -> None:
-    assert (Unauthorized().message, ServiceError("x").status) == ("Unauthorized", 500)
+    assert (Unauthorized().message, str(Unauthorized()), ServiceError("x").status) == ("Unauthorized", "Unauthorized", 500)
     throttled = TooManyRequests(7, 60)
     assert (throttled.retry_after, throttled.limit) == (7, 60)
-    assert throttled.message == "ThrottlerException: Too Many Requests"
+    assert throttled.message == str(throttled) == "ThrottlerException: Too Many Requests"
