@@ -120,6 +120,13 @@ def test_a_batch_without_fees_is_one_transaction() -> None:
     assert pay_together(dues).payments == (pay_batch("base", items(*dues), None),)
 
 
+@pytest.mark.parametrize("token", [USDC, COIN, USDT_TRON], ids=lambda token: token.id)
+def test_a_batch_may_be_of_one_payment_and_has_no_fee_of_its_own_unless_given(token: Token) -> None:
+    built = pay_together([due(token, 10**9)])
+    assert (built.spender, built.debits) == (spender_of(token, batched=True), {token: 10**9})
+    assert (len(built.payments), built.gas) == (1, 160_000)
+
+
 @pytest.mark.parametrize(("count", "sizes"), [(250, [250]), (251, [250, 1]), (501, [250, 250, 1])])
 def test_a_transaction_has_at_most_250_payments(count: int, sizes: list[int]) -> None:
     dues = [due(amount=number + 1) for number in range(count)]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_abi import decode, encode
 
 from chalicelib.base.addresses import evm_address, tron_address_of
 from chalicelib.base.money import BaseUnits
@@ -233,6 +234,19 @@ def approve_of(spender: str, amount: int) -> Change:
     return put_in(0, data=approve(USDC.address, spender, amount).data)
 
 
+def pay_in_groups(question: Json) -> None:
+    """Turns batchERC20Payments into batchPayments with one group, which costs more."""
+    details = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
+    payments, paths, receiver = decode([details, "address[][]", "address"], bytes.fromhex(question["transactions"][1]["data"][10:]))
+    arguments = encode([f"(uint256,{details})[]", "address[][]", "address"], [[(2, payments)], paths, receiver])
+    put_in(1, data="0x92cddb91" + arguments.hex())(question)
+
+
+def fund_tokens_and_coins(question: Json) -> None:
+    question["expected"]["eoaWallet"] = STRANGER
+    question["expected"]["payments"][0]["token"] = None
+
+
 STRANGER = evm_address("0x" + "5a" * 20)
 PROXY, BATCH = (calldata.spender_of(USDC, batched) for batched in (False, True))
 APPEND = [
@@ -300,6 +314,9 @@ REFUSED = {
         "reference",
         2,
     ),
+    "batch: one token in a group": (one_token("batch"), pay_in_groups, "function", 1),
+    "batch: coins from another wallet": (one_token("batch"), fund_tokens_and_coins, "shape", -1),
+    "tron: from another wallet": (on_tron(), lambda q: q["expected"].update(eoaWallet=q["expected"]["wallet"]), "shape", -1),
     "batch: an unlimited approval": (one_token("batch"), approve_of(BATCH, UNLIMITED), "amount", 0),
     "batch: the proxy as spender": (one_token("batch"), approve_of(PROXY, 10**12), "contract", 0),
     "batch: a batch fee above 1 %": (one_token("batch", 101), lambda q: None, "amount", 0),
