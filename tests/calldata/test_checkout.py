@@ -137,12 +137,12 @@ def test_a_transaction_has_at_most_250_payments(count: int, sizes: list[int]) ->
     assert built.gas == len(sizes) * 100_000 + count * 60_000
 
 
-def test_with_many_tokens_the_gas_of_a_transaction_is_the_limit() -> None:
-    """44 tokens: (15.5 million - 4.4 million) / 103,000 gas are 107 payments."""
-    many = [replace(USDC, id=f"T{number}-base", address=evm_address(f"0x{number + 1:040x}")) for number in range(44)]
+@pytest.mark.parametrize(("tokens", "sizes"), [(44, [107, 107, 6]), (48, [100, 100, 40])])
+def test_with_many_tokens_the_gas_of_a_transaction_is_the_limit(tokens: int, sizes: list[int]) -> None:
+    """Of 15.5 million gas, 44 tokens leave 11.1 million for payments of 103,000; 48 tokens room for exactly 100."""
+    many = [replace(USDC, id=f"T{number}-base", address=evm_address(f"0x{number + 1:040x}")) for number in range(tokens)]
     dues = [due(each) for each in many for _ in range(5)]
-    sizes = [payment.data.count(REFERENCE.hex()) for payment in pay_together(dues).payments]
-    assert sizes == [107, 107, 6]
+    assert [payment.data.count(REFERENCE.hex()) for payment in pay_together(dues).payments] == sizes
 
 
 BATCH = Checkout(BATCH_SPENDER := spender_of(USDC, True), {USDC: BaseUnits(10), COIN: BaseUnits(7), DAI: BaseUnits(20)}, (), 5)
