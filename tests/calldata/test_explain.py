@@ -184,6 +184,10 @@ def test_a_bundle_tells_what_each_transaction_does() -> None:
     assert list(told.calls) == list(explain("base", [approve(USDC, PROXY, 12_625_000), payment(), native_payment()]))
 
 
+def test_a_bundle_of_one_transaction_is_told_as_one_call() -> None:
+    assert one("base", bundled(payment())).summary == "As a Safe, make 1 call in one transaction"
+
+
 def test_an_unknown_call_in_a_bundle_is_told_and_warned_of() -> None:
     stranger = Transaction(WALLET, "0x12345678", 5)
     told = one("base", bundled(payment(), stranger, bundled(payment())))
@@ -310,6 +314,11 @@ def test_coins_sent_where_none_belong_are_unknown() -> None:
     assert one("base", short).function is None
     tokens_only = pay_batch("base", [ITEMS[0], ITEMS[2]], COLLECTOR)
     assert one("base", Transaction(BATCH, tokens_only.data, 1)).function is None
+
+
+def test_a_payment_of_the_coin_as_if_it_were_a_token_is_unknown() -> None:
+    coin = Transaction(PROXY, payment().data.replace(USDC[2:].lower(), native_hash("base")[2:].lower()), 0)
+    assert "; the native coin is no token; " in one("base", coin).summary
 
 
 def test_fees_that_would_not_arrive_are_unknown() -> None:

@@ -1,5 +1,6 @@
 """The command line: what a call does, or one sentence."""
 
+import runpy
 import subprocess
 import sys
 
@@ -43,6 +44,14 @@ def test_the_command_tells_what_a_call_does(capsys: pytest.CaptureFixture[str]) 
         f"  address _feeAddress: {COLLECTOR}",
         f"  event: TransferWithReferenceAndFee of ERC20FeeProxy {PROXY}",
     ]
+
+
+def test_the_module_runs_as_a_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "chalicelib.calldata.explain"
+    monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "argv", [name, "0x12345678"])
+    runpy.run_module(name, run_name="__main__")
+    assert capsys.readouterr().out.startswith("Unknown call: 4 bytes 0x12345678; ")
 
 
 def test_the_command_refuses_bad_input_in_one_sentence() -> None:
