@@ -154,6 +154,8 @@ def test_each_token_whose_allowance_is_below_its_debit_is_approved_exactly() -> 
     assert with_approvals(BATCH, {USDC.address: 10, DAI.address: 19}) == replace(BATCH, approvals=(second,), gas=60_005)
     assert with_approvals(BATCH, {USDC.address: 9, DAI.address: 2**256 - 1}) == replace(BATCH, approvals=(first,), gas=60_005)
     assert with_approvals(BATCH, {USDC.address: 11, DAI.address: 20}) == BATCH
+    smallest = replace(BATCH, debits={USDC: BaseUnits(1)})
+    assert with_approvals(smallest, {}).approvals == (approve(USDC.address, BATCH_SPENDER, 1),)
 
 
 def test_some_tokens_need_a_reset_to_zero_before_an_approval() -> None:
