@@ -11,7 +11,9 @@ from chalicelib.base.addresses import (
     ZERO_ADDRESS,
     address_bytes,
     address_of_family,
+    address_of_log,
     evm_address,
+    hex_address,
     same_address,
     tron_address,
     tron_address_of,
@@ -122,3 +124,13 @@ def test_a_tron_address_is_made_of_20_bytes(raw: bytes) -> None:
 def test_the_two_named_addresses_are_spelled_right() -> None:
     assert evm_address(ZERO_ADDRESS) == ZERO_ADDRESS
     assert evm_address(DEAD_ADDRESS) == DEAD_ADDRESS
+
+
+def test_the_address_of_a_log_is_spelled_as_callers_of_its_family_write_it() -> None:
+    assert address_of_log(CHECKSUMMED.lower(), "evm") == CHECKSUMMED
+    assert address_of_log(tron_to_evm(USDT_TRON), "tron") == USDT_TRON
+
+
+def test_addresses_in_logs_are_lower_case_hex() -> None:
+    assert hex_address(CHECKSUMMED) == CHECKSUMMED.lower()
+    assert hex_address(USDT_TRON) == tron_to_evm(USDT_TRON)

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from chalicelib.base import errors
-from chalicelib.base.errors import ServiceError, TooManyRequests, Unauthorized, ValidationFailed
+from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
 from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.http.errors import details_of
 
@@ -48,3 +48,21 @@ def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
             assert each.shown_by is not None, each
             importlib.import_module(each.shown_by)
             assert details_of.registry[each].__module__ == each.shown_by
+
+
+def test_the_text_of_an_error_is_its_message_however_it_is_passed() -> None:
+    assert str(ServiceError("what to change")) == str(ServiceError(message="what to change")) == "what to change"
+
+
+def test_the_first_of_several_problems_is_the_message() -> None:
+    problems = (Problem(("amount",), "use digits"), Problem(("payee",), "use an address"))
+    failed = ValidationFailed(problems)
+    assert (failed.message, str(failed), failed.problems, failed.listed) == ("use digits", "use digits", problems, False)
+    assert (problems[0].code, problems[0].details) == ("custom", ())
+
+
+def test_an_error_has_its_usual_message_and_status() -> None:
+    assert (Unauthorized().message, str(Unauthorized()), ServiceError("x").status) == ("Unauthorized", "Unauthorized", 500)
+    throttled = TooManyRequests(7, 60)
+    assert (throttled.retry_after, throttled.limit) == (7, 60)
+    assert throttled.message == str(throttled) == "ThrottlerException: Too Many Requests"

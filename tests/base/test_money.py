@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.money import MAX_UINT256, fee_of, format_amount, parse_amount, parse_percentage
+from chalicelib.base.money import MAX_UINT256, Fee, fee_of, format_amount, parse_amount, parse_percentage
 
 amounts = st.integers(1, MAX_UINT256)
 decimals = st.integers(0, 36)
@@ -146,3 +146,12 @@ def test_a_fee_of_one_percent_of_twelve_and_a_half() -> None:
     assert fee_of(12_500_000, Decimal(1)) == 125_000
     assert fee_of(99, Decimal(1)) == 0
     assert fee_of(10**30 + 1, Decimal(100)) == 10**30 + 1
+
+
+@pytest.mark.parametrize("percentage", ["0.000000000000000001", "0.5", "1", "100"])
+def test_a_fee_is_charged_if_it_has_an_address_and_a_percentage_above_zero(percentage: str) -> None:
+    assert Fee(percentage, "0x12").is_charged
+    assert not Fee(percentage, None).is_charged
+    for nothing in ("0", "0.0", None):
+        assert not Fee(nothing, "0x12").is_charged
+    assert not Fee().is_charged

@@ -9,7 +9,7 @@ from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, evm_address, tron_address_of
+from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, evm_address, tron_address_of, tron_to_evm
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.batch import BatchItem, native_hash, pay_batch, pay_tron_batch
 from chalicelib.calldata.decode import Array, Kind, read, type_text
@@ -184,6 +184,10 @@ def test_a_bundle_tells_what_each_transaction_does() -> None:
     assert list(told.calls) == list(explain("base", [approve(USDC, PROXY, 12_625_000), payment(), native_payment()]))
 
 
+def test_a_bundle_of_one_transaction_is_told_as_one_call() -> None:
+    assert one("base", bundled(payment())).summary == "As a Safe, make 1 call in one transaction"
+
+
 def test_an_unknown_call_in_a_bundle_is_told_and_warned_of() -> None:
     stranger = Transaction(WALLET, "0x12345678", 5)
     told = one("base", bundled(payment(), stranger, bundled(payment())))
@@ -269,6 +273,20 @@ def test_what_is_no_call_is_unknown(data: str) -> None:
     assert one("base", Transaction(PROXY, data, 0)).function is None
 
 
+@pytest.mark.parametrize("data", ["", "0x1", "095ea7b3", "0xzz", "0x09 5e a7 b3", "0x12345678\n"])
+def test_data_that_is_not_hexadecimal_is_said_to_be_so(data: str) -> None:
+    said = "Unknown call: no function; the data is not hexadecimal; do not sign unless you know it"
+    assert explain_data(data).summary == said
+
+
+def test_an_address_is_checked_where_both_the_network_and_the_contract_are_given() -> None:
+    data, unchecked = payment().data, "; the address of the contract was not checked"
+    assert not explain_data(data, "base", PROXY).summary.endswith(unchecked)
+    for network, to in (("base", None), (None, PROXY), (None, None)):
+        assert explain_data(data, network, to).summary.endswith(unchecked)
+    assert not explain_data("0x12345678", "base").summary.endswith(unchecked)
+
+
 @every_kind
 def test_a_call_of_another_contract_is_unknown(network: str, transaction: Transaction) -> None:
     others = (address_of("Multicall3", "base"), USDC, PROXY, BATCH) if network == "base" else (USDT_TRON, TRON_PAYEE)
@@ -296,6 +314,11 @@ def test_coins_sent_where_none_belong_are_unknown() -> None:
     assert one("base", short).function is None
     tokens_only = pay_batch("base", [ITEMS[0], ITEMS[2]], COLLECTOR)
     assert one("base", Transaction(BATCH, tokens_only.data, 1)).function is None
+
+
+def test_a_payment_of_the_coin_as_if_it_were_a_token_is_unknown() -> None:
+    coin = Transaction(PROXY, payment().data.replace(USDC[2:].lower(), native_hash("base")[2:].lower()), 0)
+    assert "; the native coin is no token; " in one("base", coin).summary
 
 
 def test_fees_that_would_not_arrive_are_unknown() -> None:
@@ -332,6 +355,28 @@ def test_a_batch_that_converts_between_currencies_is_unknown(detail: Any) -> Non
 def test_an_empty_batch_and_one_whose_fees_go_to_nobody_are_unknown() -> None:
     assert one("base", batch_call([], [])).function is None
     assert one("base", batch_call([DETAIL], [], "0x" + "00" * 20)).function is None
+
+
+TRON_ROW = ("0x" + "11" * 20, 5, REFERENCE, 1)
+
+
+def tron_batch_call(payees: Any, amounts: Any, references: Any, fees: Any, collector: str = COLLECTOR) -> Transaction:
+    kinds = ["address", "address[]", "uint256[]", "bytes[]", "uint256[]", "address"]
+    token = tron_to_evm(USDT_TRON)
+    arguments = encode(kinds, [token, payees, amounts, references, fees, collector])
+    return Transaction(address_of("ERC20BatchPayments", "tron"), "0xc6e6d98b" + arguments.hex(), 0)
+
+
+def test_a_batch_on_tron_has_as_many_of_each_at_least_one_and_an_address_for_fees() -> None:
+    columns = [[each] for each in TRON_ROW]
+    assert one("tron", tron_batch_call(*columns)).function is not None
+    for position, column in enumerate(columns):
+        longer = [*columns[:position], column * 2, *columns[position + 1 :]]
+        assert one("tron", tron_batch_call(*longer)).function is None
+    for refused in (tron_batch_call([], [], [], []), tron_batch_call(*columns, ZERO_ADDRESS)):
+        assert "it is not a batch as it is built here" in one("tron", refused).summary
+    free = tron_batch_call(*columns[:3], [0], ZERO_ADDRESS)
+    assert "it is not a batch as it is built here" in one("tron", free).summary
 
 
 def test_a_network_that_is_not_ours_is_refused() -> None:

@@ -7,7 +7,7 @@ from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.base.addresses import evm_address
+from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.calldata.transaction import Transaction
@@ -89,3 +89,7 @@ def test_the_hash_is_what_a_wallet_library_signs(
     transaction = SafeTransaction(to, value, "0x" + data.hex(), operation)
     terms = SafeTerms(nonce, safe_tx_gas, base_gas, gas_price, gas_token, refund_receiver)
     assert safe_tx_hash(chain_id, safe, transaction, terms) == "0x" + expected.hex()
+
+
+def test_a_transaction_refunds_no_gas_unless_its_terms_say_so() -> None:
+    assert SafeTerms(7) == SafeTerms(7, 0, 0, 0, ZERO_ADDRESS, ZERO_ADDRESS)

@@ -185,6 +185,21 @@ def test_a_range_that_does_not_continue_from_the_checkpoint_is_disconnected(node
     assert node.chain.read_range(SPAN, Checkpoint(4, HASH)).last_hash == HASH
 
 
+def test_the_blocks_that_are_compared_are_the_checkpoint_and_the_last_one_before_and_after_the_logs(node: Node) -> None:
+    asked: list[Any] = []
+
+    def answer(calls: list[dict[str, Any]]) -> Any:
+        asked[:] = [call["params"][0] for call in calls if call["method"] == "eth_getBlockByNumber"]
+        results = [[] if call["method"] == "eth_getLogs" else block(9) for call in calls]
+        return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=True)]
+
+    node.answer = answer
+    node.chain.read_range(SPAN, Checkpoint(4, HASH))
+    assert asked == ["0x4", "0x9", "0x9"]
+    node.chain.read_range(SPAN, None)
+    assert asked == ["0x9", "0x9", "0x9"]
+
+
 def test_a_fork_while_the_logs_are_read_is_noticed(node: Node) -> None:
     node.results(block(4), block(9), [], block(9, "0x" + "cd" * 32))
     with pytest.raises(ChainUnavailable, match="settled"):
@@ -481,6 +496,17 @@ def test_a_first_step_that_fails_says_why(node: Node, error: dict[str, Any], sai
     assert said in str(failed.reason)
 
 
+def test_a_first_step_that_works_may_have_no_estimate(node: Node) -> None:
+    without_simulation(node, {"result": "0x"}, {"error": {"code": -32000, "message": "gas required exceeds allowance"}})
+    assert node.chain.simulate(sent(STEP)).steps == (StepResult(True, None, None),)
+
+
+def test_revert_data_that_is_no_bytes_is_no_answer(node: Node) -> None:
+    simulating(node, step(status="0x0", returnData="0x1"))
+    with pytest.raises(ChainUnavailable):
+        node.chain.simulate(sent(STEP))
+
+
 def test_a_node_that_fails_says_nothing_about_a_step(node: Node) -> None:
     without_simulation(node, {"error": {"code": -32005, "message": "daily limit exceeded"}}, {"result": "0x"})
     with pytest.raises(ChainUnavailable):
@@ -543,6 +569,35 @@ def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> N
     for blocks in (SPAN, BlockRange(9, 9)):
         with pytest.raises(RangeTooLarge):
             node.chain.safe_event(SAFE, one, blocks)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"topics": [SUCCESS, "0x" + "01" * 32], "data": "0x" + "01" * 32 + "00" * 32},
+        {"topics": [SUCCESS, "0x" + "01" * 32], "data": "0x"},
+        {"topics": [SUCCESS], "data": "0x" + "01" * 32},
+        {"topics": [SUCCESS], "data": "0x" + "01" * 32 + "00" * 64},
+        {"topics": [SUCCESS, "0x" + "01" * 32, HASH], "data": "0x" + "00" * 32},
+        {"topics": ["0x" + "00" * 32, "0x" + "01" * 32], "data": "0x" + "00" * 32},
+        {"topics": [], "data": "0x" + "01" * 32 + "00" * 32},
+    ],
+)
+def test_a_log_of_another_form_is_no_event_of_a_safe(node: Node, changes: dict[str, Any]) -> None:
+    node.results([], block(9), [safe_log(SUCCESS, (), "0x") | changes])
+    assert node.chain.safe_event(SAFE, "0x" + "01" * 32, SPAN) is None
+
+
+def test_the_nonce_of_a_safe_is_read_as_of_a_block(node: Node) -> None:
+    asked: list[Any] = []
+
+    def answer(calls: list[dict[str, Any]]) -> Any:
+        asked.extend((call["method"], call["params"]) for call in calls)
+        return [{"id": call["id"], "result": "0x1f"} for call in calls]
+
+    node.answer = answer
+    assert node.chain.safe_nonce(SAFE, 18) == 31
+    assert asked == [("eth_call", [{"to": SAFE.lower(), "data": "0xaffed0e0"}, "0x12"])]
 
 
 def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(

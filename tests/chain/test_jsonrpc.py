@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.calldata.transaction import Call
 from chalicelib.chain import jsonrpc
 from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chain.jsonrpc import JsonRpcClient, NodeResponseTooLarge, NodeTimeout, RpcCall, RpcError
@@ -142,3 +143,36 @@ def test_each_kind_of_failure_to_respond_has_its_error(failure: Any, raised: typ
 def test_a_text_in_place_of_an_error_object_is_its_reason() -> None:
     assert jsonrpc.RpcError("sepolia", "daily limit").reason == "daily limit"
     assert jsonrpc.RpcError("sepolia", 7).says("7")
+
+
+@pytest.mark.parametrize(("status", "counts"), [(199, False), (200, True), (299, True), (300, False)])
+def test_a_response_counts_with_a_status_from_200_to_299(status: int, counts: bool) -> None:
+    http = Http(HttpResponse(status, json.dumps([result(0, 5)]).encode()))
+    if counts:
+        assert node(http).call("x") == 5
+    else:
+        with pytest.raises(ChainUnavailable):
+            node(http).call("x")
+
+
+def test_contracts_and_blocks_are_asked_for_in_hex() -> None:
+    address = "0x" + "aB" * 20
+    assert jsonrpc.contract_read(Call(address, "0x12")) == ("eth_call", [{"to": address.lower(), "data": "0x12"}, "latest"])
+    assert jsonrpc.contract_read(Call(address, "0x12"), "0x1f")[1][1] == "0x1f"
+    assert jsonrpc.block_at(31) == ("eth_getBlockByNumber", ["0x1f", False])
+    assert jsonrpc.code_at(address) == ("eth_getCode", [address.lower(), "latest"])
+
+
+def test_an_error_says_what_it_is_about() -> None:
+    def error(**fields: Any) -> RpcError:
+        return RpcError("sepolia", fields)
+
+    assert error(code=-32601).is_method_unknown and not error(code=-32600).is_method_unknown
+    assert error(code=3).is_revert and error(message="Execution Reverted").is_revert
+    assert not error(code=4).is_revert and not error(message="busy").is_revert
+    assert error(data="0x12").data == "0x12" and error().reason == ""
+    assert (error().status, error().message) == (503, "The sepolia node refused a request")
+
+
+def test_a_response_may_have_32_megabytes() -> None:
+    assert jsonrpc.MAX_RESPONSE_BYTES == 33_554_432

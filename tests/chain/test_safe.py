@@ -11,7 +11,7 @@ import pytest
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction
-from chalicelib.chain import http_client
+from chalicelib.chain import http_client, safe_service
 from chalicelib.chain.safe_service import Proposal, SafeService, SafeServiceUnavailable
 
 HASH = "0x" + "ab" * 32
@@ -193,3 +193,19 @@ def test_a_service_that_is_slow_or_away_is_no_answer(service: Service, monkeypat
     service.may_answer.set()
     with pytest.raises(SafeServiceUnavailable):
         SafeService({"sepolia": "http://127.0.0.1:9"}).transaction("sepolia", HASH)
+
+
+def test_numbers_are_accepted_up_to_the_largest_of_their_kind(service: Service) -> None:
+    service.says({**TOLD, "nonce": 2**63 - 1, "value": "7".rjust(79, "0"), "safeTxGas": MAX_UINT256, "operation": 0})
+    found = service.ask()
+    assert found is not None
+    assert (found.terms.nonce, found.transaction.value) == (2**63 - 1, 7)
+    assert (found.terms.safe_tx_gas, found.transaction.operation) == (MAX_UINT256, 0)
+    service.says({**TOLD, "value": "7".rjust(80, "0")})
+    with pytest.raises(SafeServiceUnavailable) as refused:
+        service.ask()
+    assert refused.value.status == 503
+
+
+def test_a_response_may_have_two_megabytes() -> None:
+    assert safe_service._MAX_RESPONSE_BYTES == 2_097_152

@@ -10,7 +10,7 @@ TARGETS = {
     "catalogue": "*.py",
     "calldata": "*.py",
     "storage": "store.py",
-    "chain": "logs.py",
+    "chain": "blocks.py jsonrpc.py logs.py ranges.py receipts.py safe_reads.py safe_service.py simulation.py",
     "access": "**/rules.py callers.py",
     "webhooks": "rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -94,7 +95,8 @@ def collected(tests: Sequence[str], work: Callable[[dict[str, pytest.Item]], Any
     """Returns the result of `work` for the collected tests; "import" if they cannot be imported."""
     be_quiet()
     runner = Runner(work)
-    pytest.main([*OPTIONS, *tests], plugins=[runner])
+    with suppress(Exception):  # pytest raises what the import of a plugin raises, unless it is an ImportError
+        pytest.main([*OPTIONS, *tests], plugins=[runner])
     return runner.result or "import"
 
 

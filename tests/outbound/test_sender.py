@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.outbound.sender import PostResult, WebhookSender
+from chalicelib.outbound.sender import PostResult, WebhookSender, _adapter_class, _Deadline
 from infra.local.process import free_port
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
@@ -158,6 +158,7 @@ class Resolver:
     def __init__(self, names: dict[str, list[list[str]]]) -> None:
         self.names = names
         self.asked: list[str] = []
+        self.ports: list[int] = []
         self._real = socket.getaddrinfo
 
     def __call__(self, host: str, port: int, *args: object, **kwargs: object) -> list[object]:
@@ -165,6 +166,7 @@ class Resolver:
             ipaddress.ip_address(host)
             return list(self._real(host, port, *args, **kwargs))  # type: ignore[arg-type]
         self.asked.append(host)
+        self.ports.append(port)
         if host not in self.names:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         answers = self.names[host]
@@ -247,6 +249,10 @@ def test_any_2xx_is_a_delivery_and_nothing_else_is(status: int, delivered: bool,
     with Receiver(says(b"HTTP/1.1 %d X\r\nContent-Length: 2\r\n\r\nok" % status)) as receiver:
         answer = patient.post(receiver.url, {}, b"{}")
     assert (answer.status, answer.error, answer.delivered) == (status, None, delivered)
+
+
+def test_a_status_below_200_is_no_delivery() -> None:
+    assert [PostResult(status, None).delivered for status in (199, 200, 299, 300)] == [False, True, True, False]
 
 
 def test_an_attempt_without_an_answer_is_no_delivery() -> None:
@@ -417,8 +423,62 @@ def test_a_name_server_that_does_not_answer_ends_at_the_deadline(
     for lookup in lookups:
         lookup.join(60)
     assert answer == PostResult(None, "no answer in time")
+    assert lookups and all(lookup.daemon for lookup in lookups), "a late lookup must not keep the process running"
     assert no_thread_but(threads)
     assert no_connections == [], "a late lookup must not lead to a connection"
+
+
+def test_a_connection_that_is_made_after_the_deadline_is_shut_down_at_once() -> None:
+    near, far = socket.socketpair()
+    with near, far, _Deadline(0.01) as deadline:
+        until = time.monotonic() + 60
+        while not deadline.is_over and time.monotonic() < until:
+            time.sleep(0.001)
+        deadline.watch(near)
+        far.settimeout(60)
+        assert far.recv(1) == b"", "the connection is shut down"
+        with pytest.raises(TimeoutError):
+            deadline.remaining()
+
+
+def test_no_time_is_left_at_the_very_end_of_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 7.0)
+    with pytest.raises(TimeoutError):
+        _Deadline(0).remaining()
+    assert _Deadline(0.25).remaining() == 0.25
+
+
+def test_the_time_that_the_first_imports_take_is_not_the_receivers(
+    sender: WebhookSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "requests_hardened.ip_filter_adapter"
+
+    class SlowImport:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == slow:
+                time.sleep(2 * SHORT)
+
+    monkeypatch.delitem(sys.modules, slow, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [SlowImport(), *sys.meta_path])
+    with Receiver(NO_CONTENT) as receiver:
+        for _ in range(20):
+            _adapter_class.cache_clear()
+            sys.modules.pop(slow, None)
+            if sender.post(receiver.url, {}, b"{}").delivered:
+                return
+    raise AssertionError("the imports take the whole time")
+
+
+def test_a_post_that_waits_does_not_keep_the_process_running(sender: WebhookSender) -> None:
+    running: list[threading.Thread] = []
+
+    def script(connection: socket.socket) -> None:
+        running.extend(each for each in threading.enumerate() if isinstance(each, threading.Timer))
+        connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    with Receiver(script) as receiver:
+        cut_off(sender, receiver)
+    assert running and all(each.daemon for each in running)
 
 
 def test_many_posts_leave_no_thread(patient: WebhookSender) -> None:
@@ -462,6 +522,17 @@ def test_no_answer_whatever_breaks_the_sender(head: bytes) -> None:
         with Receiver(says(answer)) as receiver:
             result = sender.post(receiver.url, {}, b"{}")
         assert (result.status is None) != (result.error is None)
+
+
+def test_an_error_that_nobody_foresaw_is_a_failed_attempt_with_its_kind(
+    patient: WebhookSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: socket.socket, address: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(socket.socket, "connect", fail)
+    answer = patient.post("http://127.0.0.1:8081/", {}, b"{}")
+    assert answer == PostResult(None, "the request failed (RuntimeError)")
 
 
 def test_what_the_receiver_sends_is_not_in_the_error(patient: WebhookSender) -> None:
@@ -775,7 +846,7 @@ MALFORMED = [
     "https://hooks.example:22/",
     "https://hooks.example:25/",
     "https://hooks.example:1023/",
-    "https://hooks.example/" + "a" * 2048,
+    "https://hooks.example/" + "a" * (2049 - 22),
 ]
 HOSTILE = [*LOOPBACK, *INTERNAL, *MALFORMED]
 
@@ -856,6 +927,40 @@ def test_a_public_address_is_accepted(
     resolver.names = {name: [["93.184.215.14"]] for name in answers}
     public.check(url)
     assert no_connections == [], "the check looks the name up and connects to nothing"
+
+
+def test_a_host_name_may_have_253_characters(public: WebhookSender, resolve: Callable[..., Resolver]) -> None:
+    resolve()
+    name = ".".join(["a" * 61] * 4) + ".ab.cd"
+    assert len(name) == 253
+    assert refusal(public, f"https://{name}/") == ""
+    assert "valid host name" in refusal(public, f"https://{name}e/")
+
+
+def test_each_refusal_says_what_to_change(patient: WebhookSender) -> None:
+    for url, said in {
+        "https://hooks.example/" + "a" * 2048: "at most 2048 characters",
+        "https://hooks.example/ü": "plain ASCII",
+        "https://hooks.example\\": "without spaces and backslashes",
+        "ftp://hooks.example/": "complete address that begins with https://",
+        "https:hooks.example": "complete address",
+        "https://hooks.example/#part": "must not have a fragment",
+        "https://user@hooks.example/": "user name or password",
+        "https://hooks_.example../": "valid host name",
+        "https://[1234]/": "valid host name",
+        "https://hooks.example:22/": "port 443, port 80, or a port from 1024",
+        "http://hooks.example/": "must begin with https://",
+    }.items():
+        assert said in refusal(patient, url), url
+
+
+def test_the_port_of_a_url_without_one_is_that_of_its_scheme(
+    patient: WebhookSender, resolve: Callable[..., Resolver], no_connections: list[object]
+) -> None:
+    resolver = resolve(hooks_example=[["93.184.215.14"]], localhost=[["127.0.0.1"]])
+    for url in ("https://hooks.example/", "https://hooks.example:80/", "http://localhost/", "http://localhost:8081/"):
+        patient.check(url)
+    assert resolver.ports == [443, 80, 80, 8081]
 
 
 URLS = st.builds(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_abi import decode, encode
 
 from chalicelib.base.addresses import evm_address, tron_address_of
 from chalicelib.base.money import BaseUnits
@@ -184,6 +185,19 @@ def coins(kind: str, batch_fee: int = 0) -> Json:
     return question_of(kind, "base", dues, checkout)
 
 
+def funded() -> Json:
+    """Transactions: funding from another wallet, approval, batch."""
+    draw = random.Random(10)
+    dues = [due(draw, USDC, None) for _ in range(2)]
+    checkout = calldata.with_approvals(calldata.pay_together(dues), {})
+    question = question_of("batch", "base", dues, checkout)
+    owner, wallet = address(draw, "base"), question["expected"]["wallet"]
+    funding = calldata.with_funding(checkout, owner, wallet).funding
+    question["expected"]["eoaWallet"] = owner
+    question["transactions"][:0] = [sent(each) for each in funding]
+    return question
+
+
 def on_tron() -> Json:
     draw = random.Random(8)
     dues = [due(draw, USDC_TRON, None) for _ in range(2)]
@@ -231,6 +245,19 @@ def put_in(index: int, **parts: Any) -> Change:
 
 def approve_of(spender: str, amount: int) -> Change:
     return put_in(0, data=approve(USDC.address, spender, amount).data)
+
+
+def pay_in_groups(question: Json) -> None:
+    """Turns batchERC20Payments into batchPayments with one group, which costs more."""
+    details = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
+    payments, paths, receiver = decode([details, "address[][]", "address"], bytes.fromhex(question["transactions"][1]["data"][10:]))
+    arguments = encode([f"(uint256,{details})[]", "address[][]", "address"], [[(2, payments)], paths, receiver])
+    put_in(1, data="0x92cddb91" + arguments.hex())(question)
+
+
+def fund_tokens_and_coins(question: Json) -> None:
+    question["expected"]["eoaWallet"] = STRANGER
+    question["expected"]["payments"][0]["token"] = None
 
 
 STRANGER = evm_address("0x" + "5a" * 20)
@@ -300,6 +327,23 @@ REFUSED = {
         "reference",
         2,
     ),
+    "batch: one token in a group": (one_token("batch"), pay_in_groups, "function", 1),
+    "batch: coins from another wallet": (one_token("batch"), fund_tokens_and_coins, "shape", -1),
+    "tron: from another wallet": (on_tron(), lambda q: q["expected"].update(eoaWallet=q["expected"]["wallet"]), "shape", -1),
+    "batch: nothing to pay": (one_token("batch"), lambda q: (q["expected"]["payments"].clear(), q["transactions"].clear()), "shape", -1),
+    "single: two payments": (
+        one_token("single"),
+        lambda q: q["expected"]["payments"].append(q["expected"]["payments"][0]),
+        "shape",
+        -1,
+    ),
+    "funding though nobody else pays": (funded(), lambda q: q["expected"].update(eoaWallet=None), "function", 0),
+    "funding from a stranger": (funded(), lambda q: q["expected"].update(eoaWallet=STRANGER), "payee", 0),
+    "funding for a stranger": (funded(), lambda q: q["expected"].update(wallet=STRANGER), "payee", 0),
+    "funding missing": (funded(), lambda q: q["transactions"].pop(0), "shape", -1),
+    "funding twice": (funded(), lambda q: q["transactions"].insert(0, q["transactions"][0]), "shape", 1),
+    "funding after the approval": (funded(), lambda q: q["transactions"].insert(1, q["transactions"].pop(0)), "shape", 1),
+    "funding of another token": (funded(), put_in(0, to=STRANGER), "token", 0),
     "batch: an unlimited approval": (one_token("batch"), approve_of(BATCH, UNLIMITED), "amount", 0),
     "batch: the proxy as spender": (one_token("batch"), approve_of(PROXY, 10**12), "contract", 0),
     "batch: a batch fee above 1 %": (one_token("batch", 101), lambda q: None, "amount", 0),
@@ -320,6 +364,7 @@ def test_the_pages_to_be_changed_are_accepted_as_they_were() -> None:
         one_token("batch", 100),
         coins("single"),
         coins("batch", 30),
+        funded(),
         on_tron(),
     ]
     assert [answer["ok"] for answer in ask(questions)] == [True] * len(questions)

@@ -135,3 +135,8 @@ def test_a_fee_percentage_goes_from_0_to_100() -> None:
     for percentage in ("101", "-1", "one"):
         with pytest.raises(BadRequest, match="feePercentage"):
             resolve(Fee(percentage, FEE_ADDRESS), Fee(), "evm")
+
+
+def test_an_unknown_currency_is_repeated_up_to_80_characters() -> None:
+    with pytest.raises(BadRequest, match=f"^Currency {'x' * 80} is not supported"):
+        preview("1", "x" * 200, Fee(), Flow.GET_PAID, "payer")

@@ -78,6 +78,8 @@ def test_a_payout_on_tron_is_between_tron_addresses() -> None:
     [
         ({"network": "avalanche"}, "Network avalanche is not supported"),
         ({"currency": "NOPE-sepolia"}, "Currency NOPE-sepolia is not supported"),
+        ({"network": "x" * 200}, f"Network {'x' * 80} is not supported"),
+        ({"currency": "x" * 200}, f"Currency {'x' * 80} is not supported"),
         ({"network": "base"}, "fUSDC-sepolia is not on base"),
         ({"currency": "USD"}, "USD is not on sepolia"),
         ({"amount": "0"}, "^amount: "),

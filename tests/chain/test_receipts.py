@@ -1,0 +1,117 @@
+"""Whom a receipt shows as the payer of a payment, and when it shows nobody."""
+
+from typing import Any
+
+import pytest
+
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.keccak import keccak256
+from chalicelib.catalogue.contracts import payment_contracts
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender, payers_of
+from tests.chain.nodes import NodeResponses, node_of
+
+TX = "0x" + "ab" * 32
+TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
+WALLET, OTHER, PAYEE, TOKEN = (evm_address("0x" + digit * 40) for digit in "1267")
+PROXY, BATCH = payment_contracts("sepolia")[0], payment_contracts("sepolia")[-1]
+PAID = PaidTransfer(TX, TOKEN, PAYEE, 500)
+NATIVE = PaidTransfer(TX, None, PAYEE, 500)
+
+
+def word(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")
+
+
+def transfer(sender: str, to: str, amount: int = 500, **changes: Any) -> dict[str, Any]:
+    return {"address": TOKEN, "topics": [TRANSFER, word(sender), word(to)], "data": f"0x{amount:064x}", **changes}
+
+
+def receipt(*logs: dict[str, Any], sender: str = WALLET, to: str | None = PROXY) -> dict[str, Any]:
+    return {"from": sender, "to": to, "logs": list(logs)}
+
+
+def node(found: dict[str, Any] | None, code: str = "0x") -> NodeResponses:
+    return NodeResponses({"eth_getTransactionReceipt": lambda tx_hash: found, "eth_getCode": lambda address, block: code})
+
+
+def payer(found: dict[str, Any] | None, paid: PaidTransfer = PAID, code: str = "0x") -> PaymentSender | None:
+    (sender,) = payers_of(node_of("sepolia", node(found, code)), [paid])
+    return sender
+
+
+def test_the_payer_of_a_token_sent_it_to_the_payee() -> None:
+    assert payer(receipt(transfer(WALLET, PAYEE))) == PaymentSender(WALLET, True)
+    assert payer(receipt(transfer(OTHER, PAYEE), sender=WALLET)) == PaymentSender(OTHER, True)
+    assert payer(receipt(transfer(WALLET, PAYEE, topics=[TRANSFER.upper().replace("0X", "0x"), word(WALLET), word(PAYEE)])))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        transfer(OTHER, PAYEE, 499),
+        transfer(OTHER, WALLET),
+        transfer(OTHER, PAYEE, address=OTHER),
+        transfer(OTHER, PAYEE, topics=["0x" + "00" * 32, word(OTHER), word(PAYEE)]),
+        transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER)]),
+        transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER), word(PAYEE), word(PAYEE)]),
+        transfer(OTHER, PAYEE, topics=[]),
+        transfer(OTHER, PAYEE, data="0x"),
+        transfer(OTHER, PAYEE, data="0x" + f"{500:064x}" + "00" * 32),
+    ],
+)
+def test_other_logs_of_the_transaction_do_not_matter(other: dict[str, Any]) -> None:
+    assert payer(receipt(other, transfer(WALLET, PAYEE), other)) == PaymentSender(WALLET, True)
+    assert payer(receipt(other)) is None
+
+
+def test_nobody_is_the_payer_where_a_receipt_shows_none_or_several() -> None:
+    assert payer(None) is None
+    assert payer(receipt()) is None
+    assert payer(receipt(transfer(WALLET, PAYEE), transfer(OTHER, PAYEE))) is None
+
+
+def test_behind_the_batch_contract_the_payer_is_who_sent_it_the_token() -> None:
+    paid = transfer(BATCH, PAYEE)
+    assert payer(receipt(transfer(WALLET, BATCH, 9_000), paid)) == PaymentSender(WALLET, True)
+    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(WALLET, BATCH, 600), paid)) == PaymentSender(WALLET, True)
+    assert payer(receipt(paid)) is None
+    assert payer(receipt(transfer(WALLET, BATCH, 400), transfer(OTHER, BATCH, 600), paid)) is None
+    assert payer(receipt(transfer(PROXY, BATCH, 900), paid)) is None, "a payment contract is never the payer"
+    assert payer(receipt(transfer(WALLET, BATCH, 900), paid, transfer(OTHER, PAYEE))) is None
+
+
+def test_the_payer_of_the_native_coin_called_a_payment_contract_directly() -> None:
+    for contract in payment_contracts("sepolia"):
+        assert payer(receipt(to=contract), NATIVE) == PaymentSender(WALLET, True)
+    assert payer(receipt(to=OTHER), NATIVE) is None
+    assert payer(receipt(to=None), NATIVE) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "is_wallet"),
+    [
+        ("0x", True),
+        ("0x6", False),
+        ("0x6001", False),
+        ("0xef0100" + "11" * 20, True),
+        ("0xef0100" + "11" * 21, False),
+        ("0xef0101" + "11" * 20, False),
+    ],
+)
+def test_an_address_with_code_is_no_wallet_unless_its_key_delegates(code: str, is_wallet: bool) -> None:
+    assert payer(receipt(transfer(OTHER, PAYEE)), code=code) == PaymentSender(OTHER, is_wallet)
+    assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), "it signed the transaction"
+
+
+def test_several_payments_are_two_requests_and_each_receipt_and_code_is_read_once() -> None:
+    http = node(receipt(transfer(OTHER, PAYEE), transfer(OTHER, PAYEE, 7)))
+    paid = [PAID, PaidTransfer(TX, TOKEN, PAYEE, 7), PaidTransfer(TX, TOKEN, PAYEE, 8)]
+    assert payers_of(node_of("sepolia", http), paid) == (PaymentSender(OTHER, True), PaymentSender(OTHER, True), None)
+    assert http.requests == 2
+    assert http.sent == [("eth_getTransactionReceipt", [TX]), ("eth_getCode", [OTHER.lower(), "latest"])]
+
+
+def test_a_receipt_of_another_form_is_no_response() -> None:
+    with pytest.raises(ChainUnavailable):
+        payer({"from": WALLET})
