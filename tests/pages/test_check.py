@@ -309,6 +309,9 @@ REFUSED = {
     "an amount of nothing": (one_token("single"), put("amount", "0"), "shape", -1),
     "a value below zero": (one_token("single"), put_in(1, value=-1), "value", 1),
     "a value of words": (one_token("single"), put_in(1, value="much"), "value", 1),
+    "a value without digits": (one_token("single"), put_in(1, value="0x"), "value", 1),
+    "a value of 65 digits": (one_token("single"), put_in(1, value="0x" + "0" * 65), "value", 1),
+    "tron: a fee limit of nothing": (on_tron(), put_in(1, feeLimit=0), "shape", 1),
     "a fee limit on another chain": (one_token("single"), put_in(1, feeLimit=1), "shape", 1),
     "coins: another value": (coins("single"), put_in(0, value=hex(10**18 + 1)), "amount", 0),
     "coins: another payee": (coins("single"), put("payee", STRANGER), "payee", 0),
@@ -366,6 +369,9 @@ def test_the_pages_to_be_changed_are_accepted_as_they_were() -> None:
         coins("batch", 30),
         funded(),
         on_tron(),
+        changed(on_tron(), put_in(1, feeLimit=15_000 * 10**6)),
+        changed(on_tron(), put_in(1, feeLimit=1)),
+        changed(one_token("single"), put_in(1, value="0x" + "0" * 64)),
     ]
     assert [answer["ok"] for answer in ask(questions)] == [True] * len(questions)
 
