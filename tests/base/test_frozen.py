@@ -44,16 +44,15 @@ def test_they_are_equal_and_hashed_as_dataclasses_are() -> None:
     assert Ours("a") != Other("a") and Ours("a") != "a"
 
 
-@frozen
-class Counted:
-    known: ClassVar[list[str]] = []
-    name: str
-
-    def __repr__(self) -> str:
-        return "counted"
-
-
 def test_class_variables_do_not_count_and_methods_of_a_class_stay() -> None:
+    @frozen
+    class Counted:
+        known: ClassVar[list[str]] = []
+        name: str
+
+        def __repr__(self) -> str:
+            return "counted"
+
     assert (repr(Counted("a")), Counted("a"), hash(Counted("a"))) == ("counted", Counted("a"), hash(Counted("a")))
     assert Counted("a") != Counted("b")
 
