@@ -68,16 +68,29 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
     @app.on_sqs_message(queue=settings.scans_queue, batch_size=1, maximum_concurrency=10)
     def scan_chain(event: Any) -> None:
-        from chalicelib.detection import jobs
+        from chalicelib.scanning import jobs
 
         for message in event:
             jobs.scan_chain(services(), message.body)
 
+    @app.on_sqs_message(queue=settings.recordings_queue, batch_size=1, maximum_concurrency=10)
+    def record_transfers(event: Any) -> None:
+        from chalicelib.recording import jobs
+
+        for message in event:
+            jobs.record_transfers(services(), message.body)
+
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def start_scans(event: Any) -> None:
-        from chalicelib.detection import jobs
+        from chalicelib.scanning import jobs
 
         jobs.start_scans(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def sweep_transfers(event: Any) -> None:
+        from chalicelib.recording import jobs
+
+        jobs.sweep_transfers(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def sweep_outbox(event: Any) -> None:
@@ -114,7 +127,9 @@ app = build(_SETTINGS, services)
 # Lambda finds a handler by its name in this module.
 deliver_webhook = app.handler_map["deliver_webhook"]
 scan_chain = app.handler_map["scan_chain"]
+record_transfers = app.handler_map["record_transfers"]
 start_scans = app.handler_map["start_scans"]
+sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]

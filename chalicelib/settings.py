@@ -218,6 +218,10 @@ class Settings:
         return f"{self.resource_prefix}-scans"
 
     @property
+    def recordings_queue(self) -> str:
+        return f"{self.resource_prefix}-recordings"
+
+    @property
     def secrets_key(self) -> str:
         return f"alias/{self.resource_prefix}-secrets"
 

@@ -7,11 +7,11 @@ from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.records import Link
 from chalicelib.requests.records import Payment, Request, RequestStatus
-from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
 
-def payment_events(link: Link, request: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+def payment_event(link: Link, request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.confirmed` or `payment.partial` with its variants; `request` is the state after the payment."""
     token = _token(request)
     kind = "payment.confirmed" if request.status is RequestStatus.PAID else "payment.partial"
@@ -30,17 +30,17 @@ def payment_events(link: Link, request: Request, payment: Payment, context: Even
         client = {"clientId": link.client_id, "origin": link.origin or ""}
         variants.append({**payload, "event": f"{kind}.client_id", **client})
     variants.append({**payload, "event": f"{kind}.checkout"})
-    return tuple(_event(link, variant, context) for variant in variants)
+    return _event(link, variants, context)
 
 
-def failed_events(link: Link, request: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+def failed_event(link: Link, request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.failed` for a confirmed payment that a fork removed; `request` is the state without the payment."""
     payload = {
         **_payment_payload("payment.failed", request, payment, context),
         "subStatus": "failed",
         "failureReason": "chain_reorganization",
     }
-    return (_event(link, payload, context),)
+    return _event(link, [payload], context)
 
 
 def _fees(link: Link, payment: Payment, token: Token) -> list[dict[str, str]]:
@@ -74,15 +74,17 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
     }
 
 
-def _event(link: Link, payload: Payload, context: EventContext) -> Event:
+def _event(link: Link, variants: list[Payload], context: EventContext) -> Event:
+    first, *others = (EventVariant(payload["event"], compact_json(payload)) for payload in variants)
     return Event(
         event_id=ids.ulid(context.now, context.entropy),
-        kind=payload["event"],
+        kind=first.kind,
         account_id=link.account_id,
         client_id=link.client_id,
-        body=compact_json(payload),
+        body=first.body,
         created_at=context.now,
         announced=False,
+        variants=tuple(others),
     )
 
 

@@ -1,247 +1,146 @@
-"""Recording of the transfers that a scan found: each link is read once per range, then updated in memory."""
+"""Recording: decides for one link at a time which logged transfers pay it, and commits each decision with its events.
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+    work of a link ── the link ── its entries of the log, and what became of them ── decision ── one transaction ── hints
+
+It reads only the transfers in question, never the history of a request. The work is deleted in the transaction that
+records it, so a crash or a race repeats nothing.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
 from typing import TypeVar
 
-from chalicelib.base.frozen import frozen
-from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection import payments, unmatched
-from chalicelib.detection.payments import Decision
-from chalicelib.detection.records import UnfinalizedTransfer
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Link, SecurePayment
+from chalicelib.recording import payments, rules, store
+from chalicelib.recording.rules import Changes, Stored
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, Request, UnmatchedTransfer
-from chalicelib.requests.references import reference_topic
+from chalicelib.requests.records import Request
+from chalicelib.scanning import flows as scanning
+from chalicelib.scanning import store as scan_store
+from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.services import Services
-from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
+from chalicelib.storage.store import Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
-from chalicelib.webhooks.records import Event
 
 _ATTEMPTS = 10
-"""How often recording is tried again after another scan or payment has written the same link first."""
-_MAX_WRITES_PER_TRANSFER = 7
-"""The most records that one transfer adds to a transaction: a payment, its request, its entry for forks, three events,
-and the link."""
+"""How often a part is tried again after another write for the same link came first."""
+_PARTS_PER_READ = 20
+_TIME_PER_RUN = timedelta(seconds=20)
+"""A run starts no new part after this time, and queues another run."""
+_GRACE = timedelta(seconds=30)
+"""Younger work may still be in progress, or its message on the way."""
+_SWEPT_PER_SHARD = 1000
 
-T = TypeVar("T", Link, Request, Payment, UnmatchedTransfer)
+T = TypeVar("T", Link, Request)
 
 
-@frozen
-class Step:
-    """The result of one transaction: the number of payments written, and of transfers done (the first `done` ones).
+def record(services: Services, token: str) -> int:
+    """Records the work of a link, oldest first; returns how many transfers were recorded as payments or removed.
 
-    `of_other_links` are the transfers whose request does not belong to the link.
+    Safe to repeat and to run concurrently. Raises WriteConflict after ten conflicts.
     """
-
-    recorded: int
-    done: int
-    of_other_links: tuple[ProxyTransfer, ...] = ()
-
-
-@dataclass
-class _Changes:
-    """What the next transaction writes, besides the link."""
-
-    payments: list[Payment] = field(default_factory=list)
-    request_ids: set[str] = field(default_factory=set)
-    unmatched: list[UnmatchedTransfer] = field(default_factory=list)
-    unfinalized: list[UnfinalizedTransfer] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        return sum(map(len, (self.payments, self.request_ids, self.unmatched, self.unfinalized, self.events)))
+    deadline = services.clock() + _TIME_PER_RUN
+    payment, recorded = None, 0
+    while parts := scan_store.unrecorded(services.store, token, _PARTS_PER_READ):
+        for part in parts:
+            payment, count = _record_part(services, part, payment)
+            recorded += count
+            if services.clock() >= deadline:
+                scanning.hint(services, [token])
+                return recorded
+    return recorded
 
 
-class LinkRecorders:
-    """The recorders of the links that a range of blocks pays; a link is read again after a WriteConflict."""
+def sweep(services: Services) -> int:
+    """Queues a run for every link whose work was not recorded in time; returns how many. Safe to repeat."""
+    first_shard = services.entropy(1)[0]
+    before = services.clock() - _GRACE
+    tokens = list(scan_store.links_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard))
+    scanning.hint(services, tokens)
+    return len(tokens)
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._recorders: dict[str, LinkRecorder] = {}
 
-    def record(self, token: str, transfers: Sequence[ProxyTransfer]) -> Step:
-        """Records the first transfers of a link, in their order, as many as fit into one transaction.
+def _record_part(
+    services: Services, part: UnrecordedTransfers, payment: SecurePayment | None
+) -> tuple[SecurePayment | None, int]:
+    """Records one part; returns the link as it is stored now, and how many transfers were recorded.
 
-        For a link that was merged into a batch it records for the batch. Raises WriteConflict after ten conflicts; the
-        queue then delivers the message again, and the range is read again.
-        """
-        for _ in range(_ATTEMPTS):
-            recorder = self._recorder(token)
-            if recorder is None:
-                return Step(0, len(transfers), tuple(transfers))
-            try:
-                return recorder.record(transfers)
-            except WriteConflict:
-                self.drop(token)
-        raise WriteConflict
-
-    def reverse(self, orphan: UnfinalizedTransfer) -> None:
-        """Reverses a payment or unmatched transfer that a fork removed. Raises WriteConflict after ten conflicts."""
-        for _ in range(_ATTEMPTS):
-            recorder = self._recorder(orphan.link_token)
-            try:
-                if recorder is None or not recorder.reverse(orphan):
-                    facts = {"link": orphan.link_token, "request": orphan.request_id}
-                    self._services.log.error("payment without a link", extra=facts)
-                return
-            except WriteConflict:
-                self.drop(orphan.link_token)
-        raise WriteConflict
-
-    def drop(self, token: str) -> None:
-        """Removes the recorder of a link, so that the link is read again."""
-        self._recorders.pop(token, None)
-
-    def _recorder(self, token: str) -> "LinkRecorder | None":
-        if token not in self._recorders:
-            payment = link_store.current_link(self._services.store, token)
+    `payment` is the link if it is known from the part before. For a link that was merged into a batch, the batch's.
+    """
+    for _ in range(_ATTEMPTS):
+        payment = payment or link_store.current_link(services.store, part.link_token)
+        try:
             if payment is None:
-                return None
-            self._recorders[token] = LinkRecorder(self._services, payment)
-        return self._recorders[token]
+                services.log.error("transfers without a link", extra={"network": part.network, "link": part.link_token})
+                services.store.write(Delete(part))
+                return None, 0
+            return _commit(services, part, payment)
+        except WriteConflict:
+            payment = None
+            if not scan_store.is_unrecorded(services.store, part):
+                return None, 0
+    raise WriteConflict
 
 
-class LinkRecorder:
-    """Records the transfers of one link, of which it holds the stored state. Out of date after a WriteConflict."""
-
-    def __init__(self, services: Services, payment: SecurePayment) -> None:
-        self._services, self._payment = services, payment
-        self._positions = {
-            reference_topic(bytes.fromhex(request.payment_reference[2:])): index
-            for index, request in enumerate(payment.requests)
-        }
-        self._payments: dict[str, dict[LogPosition, Payment]] = {}
-        self._unmatched: dict[str, dict[LogPosition, UnmatchedTransfer]] = {}
-        self._unmatched_counts: dict[str, Counter[unmatched.UnmatchedKind]] = {}
-
-    def record(self, transfers: Sequence[ProxyTransfer]) -> Step:
-        """Records the first transfers in one transaction; transfers that are recorded already are skipped."""
-        changes, link, of_other_links, done = _Changes(), self._payment.link, list[ProxyTransfer](), 0
-        for transfer in transfers:
-            if changes.count + _MAX_WRITES_PER_TRANSFER > LARGEST_TRANSACTION:
-                break
-            done += 1
-            index = self._positions.get(transfer.reference_topic)
-            if index is None:
-                of_other_links.append(transfer)
-            else:
-                self._add_transfer(changes, self._payment.requests[index], transfer)
-        self._write(changes, link)
-        return Step(len(changes.payments), done, tuple(of_other_links))
-
-    def reverse(self, orphan: UnfinalizedTransfer) -> bool:
-        """Marks a payment or an unmatched transfer as reversed; False if its request is not of this link."""
-        request = next((r for r in self._payment.requests if r.request_id == orphan.request_id), None)
-        if request is None:
-            return False
-        changes, position = _Changes(), LogPosition(orphan.network, orphan.block_hash, orphan.log_index)
-        link = self._payment.link
-        if orphan.is_unmatched:
-            known = self._unmatched_of(request).get(position)
-            if known is not None and known.status is PaymentStatus.CONFIRMED:
-                changes.unmatched.append(replace(known, status=PaymentStatus.REVERSED))
-        else:
-            recorded, context = self._payments_of(request), webhooks.event_context(self._services)
-            self._apply(changes, payments.reverse(self._payment, request, recorded, position, context))
-        self._write(changes, link)
-        return True
-
-    def _add_transfer(self, changes: _Changes, request: Request, transfer: ProxyTransfer) -> None:
-        reason = payments.mismatch(request, transfer)
-        if reason is not None:
-            self._add_unmatched(changes, request, transfer, reason)
-            return
-        earlier, context = self._payments_of(request), webhooks.event_context(self._services)
-        self._apply(changes, payments.record(self._payment, request, earlier, transfer, context))
-
-    def _apply(self, changes: _Changes, decision: Decision | None) -> None:
-        if decision is None:
-            return
-        payment = decision.payment
-        self._payment = payments.apply(self._payment, decision)
-        self._payments[payment.request_id][payment.log_position] = payment
-        changes.payments.append(payment)
-        changes.request_ids.add(payment.request_id)
-        changes.events += decision.events
-        if payment.version == 0:
-            changes.unfinalized.append(self._unfinalized(payment))
-
-    def _add_unmatched(self, changes: _Changes, request: Request, transfer: ProxyTransfer, reason: str) -> None:
-        """Adds a transfer that does not count, and its entry for forks. Does nothing if it is stored already.
-
-        A transfer of amount zero is only logged, as is one beyond the limit of its kind.
-        """
-        new = unmatched.unmatched_transfer(request, transfer, reason, self._services.clock())
-        stored = self._unmatched_of(request) if transfer.amount else {}
-        known = stored.get(new.log_position)
-        if known is not None and known.status is PaymentStatus.CONFIRMED:
-            return
+def _commit(services: Services, part: UnrecordedTransfers, payment: SecurePayment) -> tuple[SecurePayment, int]:
+    payment, stored = _read(services, part, payment)
+    changes = rules.decide(payment, part, stored, webhooks.event_context(services))
+    written = _link_to_write(payment, changes)
+    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written)
+    for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
-        self._services.log.warning("transfer does not count", extra={**facts, "request_id": request.request_id})
-        if known is not None:
-            new = replace(known, status=PaymentStatus.CONFIRMED)
-        elif transfer.amount and unmatched.has_room(self._unmatched_counts[request.request_id], request, new):
-            self._unmatched_counts[request.request_id][unmatched.kind_of(request, new)] += 1
-            changes.unfinalized.append(self._unfinalized(new))
-        else:
-            return
-        stored[new.log_position] = new
-        changes.unmatched.append(new)
+        services.log.warning("transfer does not count", extra={**facts, "link": part.link_token})
+    if changes.events:
+        webhooks.announce(services, [replace(event, version=1) for event in changes.events])
+    return _after(changes, bool(written)), changes.recorded
 
-    def _write(self, changes: _Changes, before: Link) -> None:
-        """Writes the changes and their events in one transaction, then announces the events.
 
-        The link is written if it changed, and with every payment if it has several requests.
-        """
-        if not changes.count:
-            return
-        link = self._payment.link
-        writes_link = bool(changes.payments) and payments.must_write_link(self._payment)
-        changed = [link] if writes_link or link != before else []
-        requests = [r for r in self._payment.requests if r.request_id in changes.request_ids]
-        records = [*requests, *changes.payments, *changes.unmatched, *changes.unfinalized, *changes.events]
-        self._services.store.write(*changed, *records)
-        self._payment = replace(
-            self._payment,
-            link=_written(link) if changed else link,
-            requests=tuple(_written(r) if r.request_id in changes.request_ids else r for r in self._payment.requests),
-        )
-        for payment in changes.payments:
-            self._payments[payment.request_id][payment.log_position] = _written(payment)
-        for transfer in changes.unmatched:
-            self._unmatched[transfer.request_id][transfer.log_position] = _written(transfer)
-        if changes.events:
-            webhooks.announce(self._services, [replace(event, version=1) for event in changes.events])
+def _read(
+    services: Services, part: UnrecordedTransfers, payment: SecurePayment
+) -> tuple[SecurePayment, Stored]:
+    """The link, and what is stored for the transfers of a part. Two reads, and one query per request with removals.
 
-    def _payments_of(self, request: Request) -> dict[LogPosition, Payment]:
-        if request.request_id not in self._payments:
-            stored = request_store.payments(self._services.store, request.request_id)
-            self._payments[request.request_id] = {payment.log_position: payment for payment in stored}
-        return self._payments[request.request_id]
+    Requests that were written before their totals were kept get them here, by two queries each.
+    """
+    entries = scan_store.logged_with_ids(services.store, part.network, [*part.added, *part.removed])
+    ids = rules.ids(payment, entries.values())
+    paid, unmatched = store.recorded(services.store, part.network, ids.values())
+    removed = {ids[each].request_id for each in part.removed if each in ids}
+    listed = {request_id: request_store.payments(services.store, request_id) for request_id in removed}
+    touched = {each.request_id for each in ids.values()}
+    for request in payment.requests:
+        if request.payment_count is None and request.request_id in touched:
+            earlier = request_store.payments(services.store, request.request_id)
+            strays = request_store.unmatched_transfers(services.store, request.request_id)
+            payment = _with_request(payment, rules.with_totals(request, earlier, strays))
+            of_request = [entries[each] for each, known in ids.items() if known.request_id == request.request_id]
+            paid |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, earlier)}
+            unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
+    return payment, Stored(entries, paid, unmatched, listed)
 
-    def _unmatched_of(self, request: Request) -> dict[LogPosition, UnmatchedTransfer]:
-        if request.request_id not in self._unmatched:
-            stored = request_store.unmatched_transfers(self._services.store, request.request_id)
-            self._unmatched[request.request_id] = {transfer.log_position: transfer for transfer in stored}
-            self._unmatched_counts[request.request_id] = unmatched.count_by_kind(request, stored)
-        return self._unmatched[request.request_id]
 
-    def _unfinalized(self, recorded: Payment | UnmatchedTransfer) -> UnfinalizedTransfer:
-        """The entry by which a fork's transfers are found. A transfer that is confirmed again has one already."""
-        return UnfinalizedTransfer(
-            network=recorded.network,
-            block_number=recorded.block_number,
-            block_hash=recorded.block_hash,
-            log_index=recorded.log_index,
-            link_token=self._payment.link.token,
-            request_id=recorded.request_id,
-            detected_at=recorded.detected_at,
-            is_unmatched=isinstance(recorded, UnmatchedTransfer),
-        )
+def _with_request(payment: SecurePayment, request: Request) -> SecurePayment:
+    requests = (request if each.request_id == request.request_id else each for each in payment.requests)
+    return replace(payment, requests=tuple(requests))
+
+
+def _link_to_write(before: SecurePayment, changes: Changes) -> list[Link]:
+    """The link if it changed, and with every change of a request if it has several."""
+    after = changes.payment
+    changes_request = any(isinstance(record, Request) for record in changes.records.values())
+    is_needed = after.link != before.link or (changes_request and payments.must_write_link(after))
+    return [after.link] if is_needed else []
+
+
+def _after(changes: Changes, link_is_written: bool) -> SecurePayment:
+    """The link as it is stored after the changes were written."""
+    payment = changes.payment
+    return replace(
+        payment,
+        link=_written(payment.link) if link_is_written else payment.link,
+        requests=tuple(_written(each) if each.key in changes.records else each for each in payment.requests),
+    )
 
 
 def _written(record: T) -> T:

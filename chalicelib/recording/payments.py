@@ -1,10 +1,10 @@
-"""Payments: which transfers count for a request, and what a new or a reversed payment changes.
+"""Payments: which transfers count for a request, and what a new or a removed one changes.
 
-Totals are always recomputed as the sum of the confirmed payments, never incremented, so that repeated or reversed
-payments cannot make them drift.
+The totals of a request are changed by each payment, in the transaction that marks the transfer as recorded. So no
+decision needs the earlier payments, of which anybody can make any number.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,36 +12,41 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection.events import failed_events, payment_events
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
-from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.recording.events import failed_event, payment_event
+from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
-MAX_ANNOUNCED_PAYMENTS = 100
-"""The number of payments of a request that cause events: anybody can send dust, and each payment causes up to three
-events. Later payments are recorded without events, except the one that completes the request."""
+SMALL_PART = 1000
+"""A payment below this part of the request's amount is small."""
+MAX_SMALL_PAYMENTS = 100
+"""The number of payments of a request after which small ones, and those of a paid request, are only summed up. Each
+listed payment causes events, and anybody can send any number of small payments."""
+MAX_PAYMENTS = 2000
+"""The number of listed payments of a request after which only the payment that completes it is listed. To reach it
+takes almost twice the amount of the request."""
 
 
 @frozen
 class Decision:
-    """What one payment changes: the payment, its request, the link (if its status changes), and the events to send."""
+    """What one transfer changes: its payment (None if it is only summed up), request, link (if changed), and events."""
 
-    payment: Payment
+    payment: Payment | None
     request: Request
-    link: Link | None
-    events: tuple[Event, ...]
+    link: Link | None = None
+    events: tuple[Event, ...] = ()
+    announced: Payment | None = None
+    """Another payment, that is announced now."""
 
 
-def mismatch(request: Request, transfer: ProxyTransfer) -> str | None:
+def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
     """Why a transfer with the request's reference does not count for it; None if it counts.
 
-    The decoder has checked the proxy, the caller the reference. Anybody can reuse a public reference, so network, token
+    The decoder has checked the proxy, the scanner the reference. Anybody can reuse a public reference, so network, token
     and payee must be the request's, too.
     """
-    if transfer.amount == 0:
-        return "zero_amount"  # costs its sender only gas, so it must have no effect
     token = token_with_id(request.currency)
     if token is None or transfer.network != request.network:
         return "wrong_network"
@@ -60,7 +65,7 @@ def must_write_link(secure_payment: SecurePayment) -> bool:
 
 
 def apply(secure_payment: SecurePayment, decision: Decision) -> SecurePayment:
-    """The link with a decision applied, as the input for the next payment of the same transaction."""
+    """The link with a decision applied, as the input for the next transfer of the same transaction."""
     requests = tuple(
         decision.request if each.request_id == decision.request.request_id else each
         for each in secure_payment.requests
@@ -71,58 +76,84 @@ def apply(secure_payment: SecurePayment, decision: Decision) -> SecurePayment:
 def record(
     secure_payment: SecurePayment,
     request: Request,
-    earlier: Mapping[LogPosition, Payment],
-    transfer: ProxyTransfer,
+    known: Payment | None,
+    transfer: LoggedTransfer,
     context: EventContext,
 ) -> Decision | None:
-    """What a matching transfer changes; None if it is recorded already.
+    """What a matching transfer changes; None if it is recorded already. `known` is the stored payment of the transfer.
 
     A late payment completes an expired link, with events, because the payee has the money. A payment of a paid request
     is recorded without events: a second `payment.confirmed` could make the merchant ship twice, and anybody could cause
-    it with dust. So is dust beyond MAX_ANNOUNCED_PAYMENTS. A payment that one fork removed and another one restored is
-    confirmed again.
+    it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block; if it is
+    confirmed and now in another block, only its block changes.
     """
     new = _payment_of(request, transfer, context.now)
-    known = earlier.get(new.log_position)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
-        return None
-    payment = replace(known or new, status=PaymentStatus.CONFIRMED)
-    confirmed = [*_confirmed(earlier.values()), payment]
-    if request.status is RequestStatus.PAID:
-        return Decision(payment, _settle(request, confirmed, request.tx_hash), None, ())
-    settled = _settle(request, confirmed, payment.tx_hash)
-    if settled.status is not RequestStatus.PAID and len(earlier) >= MAX_ANNOUNCED_PAYMENTS:
-        return Decision(payment, settled, None, ())
+        moved = replace(known, block_hash=new.block_hash, block_number=new.block_number, log_index=new.log_index, paid_at=new.paid_at)
+        return None if moved == known else Decision(moved, request)
+    was_paid = request.status is RequestStatus.PAID
+    settled = _with_amount(request, request.paid + transfer.amount)
+    if known is None and not _is_listed(request, settled, transfer):
+        return Decision(
+            None,
+            replace(
+                settled,
+                unlisted_count=request.unlisted_count + 1,
+                unlisted_amount=BaseUnits(request.unlisted_amount + transfer.amount),
+            ),
+            _complete(secure_payment, settled, context.now),
+        )
+    if known is None:
+        settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
+    payment = replace(new, version=known.version if known else 0, is_announced=not was_paid)
+    if was_paid:
+        return Decision(payment, settled)
+    settled = replace(settled, tx_hash=payment.tx_hash)
     link = _complete(secure_payment, settled, context.now)
-    return Decision(payment, settled, link, payment_events(secure_payment.link, settled, payment, context))
+    return Decision(payment, settled, link, (payment_event(secure_payment.link, settled, payment, context),))
 
 
 def reverse(
     secure_payment: SecurePayment,
     request: Request,
-    recorded: Mapping[LogPosition, Payment],
-    orphan: LogPosition,
+    known: Payment,
+    others: Iterable[Payment],
     context: EventContext,
 ) -> Decision | None:
-    """What changes when a confirmed payment is no longer on the chain; None if it was reversed already.
+    """What changes when a payment is no longer on the chain; None if it was reversed already.
 
-    Always with a `payment.failed` event.
+    `others` are the listed payments of the request. With `payment.failed` if the payment was announced. If the request
+    is paid all the same, by payments that were not announced, the newest of them is announced now.
     """
-    current = recorded.get(orphan)
-    if current is None or current.status is PaymentStatus.REVERSED:
+    if known.status is PaymentStatus.REVERSED:
         return None
-    reversed_payment = replace(current, status=PaymentStatus.REVERSED)
-    others = [p for p in _confirmed(recorded.values()) if p.log_position != orphan]
-    last = max(others, key=lambda p: p.block_number, default=None)
-    settled = _settle(request, others, last.tx_hash if last else None)
-    reopened = secure_payment.link.status is LinkStatus.COMPLETED and settled.status is not RequestStatus.PAID
-    pending = replace(secure_payment.link, status=LinkStatus.PENDING, completed_at=None)
-    link = pending if reopened else None
-    events = failed_events(secure_payment.link, settled, reversed_payment, context)
-    return Decision(reversed_payment, settled, link, events)
+    reversed_payment = replace(known, status=PaymentStatus.REVERSED)
+    rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
+    newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
+    settled = _with_amount(request, request.paid - known.amount)
+    settled = replace(settled, tx_hash=newest.tx_hash if newest else None)
+    link = _reopened(secure_payment.link, settled)
+    if not known.is_announced:
+        return Decision(reversed_payment, settled, link)
+    events = [failed_event(secure_payment.link, settled, reversed_payment, context)]
+    announced = None
+    if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
+        announced = replace(newest, is_announced=True)
+        events.append(payment_event(secure_payment.link, settled, announced, context))
+    return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
-def _payment_of(request: Request, transfer: ProxyTransfer, now: datetime) -> Payment:
+def subtract(secure_payment: SecurePayment, request: Request, removed: LoggedTransfer) -> Decision:
+    """What changes when a payment that was only summed up is no longer on the chain."""
+    settled = replace(
+        _with_amount(request, request.paid - removed.amount),
+        unlisted_count=request.unlisted_count - 1,
+        unlisted_amount=BaseUnits(request.unlisted_amount - removed.amount),
+    )
+    return Decision(None, settled, _reopened(secure_payment.link, settled))
+
+
+def _payment_of(request: Request, transfer: LoggedTransfer, now: datetime) -> Payment:
     return Payment(
         request_id=request.request_id,
         network=transfer.network,
@@ -130,6 +161,7 @@ def _payment_of(request: Request, transfer: ProxyTransfer, now: datetime) -> Pay
         log_index=transfer.log_index,
         block_number=transfer.block_number,
         tx_hash=transfer.tx_hash,
+        ordinal=transfer.ordinal,
         amount=transfer.amount,
         fee_amount=transfer.fee_amount,
         fee_address=transfer.fee_address,
@@ -139,13 +171,21 @@ def _payment_of(request: Request, transfer: ProxyTransfer, now: datetime) -> Pay
     )
 
 
-def _settle(request: Request, confirmed: Iterable[Payment], tx_hash: str | None) -> Request:
-    paid = BaseUnits(sum(p.amount for p in confirmed))
+def _is_listed(before: Request, after: Request, transfer: LoggedTransfer) -> bool:
+    """Whether a new payment is listed and announced, and not only summed up."""
+    count = before.payment_count or 0
+    if before.status is not RequestStatus.PAID and after.status is RequestStatus.PAID:
+        return True
+    is_small = transfer.amount * SMALL_PART < before.amount or before.status is RequestStatus.PAID
+    return count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
+
+
+def _with_amount(request: Request, paid: int) -> Request:
     if paid >= request.amount:
         status = RequestStatus.PAID
     else:
         status = RequestStatus.PARTIALLY_PAID if paid else RequestStatus.CREATED
-    return replace(request, paid=paid, status=status, tx_hash=tx_hash)
+    return replace(request, paid=BaseUnits(paid), status=status)
 
 
 def _complete(secure_payment: SecurePayment, settled: Request, now: datetime) -> Link | None:
@@ -158,5 +198,8 @@ def _complete(secure_payment: SecurePayment, settled: Request, now: datetime) ->
     return replace(secure_payment.link, status=LinkStatus.COMPLETED, completed_at=now)
 
 
-def _confirmed(payments: Iterable[Payment]) -> list[Payment]:
-    return [p for p in payments if p.status is PaymentStatus.CONFIRMED]
+def _reopened(link: Link, settled: Request) -> Link | None:
+    """The link as pending again if the request of a completed link is no longer paid; None if nothing changes."""
+    if link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
+        return None
+    return replace(link, status=LinkStatus.PENDING, completed_at=None)

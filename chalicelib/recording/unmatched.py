@@ -5,16 +5,15 @@ tokens, or tokens that somebody sends to another address, do not use up the limi
 beyond the limit are only logged.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.addresses import address_of_log, hex_address
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
-from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.requests.records import Request, UnmatchedTransfer
+from chalicelib.scanning.records import LoggedTransfer
 
 
 class UnmatchedKind(StrEnum):
@@ -30,28 +29,44 @@ MAX_PER_KIND = {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, 
 """The most transfers of a kind that are stored for a request."""
 
 
-def kind_of(request: Request, transfer: UnmatchedTransfer) -> UnmatchedKind:
-    if token_of(transfer) is None:
+def kind_of(request: Request, token_address: str | None, payee: str, network: str) -> UnmatchedKind:
+    """The kind of a transfer, by its token (None: the native coin), its payee, and its network."""
+    if _token(network, token_address) is None:
         return UnmatchedKind.UNKNOWN_TOKEN
-    return UnmatchedKind.RIGHT_PAYEE if transfer.payee == hex_address(request.payee) else UnmatchedKind.OTHER_PAYEE
+    return UnmatchedKind.RIGHT_PAYEE if payee == hex_address(request.payee) else UnmatchedKind.OTHER_PAYEE
 
 
-def count_by_kind(request: Request, stored: Iterable[UnmatchedTransfer]) -> Counter[UnmatchedKind]:
-    return Counter(kind_of(request, each) for each in stored)
+def has_room(request: Request, kind: UnmatchedKind) -> bool:
+    """Whether one more transfer of that kind is stored for the request."""
+    return _count(request, kind) < MAX_PER_KIND[kind]
 
 
-def has_room(counts: Counter[UnmatchedKind], request: Request, transfer: UnmatchedTransfer) -> bool:
-    """Whether one more transfer is stored; `counts` is how many are stored of each kind."""
-    kind = kind_of(request, transfer)
-    return counts[kind] < MAX_PER_KIND[kind]
+def with_one_more(request: Request, kind: UnmatchedKind) -> Request:
+    """The request after one more transfer of that kind is stored for it."""
+    count = _count(request, kind) + 1
+    match kind:
+        case UnmatchedKind.UNKNOWN_TOKEN:
+            return replace(request, unknown_token_count=count)
+        case UnmatchedKind.OTHER_PAYEE:
+            return replace(request, other_payee_count=count)
+        case UnmatchedKind.RIGHT_PAYEE:
+            return replace(request, right_payee_count=count)
 
 
-def may_be_truncated(request: Request, stored: Iterable[UnmatchedTransfer]) -> bool:
+def may_be_truncated(request: Request) -> bool:
     """Whether the limit of a kind is reached, so that there may be more transfers than are stored."""
-    return any(count >= MAX_PER_KIND[kind] for kind, count in count_by_kind(request, stored).items())
+    return any(not has_room(request, kind) for kind in UnmatchedKind)
 
 
-def unmatched_transfer(request: Request, transfer: ProxyTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
+def _count(request: Request, kind: UnmatchedKind) -> int:
+    return {
+        UnmatchedKind.UNKNOWN_TOKEN: request.unknown_token_count,
+        UnmatchedKind.OTHER_PAYEE: request.other_payee_count,
+        UnmatchedKind.RIGHT_PAYEE: request.right_payee_count,
+    }[kind]
+
+
+def unmatched_transfer(request: Request, transfer: LoggedTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
     """The record of a transfer with the request's reference that does not count for it."""
     return UnmatchedTransfer(
         request_id=request.request_id,
@@ -60,6 +75,7 @@ def unmatched_transfer(request: Request, transfer: ProxyTransfer, reason: str, n
         log_index=transfer.log_index,
         block_number=transfer.block_number,
         tx_hash=transfer.tx_hash,
+        ordinal=transfer.ordinal,
         token_address=transfer.token_address,
         payee=transfer.payee,
         amount=transfer.amount,
@@ -71,9 +87,13 @@ def unmatched_transfer(request: Request, transfer: ProxyTransfer, reason: str, n
 
 def token_of(transfer: UnmatchedTransfer) -> Token | None:
     """The token that was sent; None if it is not in the catalogue."""
-    chain = network(transfer.network)
+    return _token(transfer.network, transfer.token_address)
+
+
+def _token(name: str, token_address: str | None) -> Token | None:
+    chain = network(name)
     if chain is None:
         return None
-    if transfer.token_address is not None:
-        return token_at(chain.name, address_of_log(transfer.token_address, chain.family))
+    if token_address is not None:
+        return token_at(chain.name, address_of_log(token_address, chain.family))
     return token_with_id(chain.native_currency_id) if chain.native_currency_id else None

@@ -41,7 +41,13 @@ class RequestStatus(StrEnum):
 
 @frozen
 class Request(Record):
-    """One amount owed to one payee. Amounts are base units; `paid` is the sum of the confirmed payments."""
+    """One amount owed to one payee. Amounts are base units; `paid` is the sum of all confirmed payments.
+
+    The totals change in the transaction that records a transfer, so that recording reads no earlier payments.
+    `payment_count` is the number of its Payments, confirmed or reversed; None in items that were written before it
+    existed, and they have no other totals either. `unlisted_count` and `unlisted_amount` are the payments that are too
+    small to have a Payment; the last three fields are the numbers of its UnmatchedTransfers by kind.
+    """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "REQUEST#{position:04}")
 
@@ -59,6 +65,12 @@ class Request(Record):
     tx_hash: str | None
     reference: str | None = None
     """The merchant's reference of the original link, if that link was merged into a batch."""
+    payment_count: int | None = None
+    unlisted_count: int = 0
+    unlisted_amount: BaseUnits = BaseUnits(0)  # noqa: RUF009 - a NewType of int
+    unknown_token_count: int = 0
+    other_payee_count: int = 0
+    right_payee_count: int = 0
     version: int = 0
 
 
@@ -68,19 +80,14 @@ class PaymentStatus(StrEnum):
 
 
 @frozen
-class LogPosition:
-    """Identifies a log by its block. A transaction that a fork moves to another block has a new log position."""
-
-    network: str
-    block_hash: str
-    log_index: int
-
-
-@frozen
 class Payment(Record):
-    """One confirmed transfer that counts for a request, identified by the position of its log."""
+    """One confirmed transfer that counts for a request, identified by its transaction and ordinal (chain/logs.py).
 
-    KEY = KeyPattern(PAYMENTS, "PAYMENTS#{request_id}", "{network}#{block_hash}#{log_index:06}")
+    So it stays the same payment if a fork moves the transaction to another block. `is_announced` means that the
+    merchant was told of it by an event.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "PAYMENTS#{request_id}", "{network}#{tx_hash}#{ordinal:04}")
 
     request_id: str
     network: str
@@ -95,21 +102,19 @@ class Payment(Record):
     detected_at: datetime
     paid_at: datetime | None = None
     """The block's timestamp."""
+    ordinal: int = 0
+    is_announced: bool = True
     version: int = 0
-
-    @property
-    def log_position(self) -> LogPosition:
-        return LogPosition(self.network, self.block_hash, self.log_index)
 
 
 @frozen
 class UnmatchedTransfer(Record):
-    """A transfer with a request's reference that does not count for it; `reason` says why.
+    """A transfer with a request's reference that does not count for it; `reason` says why. Identified as a Payment.
 
     Addresses are lower-case hex on every network, as in the log; `token_address` is None for the native coin.
     """
 
-    KEY = KeyPattern(PAYMENTS, "STRAYS#{request_id}", "{network}#{block_hash}#{log_index:06}")
+    KEY = KeyPattern(PAYMENTS, "STRAYS#{request_id}", "{network}#{tx_hash}#{ordinal:04}")
 
     request_id: str
     network: str
@@ -124,8 +129,5 @@ class UnmatchedTransfer(Record):
     detected_at: datetime
     paid_at: datetime | None = None
     status: PaymentStatus = PaymentStatus.CONFIRMED
+    ordinal: int = 0
     version: int = 0
-
-    @property
-    def log_position(self) -> LogPosition:
-        return LogPosition(self.network, self.block_hash, self.log_index)

@@ -1,1 +1,1 @@
-"""Detection: reading blocks, recognising and recording payments, undoing forks."""
+"""Scanning: reading the blocks of each network into the log of transfers that have the reference of a request."""

@@ -1,21 +1,30 @@
-"""Payment detection: reads the next confirmed blocks of a network and records the transfers that pay a request."""
+"""Scanning: reads the next confirmed blocks of a network into the transfer log, and follows its forks.
 
-from collections import deque
+    blocks ── logs ── transfers ── known references ── entries of the log ── work for the recorder ── cursor ── hints
+
+The log and the work are written before the cursor moves, and writing them again changes nothing. So a range is read
+again after a crash or a race, never skipped. No link, payment or webhook is read here: the cost of a tick depends on
+blocks and events only.
+"""
+
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain import logs
-from chalicelib.chain.logs import Checkpoint, ProxyTransfer
-from chalicelib.chain.ranges import Disconnected, RangeReading, RangeTooLarge
-from chalicelib.detection import rules, store
-from chalicelib.detection.recording import LinkRecorders
-from chalicelib.detection.records import Cursor
+from chalicelib.chain.logs import BlockRange, Checkpoint, ProxyTransfer
+from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.requests import store as request_store
+from chalicelib.scanning import rules, store, transfer_log
+from chalicelib.scanning.records import Cursor, LoggedTransfer, ScanLease, UnrecordedTransfers
+from chalicelib.scanning.transfer_log import Replaced
 from chalicelib.services import Services
+from chalicelib.storage.queue import Message
+from chalicelib.storage.store import Throttled, WriteConflict
 
 if TYPE_CHECKING:
     from chalicelib.chain.protocol import Chain
@@ -23,33 +32,40 @@ if TYPE_CHECKING:
 _RANGES_PER_TICK = 20
 """The most ranges that one tick reads; the next tick continues from there."""
 _TIME_PER_TICK = timedelta(seconds=20)
-"""A tick starts no new work after this time. The process timeout is much longer, because a node's response or a
-transaction in progress may take seconds."""
+"""A tick starts no new range after this time. The process timeout is much longer, because a node's response may take
+seconds."""
 _REFUSALS_PER_TICK = 3
 """A tick ends after this many ranges that the node refused or timed out on; the next ticks halve the range further."""
-_BLOCKS_PER_BATCH = 100
-"""The most blocks in one JSON-RPC batch that nodes accept."""
 
 
 @frozen
-class _Recording:
-    """How many payments of a range were recorded, and whether the range is complete.
+class _Written:
+    """How many entries were new, and the links that have work now."""
 
-    If it is not, `last_done` is the last block with a log before the first block that has transfers left.
-    """
-
-    count: int
-    is_complete: bool = True
-    last_done: Checkpoint | None = None
+    new: int
+    links: tuple[str, ...]
 
 
 def scan(services: Services, name: str) -> int:
-    """Reads a network up to its newest confirmed block; returns how many payments were recorded.
+    """Runs one tick of a network: reads it up to its newest confirmed block. Returns how many new transfers were found.
 
-    Safe to repeat and to run concurrently: payments are recorded by conditional writes before the cursor moves, so a
-    range is read again after a crash or a race, never skipped. If a range takes longer than one tick, the cursor moves
-    to the last completely recorded block, and the next tick reads fewer blocks at once.
+    Does nothing while another tick of the network is running. Raises ChainUnavailable, and WriteConflict if another
+    tick was faster all the same.
     """
+    lease = rules.take_lease(store.lease(services.store, name), name, services.clock())
+    if lease is None:
+        return 0
+    try:
+        services.store.write(lease)
+    except WriteConflict:
+        return 0
+    try:
+        return _scan(services, name)
+    finally:
+        _release(services, replace(lease, version=lease.version + 1))
+
+
+def _scan(services: Services, name: str) -> int:
     deadline = services.clock() + _TIME_PER_TICK
     chain, facts = services.chains.of(name), _network(name)
     confirmations = services.settings.confirmations.get(name, facts.confirmations)
@@ -57,7 +73,7 @@ def scan(services: Services, name: str) -> int:
     cursor = store.cursor(services.store, name)
     if cursor is None:
         cursor = rules.first_cursor(name, head, confirmations, facts.log_range)
-    recorded = refusals = 0
+    found = refusals = 0
     for _ in range(_RANGES_PER_TICK):
         blocks = rules.next_range(cursor, head, confirmations)
         if blocks is None or services.clock() >= deadline:
@@ -65,107 +81,147 @@ def scan(services: Services, name: str) -> int:
         try:
             reading = chain.read_range(blocks, cursor.newest)
         except Disconnected:
-            cursor = _undo_fork(services, chain, cursor)
+            cursor = _follow_fork(services, chain, cursor, rules.confirmed_height(head, confirmations))
             continue
         except RangeTooLarge as error:
-            services.log.warning("range too large", extra={"network": name, "reason": str(error)})
+            _log_refusal(services, name, blocks, error)
             cursor, refusals = _store_cursor(services, rules.narrow(cursor)), refusals + 1
             if refusals == _REFUSALS_PER_TICK:
                 break
             continue
-        recording = _record_all(services, chain, reading, deadline)
-        recorded += recording.count
-        if not recording.is_complete:
-            services.log.warning("range takes longer than one tick", extra={"network": name})
-            _store_cursor(services, rules.cut_short(cursor, recording.last_done))
+        try:
+            written = _write_log(services, cursor, _matched(services, chain, reading))
+        except Throttled:
+            services.log.warning("transfer log throttled", extra={"network": name})
+            _store_cursor(services, rules.narrow(cursor))
             break
-        cursor = _store_cursor(
-            services, rules.advance(cursor, Checkpoint(blocks.last, reading.last_hash), facts.log_range)
-        )
-    return recorded
+        found += written.new
+        cursor = _store_cursor(services, _advanced(services, cursor, blocks, reading, facts.log_range))
+        hint(services, written.links)
+    return found
 
 
-def _record_all(services: Services, chain: "Chain", reading: RangeReading, deadline: datetime) -> _Recording:
-    """Records every transfer of a range that has the reference of a request, block by block, grouped by link.
+def hint(services: Services, tokens: Iterable[str]) -> None:
+    """Queues a message for the recorder per link. A failure is only logged: the sweep finds what is not recorded."""
+    messages = [Message({"link": token}, token) for token in tokens]
+    try:
+        services.queue.send(services.settings.recordings_queue, messages)
+    except Exception:  # whatever the queue raises: the work is stored
+        services.log.exception("hints to the recorder not sent", extra={"count": len(messages)})
 
-    Makes at least one transaction, even after the deadline. A request can move to another link meanwhile, when payouts
-    are merged into a batch: its reference is then looked up again. A reference without a complete link is logged and
-    skipped, because no caller has received it.
+
+def _matched(services: Services, chain: "Chain", reading: RangeReading) -> list[LoggedTransfer]:
+    """The entries for the transfers of a range that have the reference of a request.
+
+    Raises InconsistentNode if the node gives logs of other blocks than its canonical ones.
     """
-    transfers = [t for log in reading.logs if (t := logs.decode_transfer(chain.network, log)) is not None]
-    tokens = _link_tokens(services, transfers)
-    groups = _grouped(_with_block_times(chain, [t for t in transfers if t.reference_topic in tokens]), tokens)
-    recorders, recorded = LinkRecorders(services), 0
-    while groups:
-        token, group = groups.popleft()
-        step = recorders.record(token, group)
-        recorded += step.recorded
-        if step.done < len(group):
-            groups.appendleft((token, group[step.done :]))
-        moved = _link_tokens(services, step.of_other_links)
-        for transfer in step.of_other_links:
-            current = moved.get(transfer.reference_topic, token)
-            if current == token:
-                facts = {"network": transfer.network, "tx_hash": transfer.tx_hash}
-                services.log.error("reference without a link", extra=facts)
-            else:
-                recorders.drop(current)
-                groups.appendleft((current, [transfer]))
-        if groups and services.clock() >= deadline:
-            first_left = min(transfer.block_number for _, group in groups for transfer in group)
-            before = [Checkpoint(t.block_number, t.block_hash) for t in transfers if t.block_number < first_left]
-            return _Recording(recorded, False, max(before, key=lambda c: c.number, default=None))
-    return _Recording(recorded)
+    transfers = transfer_log.counting(logs.transfers_of(chain.network, reading.logs))
+    found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
+    links = {reference.topic: reference.link_token for reference in found}
+    matched = [transfer for transfer in transfers if transfer.reference_topic in links]
+    return transfer_log.entries(_dated(chain, matched), links, services.clock())
 
 
-def _grouped(transfers: Iterable[ProxyTransfer], tokens: dict[str, str]) -> deque[tuple[str, list[ProxyTransfer]]]:
-    """The transfers by block and link token, in the order of the chain."""
-    groups: dict[tuple[int, str], list[ProxyTransfer]] = {}
-    for transfer in sorted(transfers, key=lambda t: (t.block_number, t.log_index)):
-        groups.setdefault((transfer.block_number, tokens[transfer.reference_topic]), []).append(transfer)
-    return deque((token, group) for (_, token), group in groups.items())
+def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
+    """The transfers with the times of their blocks. No call to the node if there are no transfers."""
+    if not transfers:
+        return ()
+    return logs.with_block_times(transfers, chain.block_facts(sorted({each.block_number for each in transfers})))
 
 
-def _link_tokens(services: Services, transfers: Iterable[ProxyTransfer]) -> dict[str, str]:
-    """The link token of each known reference, by the reference's topic."""
-    found = request_store.references(services.store, (t.reference_topic for t in transfers))
-    return {reference.topic: reference.link_token for reference in found}
+def _write_log(services: Services, cursor: Cursor, found: list[LoggedTransfer]) -> _Written:
+    """Writes the entries that are new, and the work for all that are not recorded. Raises Throttled."""
+    if not found:
+        return _Written(0, ())
+    stored = store.logged(services.store, [entry.key for entry in found])
+    new = transfer_log.new_entries(found, stored)
+    work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
+    return _write(services, new, work)
 
 
-def _with_block_times(chain: "Chain", transfers: list[ProxyTransfer]) -> list[ProxyTransfer]:
-    """The transfers with the timestamps of their blocks. No call to the node if there are no transfers."""
-    heights = sorted({t.block_number for t in transfers})
-    times: dict[int, datetime] = {}
-    for start in range(0, len(heights), _BLOCKS_PER_BATCH):
-        times |= chain.block_times(heights[start : start + _BLOCKS_PER_BATCH])
-    return [replace(t, paid_at=times[t.block_number]) for t in transfers]
+def _write(services: Services, new: list[LoggedTransfer], work: list[UnrecordedTransfers]) -> _Written:
+    """Entries first: the recorder finds every entry that its work names."""
+    services.store.put_many(new)
+    services.store.put_many(work)
+    return _Written(len(new), tuple(dict.fromkeys(part.link_token for part in work)))
 
 
-def _undo_fork(services: Services, chain: "Chain", cursor: Cursor) -> Cursor:
-    """Returns the cursor rolled back to the common ancestor, after reversing every payment whose block was removed.
+def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int) -> Cursor:
+    """Reads the blocks that replaced those after the newest common one; returns the cursor after them.
 
-    Unmatched transfers of removed blocks are marked as reversed, too.
+    The transfers of the replaced blocks and those of the new ones become work for the recorder, a transfer that is in
+    both as one that moved. Nothing is undone before every new block was read, and before the node's receipts confirm
+    that what is missing is gone. Raises ChainUnavailable if the new blocks are not all confirmed yet.
     """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
-    rolled = rules.roll_back(cursor, canonical)
-    services.log.error(
-        "fork deeper than the confirmations",
-        extra={"network": cursor.network, "from_block": cursor.scanned_to, "to_block": rolled.scanned_to},
-    )
-    recorded = store.unfinalized_transfers(services.store, cursor.network, rolled.scanned_to + 1)
-    heights = sorted({transfer.block_number for transfer in recorded})
-    hashes = chain.block_hashes(heights) if heights else {}
-    recorders = LinkRecorders(services)
-    for transfer in recorded:
-        if hashes[transfer.block_number] != transfer.block_hash:
-            recorders.reverse(transfer)
-    return _store_cursor(services, rolled)
+    common = rules.roll_back(cursor, canonical)
+    facts = {"network": cursor.network, "from_block": cursor.scanned_to, "to_block": common.scanned_to}
+    services.log.error("fork deeper than the confirmations", extra=facts)
+    if newest < cursor.scanned_to:
+        raise ChainUnavailable(f"The {cursor.network} node has not confirmed the blocks after a fork yet")
+    followed, added = _read_again(services, chain, common, cursor.scanned_to)
+    logged = store.logged_in(services.store, cursor.network, common.scanned_to + 1, cursor.scanned_to)
+    hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
+    removed = transfer_log.removed_by_fork(logged, hashes)
+    gone = transfer_log.vanished(removed, added)
+    blocks_of = chain.blocks_of_transactions(sorted({entry.tx_hash for entry in gone}))
+    transfer_log.check_vanished(cursor.network, gone, blocks_of, cursor.scanned_to)
+    stored = store.logged(services.store, [entry.key for entry in added])
+    new = transfer_log.new_entries(added, stored)
+    replaced = Replaced(tuple(removed), tuple(added))
+    written = _write(services, new, transfer_log.work_of_fork(replaced, cursor.version, services.clock()))
+    followed = _store_cursor(services, followed)
+    hint(services, written.links)
+    return followed
+
+
+def _read_again(
+    services: Services, chain: "Chain", common: Cursor, last: int
+) -> tuple[Cursor, list[LoggedTransfer]]:
+    """The cursor after the blocks up to `last`, read from the common ancestor on, and their matched transfers."""
+    cursor, found = common, list[LoggedTransfer]()
+    while cursor.scanned_to < last:
+        blocks = BlockRange(cursor.scanned_to + 1, min(cursor.scanned_to + cursor.range_limit, last))
+        try:
+            reading = chain.read_range(blocks, cursor.newest)
+        except Disconnected as error:
+            raise ChainUnavailable(f"The {cursor.network} chain forked again while a fork was read") from error
+        except RangeTooLarge as error:
+            if isinstance(error, BlockRefused):
+                raise ChainUnavailable(f"The {cursor.network} node refuses block {blocks.first}") from error
+            cursor = rules.narrow(cursor)
+            continue
+        found += _matched(services, chain, reading)
+        cursor = _advanced(services, cursor, blocks, reading, cursor.range_limit)
+    return cursor, found
+
+
+def _log_refusal(services: Services, name: str, blocks: BlockRange, error: RangeTooLarge) -> None:
+    """A refused range is halved, but a single block that is refused stops the network until the node returns it."""
+    facts = {"network": name, "first": blocks.first, "last": blocks.last, "reason": str(error)}
+    if isinstance(error, BlockRefused):
+        services.log.error("block refused by the node", extra=facts)
+    else:
+        services.log.warning("range refused by the node", extra=facts)
+
+
+def _advanced(services: Services, cursor: Cursor, blocks: BlockRange, reading: RangeReading, limit: int) -> Cursor:
+    last = Checkpoint(blocks.last, reading.last_hash)
+    return rules.advance(cursor, last, reading.last_time, limit, services.clock())
 
 
 def _store_cursor(services: Services, cursor: Cursor) -> Cursor:
-    """Writes the cursor. Raises WriteConflict, which ends this scan, if another scan of the network wrote it first."""
+    """Writes the cursor. Raises WriteConflict, which ends this tick, if another tick of the network wrote it first."""
     services.store.write(cursor)
     return replace(cursor, version=cursor.version + 1)
+
+
+def _release(services: Services, lease: ScanLease) -> None:
+    """Ends the lease, so that the next tick can start. It ends by itself if another tick has taken it over."""
+    try:
+        services.store.write(replace(lease, ends_at=services.clock()))
+    except WriteConflict:
+        return
 
 
 def _network(name: str) -> Network:

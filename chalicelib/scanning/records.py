@@ -1,46 +1,26 @@
-"""Stored records: how far a network is read, and the recorded transfers that a fork could still remove."""
+"""Stored records: how far a network is read, the log of its transfers to requests, and what is not recorded yet."""
 
-from dataclasses import field
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import OPS, KeyPattern, Record
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 from chalicelib.chain.logs import Checkpoint
 
-UNFINALIZED_RETENTION = timedelta(days=7)
-"""No supported network forks deeper than this."""
-
-
-@frozen
-class UnfinalizedTransfer(Record):
-    """Index entry from a block to a recorded transfer that a deep fork could still remove.
-
-    The transfer is an UnmatchedTransfer if `is_unmatched`, else a Payment.
-    """
-
-    KEY = KeyPattern(OPS, "CHAIN#{network}", "PAYMENT#{block_number:012}#{block_hash}#{log_index:06}")
-
-    network: str
-    block_number: int
-    block_hash: str
-    log_index: int
-    link_token: str
-    request_id: str
-    detected_at: datetime
-    is_unmatched: bool = field(default=False, metadata={"attribute": "is_stray"})
-    version: int = 0
-
-    @property
-    def vanishes_at(self) -> datetime:
-        """7 days after it was detected."""
-        return self.detected_at + UNFINALIZED_RETENTION
+LOG_RETENTION = timedelta(days=7)
+"""How long a transfer stays in the log. No supported network forks deeper than this."""
+BLOCKS_PER_PARTITION = 16
+"""How many blocks share a partition of the log: more spread the writes less, fewer make a fork read more partitions."""
 
 
 @frozen
 class Cursor(Record):
-    """How far a network has been read: every block up to `scanned_to` is confirmed and recorded.
+    """How far a network has been read: every block up to `scanned_to` is confirmed, and its transfers are in the log.
 
     `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
+    `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
+    in items that were written before these fields existed.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -49,8 +29,133 @@ class Cursor(Record):
     scanned_to: int
     checkpoints: tuple[Checkpoint, ...]
     range_limit: int
+    read_until: datetime | None = None
+    read_at: datetime | None = None
     version: int = 0
 
     @property
     def newest(self) -> Checkpoint | None:
         return self.checkpoints[-1] if self.checkpoints else None
+
+
+@frozen
+class ScanLease(Record):
+    """Keeps a second tick of a network from starting before `ends_at`, unless the first one has ended."""
+
+    KEY = KeyPattern(OPS, "CHAIN#{network}", "LEASE")
+
+    network: str
+    ends_at: datetime
+    version: int = 0
+
+
+class TransferState(StrEnum):
+    """What the recorder has done with a logged transfer."""
+
+    UNRECORDED = "unrecorded"
+    PAYMENT = "payment"
+    """It counts, and has a Payment."""
+    SUMMED = "summed"
+    """It counts, but is too small to be listed: it is only part of the request's totals."""
+    UNMATCHED = "unmatched"
+    """It does not count, and has an UnmatchedTransfer."""
+    IGNORED = "ignored"
+    """It does not count, and the request has enough unmatched transfers of its kind."""
+    REVERSED = "reversed"
+    """A fork removed it, and everything that followed from it was undone."""
+
+
+@frozen
+class TransferId:
+    """Identifies a transfer in a block. `ordinal` counts the fee proxies' events of its transaction from 0."""
+
+    block_number: int
+    block_hash: str
+    tx_hash: str
+    ordinal: int
+
+
+@frozen
+class LoggedTransfer(Record):
+    """A transfer that has the reference of a request, in a block that was confirmed when it was read.
+
+    Its fields are those of the event (chain/logs.py). `link_token` is the link of the reference when it was read.
+    """
+
+    KEY = KeyPattern(
+        PAYMENTS, "TRANSFERS#{network}#{partition}", "{block_number:012}#{block_hash}#{tx_hash}#{ordinal:04}"
+    )
+
+    network: str
+    block_number: int
+    block_hash: str
+    tx_hash: str
+    ordinal: int
+    log_index: int
+    reference_topic: str
+    link_token: str
+    token_address: str | None
+    payee: str
+    amount: BaseUnits
+    fee_amount: BaseUnits
+    fee_address: str
+    paid_at: datetime
+    detected_at: datetime
+    state: TransferState = TransferState.UNRECORDED
+    version: int = 0
+
+    @property
+    def partition(self) -> int:
+        return self.block_number // BLOCKS_PER_PARTITION
+
+    @property
+    def transfer_id(self) -> TransferId:
+        return TransferId(self.block_number, self.block_hash, self.tx_hash, self.ordinal)
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """7 days after it was read; its payment is kept."""
+        return self.detected_at + LOG_RETENTION
+
+    @classmethod
+    def key_of(cls, network: str, each: TransferId) -> Key:
+        return cls.KEY.of(
+            network=network,
+            partition=each.block_number // BLOCKS_PER_PARTITION,
+            block_number=each.block_number,
+            block_hash=each.block_hash,
+            tx_hash=each.tx_hash,
+            ordinal=each.ordinal,
+        )
+
+
+@frozen
+class UnrecordedTransfers(Record):
+    """Work for the recorder: some transfers of one link, as many as fit into one transaction.
+
+    `added` are transfers to record, `removed` transfers whose block a fork removed; a transfer in both has moved to
+    another block. The sort key orders the work as the blocks were read: by `sequence`, the version of the network's
+    cursor, then by block. `digest` is a hash of the content, so writing the same work again changes nothing. The
+    recorder deletes it.
+    """
+
+    KEY = KeyPattern(
+        PAYMENTS, "UNRECORDED#{link_token}", "{network}#{sequence:012}#{block_number:012}#{part:06}#{digest}"
+    )
+    DUE_GROUP = "UNRECORDED"
+
+    link_token: str
+    network: str
+    sequence: int
+    block_number: int
+    part: int
+    digest: str
+    detected_at: datetime
+    added: tuple[TransferId, ...]
+    removed: tuple[TransferId, ...] = ()
+    version: int = 0
+
+    @property
+    def next_due(self) -> datetime:
+        """From the moment on at which it was read, until it is deleted."""
+        return self.detected_at

@@ -7,11 +7,16 @@ fork was deeper than the confirmations: reading resumes at the newest checkpoint
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning.records import Cursor, ScanLease
 
 MAX_CHECKPOINTS = 64
+LEASE = timedelta(seconds=60)
+"""How long a tick keeps others of its network from starting if its process dies; the longest time of the Lambda."""
+OLDEST_TICK = timedelta(seconds=30)
+"""A tick that waited longer in the queue is dropped: newer ticks of its network are behind it."""
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
@@ -20,6 +25,23 @@ def first_cursor(network: str, head: int, confirmations: int, range_limit: int) 
     It starts one range before the newest confirmed block, so that payments before the first tick are still detected.
     """
     return Cursor(network, max(confirmed_height(head, confirmations) - range_limit, 0), (), range_limit)
+
+
+def take_lease(lease: ScanLease | None, network: str, now: datetime) -> ScanLease | None:
+    """The lease of a tick that starts now; None while another tick of the network holds it."""
+    if lease is None:
+        return ScanLease(network, now + LEASE)
+    return replace(lease, ends_at=now + LEASE) if now >= lease.ends_at else None
+
+
+def is_outdated(due_at: datetime, now: datetime) -> bool:
+    """Whether a tick that was due at `due_at` has waited so long that newer ones are behind it."""
+    return now - due_at > OLDEST_TICK
+
+
+def lag(cursor: Cursor, now: datetime) -> timedelta | None:
+    """The age of the newest block that was read; None if it is not known. A node that stands still increases it."""
+    return None if cursor.read_until is None else now - cursor.read_until
 
 
 def confirmed_height(head: int, confirmations: int) -> int:
@@ -41,11 +63,16 @@ def next_range(cursor: Cursor, head: int, confirmations: int) -> BlockRange | No
     return BlockRange(before if last - before < cursor.range_limit else next_block, last)
 
 
-def advance(cursor: Cursor, last: Checkpoint, max_range: int) -> Cursor:
-    """The cursor after all blocks up to `last` were read; its limit grows slowly back to `max_range`."""
+def advance(cursor: Cursor, last: Checkpoint, time: datetime, max_range: int, now: datetime) -> Cursor:
+    """The cursor after all blocks up to `last` were read; its limit grows slowly back to `max_range`.
+
+    `time` is the timestamp of the block.
+    """
     return replace(
         cursor,
         scanned_to=last.number,
+        read_until=time,
+        read_at=now,
         checkpoints=_thinned((*cursor.checkpoints, last)),
         range_limit=min(cursor.range_limit + cursor.range_limit // 16 + 1, max_range),
     )
@@ -56,19 +83,12 @@ def narrow(cursor: Cursor) -> Cursor:
     return replace(cursor, range_limit=max(cursor.range_limit // 2, 1))
 
 
-def cut_short(cursor: Cursor, done: Checkpoint | None) -> Cursor:
-    """The cursor after a range that took longer than one tick: with half the limit, and advanced to `done`, the last
-    completely recorded block, if that is a new one."""
-    if done is not None and done.number > cursor.scanned_to:
-        cursor = advance(cursor, done, cursor.range_limit)
-    return narrow(cursor)
-
-
-def roll_back(cursor: Cursor, canonical: Mapping[int, str]) -> Cursor:
+def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
     """The cursor at the newest checkpoint whose hash is still canonical.
 
-    `canonical` maps checkpoint numbers to the block hashes of the chain now. If none matches, the fork is deeper than
-    the checkpoints; reading resumes before the oldest one.
+    `canonical` maps checkpoint numbers to the block hashes of the chain now, None where the node has no block: such a
+    checkpoint says nothing, and an older one is looked for. If none matches, the fork is deeper than the checkpoints;
+    reading resumes before the oldest one.
     """
     common = cursor.checkpoints
     while common and canonical.get(common[-1].number) != common[-1].hash:

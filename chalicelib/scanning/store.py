@@ -1,6 +1,17 @@
-"""Reads of cursors, and of the recorded transfers that a fork could remove."""
+"""Reads of cursors, leases, the transfer log, and the recorder's work."""
 
-from chalicelib.detection.records import Cursor, UnfinalizedTransfer
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from chalicelib.base.records import Key
+from chalicelib.scanning.records import (
+    BLOCKS_PER_PARTITION,
+    Cursor,
+    LoggedTransfer,
+    ScanLease,
+    TransferId,
+    UnrecordedTransfers,
+)
 from chalicelib.storage.store import Store
 
 
@@ -9,7 +20,52 @@ def cursor(store: Store, network: str) -> Cursor | None:
     return store.get(Cursor, Cursor.KEY.of(network=network))
 
 
-def unfinalized_transfers(store: Store, network: str, first_block: int) -> tuple[UnfinalizedTransfer, ...]:
-    """The recorded transfers of a network's blocks from `first_block` on, in block order. One query."""
-    keys = UnfinalizedTransfer.KEY.starting(network=network, block_number=first_block)
-    return store.query(UnfinalizedTransfer, keys)
+def cursors(store: Store, networks: Iterable[str]) -> dict[str, Cursor]:
+    """The cursors of those networks that have one, by network. One read."""
+    found = store.get_many({Cursor.KEY.of(network=network): Cursor for network in networks})
+    return {each.network: each for each in found.values()}
+
+
+def lease(store: Store, network: str) -> ScanLease | None:
+    """One read."""
+    return store.get(ScanLease, ScanLease.KEY.of(network=network))
+
+
+def logged(store: Store, keys: Iterable[Key]) -> dict[Key, LoggedTransfer]:
+    """The log's entries with these keys, without those that do not exist; read in batches of 100."""
+    return store.get_many(dict.fromkeys(keys, LoggedTransfer))
+
+
+def logged_with_ids(store: Store, network: str, ids: Iterable[TransferId]) -> dict[TransferId, LoggedTransfer]:
+    """The log's entries with these ids, without those that do not exist; read in batches of 100."""
+    found = logged(store, [LoggedTransfer.key_of(network, each) for each in ids])
+    return {entry.transfer_id: entry for entry in found.values()}
+
+
+def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
+    """The log's entries of the blocks from `first` to `last`, in block order. One query per 16 blocks."""
+    found: list[LoggedTransfer] = []
+    for partition in range(first // BLOCKS_PER_PARTITION, last // BLOCKS_PER_PARTITION + 1):
+        entries = store.query(LoggedTransfer, LoggedTransfer.KEY.all(network=network, partition=partition))
+        found += [entry for entry in entries if first <= entry.block_number <= last]
+    return found
+
+
+def unrecorded(store: Store, token: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
+    """The oldest work of a link, at most `limit` parts. One query."""
+    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(link_token=token), limit)
+
+
+def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
+    """Whether this work is still to be done. One read."""
+    return store.get(UnrecordedTransfers, part.key) is not None
+
+
+def links_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> Iterator[str]:
+    """Tokens of links that have had work since before `before`, each once, from at most `limit` parts per shard."""
+    seen = set[str]()
+    for key in store.due(UnrecordedTransfers, before, limit, first_shard):
+        _, _, token = key.pk.partition("#")
+        if token not in seen:
+            seen.add(token)
+            yield token

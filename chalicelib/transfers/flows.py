@@ -13,7 +13,7 @@ from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.detection import unmatched
+from chalicelib.recording import unmatched
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment

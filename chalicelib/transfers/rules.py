@@ -28,7 +28,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.detection.unmatched import token_of
+from chalicelib.recording.unmatched import token_of
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 

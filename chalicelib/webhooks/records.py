@@ -99,9 +99,18 @@ class Delivery(Record):
 
 
 @frozen
+class EventVariant:
+    """A further form of an event that is delivered, too. `body` is JSON text."""
+
+    kind: str
+    body: str
+
+
+@frozen
 class Event(Record):
     """One event of a merchant; `body` is the JSON text that each of its deliveries signs and sends.
 
+    Each of its `variants` is delivered as well, after it: to a webhook with `n` variants, `n + 1` deliveries are made.
     `announced` becomes true in the transaction that writes the deliveries; until then the event is in the outbox.
     """
 
@@ -114,6 +123,7 @@ class Event(Record):
     body: str
     created_at: datetime
     announced: bool
+    variants: tuple[EventVariant, ...] = ()
     version: int = 0
 
     @property

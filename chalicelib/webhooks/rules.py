@@ -10,7 +10,7 @@ from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy, ulid_from
-from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, Event
+from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, Event, EventVariant
 
 RETRY_DELAYS = (1, 5, 15)
 """Seconds before the 2nd, 3rd and 4th attempt; attempts that fail immediately are made at 0, 1, 6 and 21 s."""
@@ -33,21 +33,26 @@ class NextAttempt:
 def deliveries_of(
     event: Event, endpoints: Iterable[Endpoint], now: datetime, is_test: bool = False
 ) -> tuple[Delivery, ...]:
-    """One delivery for each active endpoint. Ids are derived from event and endpoint, so it is safe to repeat."""
+    """One delivery of each variant for each active endpoint.
+
+    Ids are derived from event, variant and endpoint, so it is safe to repeat.
+    """
+    variants = (EventVariant(event.kind, event.body), *event.variants)
     return tuple(
         Delivery(
-            delivery_id=_delivery_id(event, endpoint),
+            delivery_id=_delivery_id(event, number, endpoint),
             webhook_id=endpoint.webhook_id,
             account_id=endpoint.account_id,
             client_id=endpoint.client_id,
-            kind=event.kind,
-            body=event.body,
+            kind=variant.kind,
+            body=variant.body,
             is_test=is_test,
             attempt=0,
             state=DeliveryState.PENDING,
             due_at=now,
             created_at=now,
         )
+        for number, variant in enumerate(variants)
         for endpoint in endpoints
         if endpoint.is_active
     )
@@ -116,8 +121,9 @@ def delivery_headers(delivery: Delivery, secret: str, brands: Iterable[str]) -> 
     return headers
 
 
-def _delivery_id(event: Event, endpoint: Endpoint) -> str:
-    seed = hashlib.sha256(f"{event.event_id}/{endpoint.webhook_id}".encode()).digest()
+def _delivery_id(event: Event, number: int, endpoint: Endpoint) -> str:
+    variant = f".{number}" if number else ""
+    seed = hashlib.sha256(f"{event.event_id}{variant}/{endpoint.webhook_id}".encode()).digest()
     return ulid_from(event.created_at, seed[:10])
 
 

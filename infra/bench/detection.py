@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links.records import SecurePayment
 from chalicelib.requests.records import Reference
 from chalicelib.requests.references import reference_topic
@@ -102,7 +102,7 @@ def _tick(world: World) -> tuple[float, Calls, int]:
     reads_before = chain.reads
     with counted(world.client) as calls:
         started = time.perf_counter()
-        recorded = detection.scan(world.services, chain.network)
+        recorded = scanning.scan(world.services, chain.network)
         taken = time.perf_counter() - started
     if recorded != PAYMENTS:
         raise AssertionError(f"a tick recorded {recorded} payments, not {PAYMENTS}, so its time cannot be compared")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links import expiry as links
 from chalicelib.webhooks import outbox
 from infra.bench.calls import Calls, counted
@@ -53,7 +53,7 @@ def _background() -> dict[str, Calls]:
         world.scan()
 
         def tick() -> Calls:
-            return _count(client, lambda: detection.scan(world.services, world.chain.network))
+            return _count(client, lambda: scanning.scan(world.services, world.chain.network))
 
         counts = {"scan tick without a new block": tick()}
         world.chain.mine()

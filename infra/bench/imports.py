@@ -22,7 +22,7 @@ _APP = "import app"
 _APP_AND_CLIENT = "import app; from chalicelib.storage.clients import aws_client; aws_client('dynamodb')"
 _WORKERS = {
     "deliver_webhook and sweep_outbox": "chalicelib.webhooks.jobs",
-    "scan_chain and start_scans": "chalicelib.detection.jobs",
+    "scan_chain and start_scans": "chalicelib.scanning.jobs",
     "expire_links": "chalicelib.links.jobs",
     "track_intents": "chalicelib.checkout.intents.jobs",
 }

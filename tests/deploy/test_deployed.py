@@ -29,7 +29,7 @@ from aws_lambda_powertools import Logger
 
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.services import Services

@@ -22,7 +22,7 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
-from chalicelib.detection.jobs import scan_chain
+from chalicelib.scanning.jobs import scan_chain
 from chalicelib.links import flows as links
 from chalicelib.links import reading
 from chalicelib.links.creation import Draft, Item

@@ -13,7 +13,7 @@ from openapi_spec_validator.schemas import schema_v31
 from referencing import Resource
 
 from chalicelib.access.modes import Mode
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning.records import Cursor
 from chalicelib.http.operation import OPERATIONS, Operation
 from tests.fakes.world import FEE_ADDRESS, WALLET
 from tests.http import openapi_parts

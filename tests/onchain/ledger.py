@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.catalogue.networks import network as network_named
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import RequestStatus
 from infra.local.chain import Chain
@@ -55,7 +55,7 @@ def settle(world: World, chain: Chain) -> int:
     known = network_named(chain.network)
     assert known is not None
     chain.mine(known.confirmations)
-    return detection.scan(world.services, chain.network)
+    return scanning.scan(world.services, chain.network)
 
 
 def assert_completed(world: World, payment: SecurePayment) -> None:

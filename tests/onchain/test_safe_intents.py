@@ -15,7 +15,7 @@ from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
@@ -57,7 +57,7 @@ class Merchant:
 
     def scan(self) -> None:
         self.chain.mine(2)
-        detection.scan(self.world.services, "sepolia")
+        scanning.scan(self.world.services, "sepolia")
 
     def look(self, payment: SecurePayment) -> SafeIntent:
         """A few minutes later the schedule fires."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.catalogue.contracts import TRON_BATCH, address_of
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading
 from chalicelib.links.payouts import flows as payouts
@@ -37,7 +37,7 @@ def world(world_on: Callable[..., World]) -> World:
 
 def settle_solid(world: World, tron: TronNode) -> int:
     """What is recorded once the blocks are solid; before that, nothing is."""
-    assert detection.scan(world.services, "tron") == 0
+    assert scanning.scan(world.services, "tron") == 0
     tron.chain.mine(SOLID_AFTER)
     return settle(world, tron.chain)
 

@@ -14,7 +14,7 @@ from typing import Any
 from moto import mock_aws
 
 from chalicelib.catalogue.networks import network
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links import reading as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import RequestStatus
@@ -57,7 +57,7 @@ class Stack:
         """Mines what confirmations it takes, and the service sees what was paid."""
         self.mine(network(name).confirmations, name)  # type: ignore[union-attr]
         with self.lock:
-            detection.scan(running(), name)
+            scanning.scan(running(), name)
 
     def mine(self, blocks: int = 1, name: str = "sepolia") -> None:
         if name == "tron":

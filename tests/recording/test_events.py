@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
-from chalicelib.detection.events import failed_events, payment_events
+from chalicelib.recording.events import failed_events, payment_events
 from chalicelib.links.creation import Terms, create_link
 from chalicelib.links.records import Link
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.detection import flows as detection
-from chalicelib.detection import payments, unmatched
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning import flows as scanning
+from chalicelib.recording import payments, unmatched
+from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import LinkStatus
 from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 from chalicelib.services import Services
@@ -127,7 +127,7 @@ def test_a_tick_that_runs_out_of_time_goes_on_where_it_stopped(world: World) -> 
     heights = [int(world.chain.pay(payment.requests[0])["blockNumber"], 16) for payment in links]
     world.chain.mine(2)
     slow = scan_slowly(world, 21)
-    assert detection.scan(slow, "sepolia") == 1
+    assert scanning.scan(slow, "sepolia") == 1
     cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert cursor is not None
     assert (cursor.scanned_to, cursor.newest and cursor.newest.hash) == (
@@ -135,12 +135,12 @@ def test_a_tick_that_runs_out_of_time_goes_on_where_it_stopped(world: World) -> 
         world.chain.blocks[heights[0]].hash,
     )
     limit = cursor.range_limit
-    assert [detection.scan(slow, "sepolia") for _ in range(3)] == [1, 1, 1]
+    assert [scanning.scan(slow, "sepolia") for _ in range(3)] == [1, 1, 1]
     assert {world.load(payment).link.status for payment in links} == {LinkStatus.COMPLETED}
     cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert cursor is not None
     assert cursor.range_limit < limit
-    assert detection.scan(slow, "sepolia") == 0
+    assert scanning.scan(slow, "sepolia") == 0
 
 
 def test_a_block_that_is_too_much_for_a_tick_is_done_over_several_and_others_come_after_it(world: World) -> None:
@@ -153,14 +153,14 @@ def test_a_block_that_is_too_much_for_a_tick_is_done_over_several_and_others_com
     world.chain.mine(2)
     slow, ticks = scan_slowly(world, 11), 0
     while world.load(other).link.status is not LinkStatus.COMPLETED:
-        detection.scan(slow, "sepolia")
+        scanning.scan(slow, "sepolia")
         ticks += 1
         assert ticks < 10
     assert ticks > 2
     assert len(payments_of(world, request)) == 201
     cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     while cursor is not None and cursor.scanned_to < len(world.chain.blocks) - 2:
-        detection.scan(slow, "sepolia")
+        scanning.scan(slow, "sepolia")
         cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
         ticks += 1
         assert ticks < 12
@@ -174,7 +174,7 @@ def test_a_tick_that_caught_up_for_long_enough_leaves_the_rest_to_the_next(world
     world.services.store.write(replace(cursor, range_limit=2))
     world.chain.before_reading = lambda: world.advance(9)
     world.chain.mine(30)
-    detection.scan(world.services, "sepolia")
+    scanning.scan(world.services, "sepolia")
     after = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
     assert after is not None
     assert cursor.scanned_to < after.scanned_to < cursor.scanned_to + 12

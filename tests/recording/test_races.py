@@ -14,7 +14,7 @@ from chalicelib.access.credentials.records import Account
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
@@ -64,7 +64,7 @@ def test_20_parallel_scans_of_one_log_give_one_payment(cloud: Cloud, world: Worl
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
     world.chain.mine(2)
-    results = in_parallel(lambda services: detection.scan(services, "sepolia"), cloud, world)
+    results = in_parallel(lambda services: scanning.scan(services, "sepolia"), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) <= 1
     request_id = payment.requests[0].request_id
     assert len(world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))) == 1
@@ -83,13 +83,13 @@ def test_parallel_payments_of_one_request_are_all_counted(cloud: Cloud, world: W
     for _ in range(5):
         world.chain.pay(payment.requests[0], amount=1_000_000)
     world.chain.mine(2)
-    in_parallel(lambda services: detection.scan(services, "sepolia"), cloud, world)
-    detection.scan(world.services, "sepolia")
+    in_parallel(lambda services: scanning.scan(services, "sepolia"), cloud, world)
+    scanning.scan(world.services, "sepolia")
     assert world.load(payment).requests[0].paid == 5_000_000
 
 
 def test_of_20_multisig_transactions_announced_at_once_one_holds_the_link(cloud: Cloud, world: World) -> None:
-    detection.scan(world.services, "sepolia")
+    scanning.scan(world.services, "sepolia")
     payment = world.create_link()
     number = itertools.count()
 
@@ -105,7 +105,7 @@ def test_of_20_multisig_transactions_announced_at_once_one_holds_the_link(cloud:
 
 
 def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cloud, world: World) -> None:
-    detection.scan(world.services, "sepolia")
+    scanning.scan(world.services, "sepolia")
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
     world.chain.mine(2)
@@ -114,7 +114,7 @@ def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cl
     def act(services: Services) -> None:
         mine = next(number)
         if mine % 4 == 0:
-            detection.scan(services, "sepolia")
+            scanning.scan(services, "sepolia")
             return
         draft = IntentDraft(None, f"0x{mine:064x}", None, "SEPOLIA", "USDC", None)
         with suppress(Locked, Conflict):
@@ -134,7 +134,7 @@ def test_20_parallel_scans_of_a_link_of_several_requests_complete_it_once(cloud:
         world.chain.pay(request)
         world.chain.pay_too(request, amount=1, payee="0x" + "22" * 20)
     world.chain.mine(2)
-    results = in_parallel(lambda services: detection.scan(services, "sepolia"), cloud, world)
+    results = in_parallel(lambda services: scanning.scan(services, "sepolia"), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) <= 3
     after = world.load(payment)
     assert after.link.status is LinkStatus.COMPLETED

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.detection import flows as detection
-from chalicelib.detection import unmatched
+from chalicelib.scanning import flows as scanning
+from chalicelib.recording import unmatched
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
@@ -64,7 +64,7 @@ def scan_until_done(services: Services) -> None:
     """As the queue does: a scan that was overtaken comes back."""
     for _ in range(3):
         with suppress(WriteConflict):
-            detection.scan(services, "sepolia")
+            scanning.scan(services, "sepolia")
 
 
 def test_40_requests_paid_in_one_transaction_are_recorded_in_three(world: World) -> None:
@@ -75,7 +75,7 @@ def test_40_requests_paid_in_one_transaction_are_recorded_in_three(world: World)
         world.chain.pay_too(request)
     world.chain.mine(2)
     with counted(world.client) as calls:
-        assert detection.scan(world.services, "sepolia") == 40
+        assert scanning.scan(world.services, "sepolia") == 40
     assert calls.by_operation["TransactWriteItems"] == 3
     assert calls.by_operation["Query"] == 1 + 40 + 2 * 3
     after = world.load(payment)
@@ -121,9 +121,9 @@ def test_two_requests_that_are_paid_at_the_same_moment_complete_their_link(world
     for chain in (world.chain, other):
         chain.mine(2)
     second = replace(world.services, chains=FakeChains(other))
-    first = world.start(Interposed(world.client, "transact_write_items", lambda: detection.scan(second, "sepolia")))
+    first = world.start(Interposed(world.client, "transact_write_items", lambda: scanning.scan(second, "sepolia")))
     with suppress(WriteConflict):  # the cursor is the second one's
-        detection.scan(first, "sepolia")
+        scanning.scan(first, "sepolia")
     after = world.load(payment)
     assert [request.status for request in after.requests] == [RequestStatus.PAID, RequestStatus.PAID]
     assert after.link.status is LinkStatus.COMPLETED
@@ -160,7 +160,7 @@ def test_a_payment_counts_once_when_its_payout_is_merged_while_it_is_being_recor
     services = world.start(
         Interposed(world.client, call, lambda: made.append(merge(world.services, world, children)))
     )
-    detection.scan(services, "sepolia")
+    scanning.scan(services, "sepolia")
     (batch,) = made
     assert [request.paid for request in world.load(batch).requests] == [5, 0]
     assert len(payments_of(world, children[0].requests[0].request_id)) == 1
@@ -171,7 +171,7 @@ def test_a_merge_that_meets_a_payment_takes_it_along(world: World) -> None:
     world.chain.pay(children[1].requests[0], amount=5)
     world.chain.mine(2)
     services = world.start(
-        Interposed(world.client, "transact_write_items", lambda: detection.scan(world.services, "sepolia"))
+        Interposed(world.client, "transact_write_items", lambda: scanning.scan(world.services, "sepolia"))
     )
     batch = merge(services, world, children)
     assert [request.paid for request in world.load(batch).requests] == [0, 5]
@@ -209,7 +209,7 @@ def test_a_request_that_moves_to_another_link_is_looked_up_again(world: World, c
     world.chain.pay(target.requests[0], amount=5)
     world.chain.pay(request)
     world.chain.mine(2)
-    assert detection.scan(world.start(Interposed(world.client, call, move)), "sepolia") == 2
+    assert scanning.scan(world.start(Interposed(world.client, call, move)), "sepolia") == 2
     assert [r.paid for r in world.load(target).requests] == [5, 12_500_000]
     assert world.load(target).link.status is LinkStatus.PENDING
 
@@ -231,7 +231,7 @@ def test_tron_is_read_like_any_other_network(world: World) -> None:
     facts = {"currency": "USDT-tron", "payee": TRON_PAYEE, "fee_address": TRON_PAYEE}
     payment = tron.create_link(**facts)
     log = chain.pay(payment.requests[0], fee=125_000, fee_address=TRON_PAYEE)
-    assert detection.scan(tron.services, "tron") == 1
+    assert scanning.scan(tron.services, "tron") == 1
     tron.drain()
     after = tron.load(payment)
     assert after.link.status is LinkStatus.COMPLETED
@@ -280,7 +280,7 @@ def test_a_transfer_on_another_network_is_kept_as_such(world: World) -> None:
     payment = both.create_link()
     base.pay(payment.requests[0], fee_address=FEE_ADDRESS)
     base.mine(20)
-    assert detection.scan(both.services, "base") == 0
+    assert scanning.scan(both.services, "base") == 0
     (stray,) = unmatched_transfer(both, payment)
     assert (stray.reason, stray.network) == ("wrong_network", "base")
 

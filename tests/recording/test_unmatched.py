@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.detection.unmatched import (
+from chalicelib.recording.unmatched import (
     MAX_PER_KIND,
     UnmatchedKind,
     count_by_kind,

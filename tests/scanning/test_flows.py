@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.detection import flows as detection
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning import flows as scanning
+from chalicelib.scanning.records import Cursor
 from chalicelib.links import expiry as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment, RequestStatus
@@ -107,10 +107,10 @@ def test_nothing_is_believed_before_the_confirmations(world: World) -> None:
     world.scan()
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
-    detection.scan(world.services, "sepolia")
+    scanning.scan(world.services, "sepolia")
     assert world.load(payment).requests[0].paid == 0
     world.chain.mine()
-    detection.scan(world.services, "sepolia")
+    scanning.scan(world.services, "sepolia")
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
@@ -119,7 +119,7 @@ def test_a_payment_that_a_fork_drops_before_confirmation_was_never_seen(world: W
     world.scan()
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
-    detection.scan(world.services, "sepolia")
+    scanning.scan(world.services, "sepolia")
     world.chain.fork(1)
     world.scan()
     world.drain()
@@ -203,9 +203,9 @@ def test_the_setting_confirmations_says_how_deep_a_block_has_to_be(world: World)
     payment = deep.create_link()
     deep.chain.pay(payment.requests[0])
     deep.chain.mine(3)
-    assert detection.scan(deep.services, "sepolia") == 0
+    assert scanning.scan(deep.services, "sepolia") == 0
     deep.chain.mine()
-    assert detection.scan(deep.services, "sepolia") == 1
+    assert scanning.scan(deep.services, "sepolia") == 1
 
 
 def test_payments_of_one_block_are_recorded_in_the_order_of_their_logs(world: World) -> None:

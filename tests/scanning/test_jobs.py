@@ -2,7 +2,7 @@
 
 import json
 
-from chalicelib.detection.jobs import start_scans
+from chalicelib.scanning.jobs import start_scans
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import World
 

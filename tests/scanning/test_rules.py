@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.detection.records import Cursor
-from chalicelib.detection.rules import MAX_CHECKPOINTS, advance, cut_short, first_cursor, narrow, next_range, roll_back
+from chalicelib.scanning.records import Cursor
+from chalicelib.scanning.rules import MAX_CHECKPOINTS, advance, cut_short, first_cursor, narrow, next_range, roll_back
 
 
 @given(st.integers(0, 50), st.lists(st.integers(0, 30), min_size=1, max_size=20), st.integers(1, 9), st.integers(1, 7))

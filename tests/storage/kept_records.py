@@ -28,7 +28,7 @@ from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.chain.logs import Checkpoint
-from chalicelib.detection.records import Cursor, UnfinalizedTransfer
+from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.requests.records import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.detection import flows as detection
+from chalicelib.scanning import flows as scanning
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
@@ -176,7 +176,7 @@ def test_a_refund_on_tron_goes_to_the_base58_address_of_the_payer(world: World) 
     payment = tron.create_link(currency="USDT-tron", payee=TRON_PAYEE, fee_percentage=None, fee_address=None)
     log = chain.pay(payment.requests[0], amount=20_000_000)
     chain.payers[log["transactionHash"]] = TRON_PAYEE
-    detection.scan(tron.services, "tron")
+    scanning.scan(tron.services, "tron")
     (found,) = listed(tron, payment)
     assert found.refund is not None
     assert (found.refund.payer, found.refund.amount) == (TRON_PAYEE, 7_500_000)

@@ -9,7 +9,7 @@ from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.rules import IntentDraft, IntentStart
 from chalicelib.checkout.intents.tracking import read_proposal, with_children
-from chalicelib.detection import store as detection_store
+from chalicelib.scanning import store as scan_store
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
@@ -78,7 +78,7 @@ def _intent_start(services: Services, chain: Network, draft: IntentDraft, viewer
         proposal, _ = read_proposal(services, chain.name, draft.safe_tx_hash, set())
     else:
         _check_safe(services.chains.evm(chain.name), chain.label, draft.payer_address)
-    cursor = detection_store.cursor(services.store, chain.name)
+    cursor = scan_store.cursor(services.store, chain.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {chain.name} yet: try again in a minute")
     return IntentStart(

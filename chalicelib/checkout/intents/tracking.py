@@ -12,8 +12,8 @@ from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.rules import Execution, Observation
-from chalicelib.detection import store as detection_store
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning import store as scan_store
+from chalicelib.scanning.records import Cursor
 from chalicelib.links import store as link_store
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.reading import load
@@ -94,7 +94,7 @@ def _observed(services: Services, intent: SafeIntent, unavailable: set[str]) -> 
     The first call to the node does not depend on the payer's data: if it fails, the node is unavailable. Raises
     ChainUnavailable.
     """
-    cursor = detection_store.cursor(services.store, intent.network)
+    cursor = scan_store.cursor(services.store, intent.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
     chain = services.chains.evm(intent.network)
     detected_to = chain.block_times([cursor.scanned_to])[cursor.scanned_to]

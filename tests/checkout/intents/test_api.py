@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import IntentStatus, SafeIntent
 from tests.support.browser import BY_PAGE
 from tests.support.client import Reply, Shop, item

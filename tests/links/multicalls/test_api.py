@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.timestamps import iso
-from chalicelib.detection.records import Cursor
+from chalicelib.scanning.records import Cursor
 from chalicelib.http.operation import OPERATIONS
 from chalicelib.links import reading as links
 from chalicelib.links.records import SecurePayment

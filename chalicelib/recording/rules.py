@@ -1,0 +1,246 @@
+"""What recording one part of a link's transfers changes: which records are written, and which events follow."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.records import Key, Record
+from chalicelib.links.records import SecurePayment
+from chalicelib.recording import payments, unmatched
+from chalicelib.recording.payments import Decision
+from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
+from chalicelib.requests.references import reference_topic
+from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext
+
+R = TypeVar("R", Payment, UnmatchedTransfer)
+
+
+@frozen
+class RecordedId:
+    """Identifies the payment or unmatched transfer of a request that a transfer became."""
+
+    request_id: str
+    tx_hash: str
+    ordinal: int
+
+    @classmethod
+    def of(cls, recorded: Payment | UnmatchedTransfer) -> Self:
+        return cls(recorded.request_id, recorded.tx_hash, recorded.ordinal)
+
+
+@frozen
+class Stored:
+    """What is stored for the transfers of a part.
+
+    `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
+    follows from a removal, and are not read otherwise.
+    """
+
+    entries: Mapping[TransferId, LoggedTransfer]
+    payments: Mapping[RecordedId, Payment]
+    unmatched: Mapping[RecordedId, UnmatchedTransfer]
+    listed: Mapping[str, tuple[Payment, ...]]
+
+
+@dataclass
+class Changes:
+    """What one part changes, in memory: `payment` is the link after it, `records` the others to write."""
+
+    payment: SecurePayment
+    records: dict[Key, Record] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    recorded: int = 0
+    """How many transfers were recorded as payments or removed."""
+    skipped: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
+    """Transfers that do not count, each with the reason."""
+
+    def put(self, record: Record) -> None:
+        self.records[record.key] = record
+
+
+def requests_by_topic(payment: SecurePayment) -> dict[str, Request]:
+    """The requests of a link by the topics of their references."""
+    return {reference_topic(bytes.fromhex(each.payment_reference[2:])): each for each in payment.requests}
+
+
+def ids(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
+    """The id of what each transfer became, or will become; without those whose request is not of the link."""
+    requests = requests_by_topic(payment)
+    return {
+        entry.transfer_id: RecordedId(requests[entry.reference_topic].request_id, entry.tx_hash, entry.ordinal)
+        for entry in entries
+        if entry.reference_topic in requests
+    }
+
+
+def with_totals(
+    request: Request, listed: Iterable[Payment], unmatched_transfers: Iterable[UnmatchedTransfer]
+) -> Request:
+    """A request that was written before its totals were kept, with the totals of everything that is stored for it."""
+    counted = replace(request, payment_count=sum(1 for _ in listed))
+    for each in unmatched_transfers:
+        counted = unmatched.with_one_more(counted, unmatched.kind_of(request, each.token_address, each.payee, each.network))
+    return counted
+
+
+def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
+    """The entries with their payments or unmatched transfers, found by block and log index.
+
+    Records from before transfers had ordinals are found by nothing else.
+    """
+    by_log = {(each.network, each.block_hash, each.log_index): each for each in recorded}
+    found = ((entry, by_log.get((entry.network, entry.block_hash, entry.log_index))) for entry in entries)
+    return [(entry, each) for entry, each in found if each is not None]
+
+
+def decide(
+    payment: SecurePayment, part: UnrecordedTransfers, stored: Stored, context: EventContext
+) -> Changes:
+    """What a part changes: first its removed transfers are undone, then its added ones recorded.
+
+    A transfer that moved to another block with the same content is not undone: only its block changes. A part that was
+    recorded already changes nothing.
+    """
+    return _Deciding(payment, part, stored, context).changes
+
+
+class _Deciding:
+    def __init__(
+        self, payment: SecurePayment, part: UnrecordedTransfers, stored: Stored, context: EventContext
+    ) -> None:
+        self.changes = Changes(payment)
+        self._stored, self._context = stored, context
+        self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
+        self._ids = ids(payment, stored.entries.values())
+        added = {(entry.tx_hash, entry.ordinal): entry for entry in self._entries(part.added)}
+        for entry in self._entries(part.removed):
+            successor = added.get((entry.tx_hash, entry.ordinal))
+            if successor is not None and _same_content(entry, successor):
+                self._move(entry, successor)
+            else:
+                self._remove(entry)
+        for entry in self._entries(part.added):
+            self._add(entry)
+
+    def _entries(self, wanted: Iterable[TransferId]) -> Iterator[LoggedTransfer]:
+        """The entries in their state after the changes so far."""
+        for each in wanted:
+            entry = self._stored.entries.get(each)
+            if entry is not None:
+                current = self.changes.records.get(entry.key, entry)
+                assert isinstance(current, LoggedTransfer)
+                yield current
+
+    def _request(self, entry: LoggedTransfer) -> Request | None:
+        known = self._ids.get(entry.transfer_id)
+        requests = self.changes.payment.requests
+        return next((each for each in requests if known is not None and each.request_id == known.request_id), None)
+
+    def _add(self, entry: LoggedTransfer) -> None:
+        request = self._request(entry)
+        if request is None:
+            self.changes.skipped.append((entry, "reference without a link"))
+            self._mark(entry, TransferState.IGNORED)
+            return
+        if entry.state not in (TransferState.UNRECORDED, TransferState.REVERSED):
+            return
+        reason = payments.mismatch(request, entry)
+        if reason is not None:
+            self._add_unmatched(request, entry, reason)
+            return
+        known = self._payments.get(self._ids[entry.transfer_id])
+        decision = payments.record(self.changes.payment, request, known, entry, self._context)
+        self._apply(decision)
+        is_summed = decision is not None and decision.payment is None
+        self._mark(entry, TransferState.SUMMED if is_summed else TransferState.PAYMENT)
+
+    def _add_unmatched(self, request: Request, entry: LoggedTransfer, reason: str) -> None:
+        """Adds a transfer that does not count, unless the request has enough of its kind."""
+        self.changes.skipped.append((entry, reason))
+        known = self._unmatched.get(self._ids[entry.transfer_id])
+        kind = unmatched.kind_of(request, entry.token_address, entry.payee, entry.network)
+        if known is None and not unmatched.has_room(request, kind):
+            self._mark(entry, TransferState.IGNORED)
+            return
+        new = unmatched.unmatched_transfer(request, entry, reason, self._context.now)
+        self._put_unmatched(replace(new, version=known.version if known else 0))
+        if known is None:
+            self._put_request(unmatched.with_one_more(request, kind))
+        self._mark(entry, TransferState.UNMATCHED)
+
+    def _remove(self, entry: LoggedTransfer) -> None:
+        request = self._request(entry)
+        if request is None:
+            return
+        if entry.state is TransferState.SUMMED:
+            self._apply(payments.subtract(self.changes.payment, request, entry))
+        elif entry.state is TransferState.PAYMENT:
+            known = self._payments.get(self._ids[entry.transfer_id])
+            if known is not None and known.block_hash == entry.block_hash:
+                others = [self._payments.get(RecordedId.of(each), each) for each in self._stored.listed[request.request_id]]
+                self._apply(payments.reverse(self.changes.payment, request, known, others, self._context))
+        elif entry.state is TransferState.UNMATCHED:
+            transfer = self._unmatched.get(self._ids[entry.transfer_id])
+            if transfer is not None and transfer.block_hash == entry.block_hash:
+                self._put_unmatched(replace(transfer, status=PaymentStatus.REVERSED))
+        self._mark(entry, TransferState.REVERSED)
+
+    def _move(self, entry: LoggedTransfer, successor: LoggedTransfer) -> None:
+        """Gives the transfer its new block, in the state that it has."""
+        recorded_id = self._ids.get(entry.transfer_id)
+        if recorded_id is None or entry.state in (TransferState.UNRECORDED, TransferState.REVERSED):
+            self._mark(entry, TransferState.REVERSED)
+            return
+        block = {
+            "block_hash": successor.block_hash,
+            "block_number": successor.block_number,
+            "log_index": successor.log_index,
+            "paid_at": successor.paid_at,
+        }
+        if (known := self._payments.get(recorded_id)) is not None:
+            self._put_payment(replace(known, **block))
+        if (transfer := self._unmatched.get(recorded_id)) is not None:
+            self._put_unmatched(replace(transfer, **block))
+        self._mark(successor, entry.state)
+        self._mark(entry, TransferState.REVERSED)
+
+    def _apply(self, decision: Decision | None) -> None:
+        if decision is None:
+            return
+        self.changes.payment = payments.apply(self.changes.payment, decision)
+        self._put_request(decision.request)
+        for payment in (decision.payment, decision.announced):
+            if payment is not None:
+                self._put_payment(payment)
+        self.changes.events += decision.events
+        self.changes.recorded += 1
+
+    def _put_payment(self, payment: Payment) -> None:
+        self._payments[RecordedId.of(payment)] = payment
+        self.changes.put(payment)
+
+    def _put_unmatched(self, transfer: UnmatchedTransfer) -> None:
+        self._unmatched[RecordedId.of(transfer)] = transfer
+        self.changes.put(transfer)
+
+    def _put_request(self, request: Request) -> None:
+        requests = self.changes.payment.requests
+        changed = tuple(request if each.request_id == request.request_id else each for each in requests)
+        self.changes.payment = replace(self.changes.payment, requests=changed)
+        self.changes.put(request)
+
+    def _mark(self, entry: LoggedTransfer, state: TransferState) -> None:
+        if entry.state is not state:
+            self.changes.put(replace(entry, state=state))
+
+
+def _same_content(removed: LoggedTransfer, added: LoggedTransfer) -> bool:
+    def content(entry: LoggedTransfer) -> tuple[object, ...]:
+        return (
+            entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount, entry.fee_address
+        )
+
+    return content(removed) == content(added)

@@ -1,0 +1,24 @@
+"""Reads of what was recorded before of logged transfers: their payments and unmatched transfers."""
+
+from collections.abc import Iterable
+
+from chalicelib.base.records import Key, Record
+from chalicelib.recording.rules import RecordedId
+from chalicelib.requests.records import Payment, UnmatchedTransfer
+from chalicelib.storage.store import Store
+
+
+def recorded(
+    store: Store, network: str, ids: Iterable[RecordedId]
+) -> tuple[dict[RecordedId, Payment], dict[RecordedId, UnmatchedTransfer]]:
+    """The payments and the unmatched transfers with these ids that exist. Two keys per id, in batches of 100."""
+    wanted: dict[Key, type[Record]] = {}
+    for each in ids:
+        names = {"request_id": each.request_id, "network": network, "tx_hash": each.tx_hash, "ordinal": each.ordinal}
+        wanted[Payment.KEY.of(**names)] = Payment
+        wanted[UnmatchedTransfer.KEY.of(**names)] = UnmatchedTransfer
+    found = list(store.get_many(wanted).values())
+    return (
+        {RecordedId.of(each): each for each in found if isinstance(each, Payment)},
+        {RecordedId.of(each): each for each in found if isinstance(each, UnmatchedTransfer)},
+    )

@@ -1,0 +1,191 @@
+"""Pure rules of the transfer log: which transfers are entered, and which work that makes for the recorder."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.records import Key
+from chalicelib.chain.logs import InconsistentNode, ProxyTransfer
+from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
+
+TRANSFERS_PER_PART = 24
+"""The most transfers of one piece of work. Recording a transfer writes up to four records (its entry in the log, a
+payment, its request, an event), and DynamoDB accepts 100 in a transaction, with the link and the work itself."""
+REMOVALS_PER_PART = 12
+"""As TRANSFERS_PER_PART, for work with removed transfers: undoing one writes up to seven records."""
+
+_OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
+_Identity = tuple[str, int]
+T = TypeVar("T")
+
+
+@frozen
+class Replaced:
+    """The outcome of a fork for the log: the stored transfers of removed blocks, and those that replace the blocks."""
+
+    removed: tuple[LoggedTransfer, ...]
+    added: tuple[LoggedTransfer, ...]
+
+
+def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
+    """The transfers with an amount. One of zero costs its sender only gas, so it must have no effect."""
+    return [transfer for transfer in transfers if transfer.amount]
+
+
+def entries(
+    transfers: Iterable[ProxyTransfer], links: Mapping[str, str], now: datetime
+) -> list[LoggedTransfer]:
+    """The entries of transfers, in the order of the chain. `links` are the link tokens by the topics of references.
+
+    The transfers must have the times of their blocks (`paid_at`).
+    """
+    return [
+        LoggedTransfer(
+            network=transfer.network,
+            block_number=transfer.block_number,
+            block_hash=transfer.block_hash,
+            tx_hash=transfer.tx_hash,
+            ordinal=transfer.ordinal,
+            log_index=transfer.log_index,
+            reference_topic=transfer.reference_topic,
+            link_token=links[transfer.reference_topic],
+            token_address=transfer.token_address,
+            payee=transfer.payee,
+            amount=transfer.amount,
+            fee_amount=transfer.fee_amount,
+            fee_address=transfer.fee_address,
+            paid_at=_time(transfer),
+            detected_at=now,
+        )
+        for transfer in sorted(transfers, key=lambda each: (each.block_number, each.log_index))
+    ]
+
+
+def new_entries(found: Iterable[LoggedTransfer], stored: Mapping[Key, LoggedTransfer]) -> list[LoggedTransfer]:
+    """The entries that are not in the log yet.
+
+    Raises InconsistentNode if the node gave another event for an entry of the same block before: a log's index, amount
+    and addresses cannot change while its block stays the same.
+    """
+    new = []
+    for entry in found:
+        known = stored.get(entry.key)
+        if known is None:
+            new.append(entry)
+        elif _event(known) != _event(entry):
+            raise InconsistentNode(entry.network, f"{entry.tx_hash} has another event than before in the same block")
+    return new
+
+
+def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[Key, LoggedTransfer]) -> list[LoggedTransfer]:
+    """The entries that the recorder has not recorded, whether they are new or not."""
+    return [entry for entry in found if stored.get(entry.key, entry).state in _OPEN]
+
+
+def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[UnrecordedTransfers]:
+    """The work of recording these transfers, by link, in the order of the chain."""
+    return [
+        _part(token, sequence, index, entries, (), now)
+        for token, entries in _by_link(added).items()
+        for index, entries in enumerate(_chunks(entries, TRANSFERS_PER_PART))
+    ]
+
+
+def work_of_fork(replaced: Replaced, sequence: int, now: datetime) -> list[UnrecordedTransfers]:
+    """The work after a fork, by link. A transfer that moved to another block is in one part with its former block."""
+    parts = []
+    removed, added = _by_link(replaced.removed), _by_link(replaced.added)
+    for token in {**removed, **added}:
+        groups: dict[_Identity, tuple[list[LoggedTransfer], list[LoggedTransfer]]] = {}
+        for entry in removed.get(token, []):
+            groups.setdefault(_identity(entry), ([], []))[0].append(entry)
+        for entry in added.get(token, []):
+            groups.setdefault(_identity(entry), ([], []))[1].append(entry)
+        for index, chunk in enumerate(_chunks(list(groups.values()), REMOVALS_PER_PART // 2)):
+            gone = [entry for group, _ in chunk for entry in group]
+            came = [entry for _, group in chunk for entry in group]
+            parts.append(_part(token, sequence, index, came, gone, now))
+    return parts
+
+
+def removed_by_fork(stored: Iterable[LoggedTransfer], hashes: Mapping[int, str | None]) -> list[LoggedTransfer]:
+    """The entries whose block is no longer canonical. One whose block the node does not have is not known to be."""
+    return [
+        entry
+        for entry in stored
+        if entry.state is not TransferState.REVERSED
+        and (current := hashes.get(entry.block_number)) is not None
+        and current != entry.block_hash
+    ]
+
+
+def vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer]) -> list[LoggedTransfer]:
+    """The removed transfers that are in none of the blocks that replaced theirs."""
+    found = {_identity(entry) for entry in added}
+    return [entry for entry in removed if _identity(entry) not in found]
+
+
+def check_vanished(
+    network: str, gone: Iterable[LoggedTransfer], blocks_of: Mapping[str, int | None], last: int
+) -> None:
+    """Raises InconsistentNode if the node has a transaction in the replaced blocks whose event it did not return.
+
+    `blocks_of` is the block of each transaction by the node's receipts, None if there is no successful one. A node that
+    has deleted old logs answers that there are none, which must not undo a payment.
+    """
+    for entry in gone:
+        block = blocks_of.get(entry.tx_hash)
+        if block is not None and block <= last:
+            raise InconsistentNode(network, f"{entry.tx_hash} has a receipt in block {block}, but no event")
+
+
+def _time(transfer: ProxyTransfer) -> datetime:
+    assert transfer.paid_at is not None, "the times of blocks are read before"
+    return transfer.paid_at
+
+
+def _by_link(found: Iterable[LoggedTransfer]) -> dict[str, list[LoggedTransfer]]:
+    by_link: dict[str, list[LoggedTransfer]] = {}
+    for entry in found:
+        by_link.setdefault(entry.link_token, []).append(entry)
+    return by_link
+
+
+def _part(
+    token: str,
+    sequence: int,
+    index: int,
+    added: Sequence[LoggedTransfer],
+    removed: Sequence[LoggedTransfer],
+    now: datetime,
+) -> UnrecordedTransfers:
+    first = (*removed, *added)[0]
+    part = UnrecordedTransfers(
+        link_token=token,
+        network=first.network,
+        sequence=sequence,
+        block_number=min(entry.block_number for entry in (*removed, *added)),
+        part=index,
+        digest="",
+        detected_at=now,
+        added=tuple(entry.transfer_id for entry in added),
+        removed=tuple(entry.transfer_id for entry in removed),
+    )
+    content = repr((part.added, part.removed))
+    return replace(part, digest=hashlib.sha256(content.encode()).hexdigest()[:16])
+
+
+def _chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def _identity(entry: LoggedTransfer) -> _Identity:
+    return entry.tx_hash, entry.ordinal
+
+
+def _event(entry: LoggedTransfer) -> tuple[object, ...]:
+    """What the event says, without what was added to it when it was read."""
+    return entry.log_index, entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount
