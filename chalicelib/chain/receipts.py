@@ -15,6 +15,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network
+from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, unavailable_if_malformed
 
 _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -45,6 +46,18 @@ class PaymentSender:
 
 
 @unavailable_if_malformed
+def blocks_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, int | None]:
+    """The number of the block of each transaction; None if the node has no receipt, or the transaction failed.
+
+    Hashes with or without 0x.
+    """
+    distinct = list(dict.fromkeys(tx_hashes))
+    calls = [("eth_getTransactionReceipt", ["0x" + tx_hash.removeprefix("0x")]) for tx_hash in distinct]
+    receipts = zip(distinct, node.results(calls), strict=True)
+    return {tx_hash: quantity(receipt["blockNumber"]) if _succeeded(receipt) else None for tx_hash, receipt in receipts}
+
+
+@unavailable_if_malformed
 def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
     """The sender of each payment; None if the receipt does not show it.
 
@@ -59,6 +72,10 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     return tuple(
         None if raw is None else PaymentSender(_text(node.network, raw), raw not in contracts) for raw in payers
     )
+
+
+def _succeeded(receipt: Mapping[str, Any] | None) -> bool:
+    return receipt is not None and quantity(receipt["status"]) == 1
 
 
 def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> bytes | None:

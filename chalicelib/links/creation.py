@@ -254,4 +254,5 @@ def _new_request(link_token: str, position: int, target: Target, entropy: Entrop
         status=RequestStatus.CREATED,
         paid=BaseUnits(0),
         tx_hash=None,
+        payment_count=0,
     )

@@ -44,7 +44,7 @@ class Link(Record):
 
     `creator_wallet` is the payer of a payout. `parent_token` is the last multicall that claimed the link,
     `child_tokens` are a multicall's children in order. `successor_token` is the batch link that an invalidated link was
-    merged into.
+    merged into, `merged_tokens` are the links that were merged into a batch link.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{token}", "LINK")
@@ -70,6 +70,7 @@ class Link(Record):
     child_tokens: tuple[str, ...] = ()
     execution_kind: str | None = None
     successor_token: str | None = None
+    merged_tokens: tuple[str, ...] = ()
     completed_at: datetime | None = None
     version: int = 0
 

@@ -7,6 +7,7 @@ decision needs the earlier payments, of which anybody can make any number.
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
@@ -14,7 +15,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
 from chalicelib.recording.events import failed_event, payment_event
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
@@ -27,6 +28,8 @@ listed payment causes events, and anybody can send any number of small payments.
 MAX_PAYMENTS = 2000
 """The number of listed payments of a request after which only the payment that completes it is listed. To reach it
 takes almost twice the amount of the request."""
+
+R = TypeVar("R", Payment, UnmatchedTransfer)
 
 
 @frozen
@@ -73,6 +76,17 @@ def apply(secure_payment: SecurePayment, decision: Decision) -> SecurePayment:
     return replace(secure_payment, link=decision.link or secure_payment.link, requests=requests)
 
 
+def moved_to(transfer: LoggedTransfer, recorded: R) -> R:
+    """A payment or an unmatched transfer in the block of `transfer`."""
+    return replace(
+        recorded,
+        block_hash=transfer.block_hash,
+        block_number=transfer.block_number,
+        log_index=transfer.log_index,
+        paid_at=transfer.paid_at,
+    )
+
+
 def record(
     secure_payment: SecurePayment,
     request: Request,
@@ -89,7 +103,7 @@ def record(
     """
     new = _payment_of(request, transfer, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
-        moved = replace(known, block_hash=new.block_hash, block_number=new.block_number, log_index=new.log_index, paid_at=new.paid_at)
+        moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
     was_paid = request.status is RequestStatus.PAID
     settled = _with_amount(request, request.paid + transfer.amount)

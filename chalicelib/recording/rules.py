@@ -194,16 +194,10 @@ class _Deciding:
         if recorded_id is None or entry.state in (TransferState.UNRECORDED, TransferState.REVERSED):
             self._mark(entry, TransferState.REVERSED)
             return
-        block = {
-            "block_hash": successor.block_hash,
-            "block_number": successor.block_number,
-            "log_index": successor.log_index,
-            "paid_at": successor.paid_at,
-        }
         if (known := self._payments.get(recorded_id)) is not None:
-            self._put_payment(replace(known, **block))
+            self._put_payment(payments.moved_to(successor, known))
         if (transfer := self._unmatched.get(recorded_id)) is not None:
-            self._put_unmatched(replace(transfer, **block))
+            self._put_unmatched(payments.moved_to(successor, transfer))
         self._mark(successor, entry.state)
         self._mark(entry, TransferState.REVERSED)
 

@@ -67,7 +67,7 @@ class Request(Record):
     """The merchant's reference of the original link, if that link was merged into a batch."""
     payment_count: int | None = None
     unlisted_count: int = 0
-    unlisted_amount: BaseUnits = BaseUnits(0)  # noqa: RUF009 - a NewType of int
+    unlisted_amount: BaseUnits = BaseUnits(0)
     unknown_token_count: int = 0
     other_payee_count: int = 0
     right_payee_count: int = 0

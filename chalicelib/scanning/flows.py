@@ -9,7 +9,7 @@ blocks and events only.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
@@ -206,8 +206,8 @@ def _log_refusal(services: Services, name: str, blocks: BlockRange, error: Range
 
 
 def _advanced(services: Services, cursor: Cursor, blocks: BlockRange, reading: RangeReading, limit: int) -> Cursor:
-    last = Checkpoint(blocks.last, reading.last_hash)
-    return rules.advance(cursor, last, reading.last_time, limit, services.clock())
+    last = Checkpoint(blocks.last, reading.last.hash)
+    return rules.advance(cursor, last, reading.last.time, limit, services.clock())
 
 
 def _store_cursor(services: Services, cursor: Cursor) -> Cursor:

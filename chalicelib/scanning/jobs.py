@@ -1,7 +1,7 @@
 """The queue consumer that scans one network, and the schedule that queues its ticks."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.timestamps import iso

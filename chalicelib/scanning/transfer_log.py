@@ -88,9 +88,9 @@ def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[Key, LoggedTrans
 def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[UnrecordedTransfers]:
     """The work of recording these transfers, by link, in the order of the chain."""
     return [
-        _part(token, sequence, index, entries, (), now)
-        for token, entries in _by_link(added).items()
-        for index, entries in enumerate(_chunks(entries, TRANSFERS_PER_PART))
+        _part(token, sequence, index, chunk, (), now)
+        for token, of_link in _by_link(added).items()
+        for index, chunk in enumerate(_chunks(of_link, TRANSFERS_PER_PART))
     ]
 
 

@@ -24,6 +24,8 @@ DUE_SHARDS = 8
 """The number of partitions for each group of the index, which share its writes."""
 LARGEST_TRANSACTION = 100
 """The number of writes that DynamoDB accepts in one transaction."""
+_LARGEST_BATCH_WRITE = 25
+"""The number of writes that DynamoDB accepts in one BatchWriteItem."""
 _CONTENTION_ATTEMPTS = 8
 _LONGEST_SORT_KEY = 200  # characters; DynamoDB accepts 1024 bytes
 _THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
@@ -92,9 +94,9 @@ class Store:
                 raise Throttled
         return records
 
-    def query(self, cls: type[T], keys: KeyRange) -> tuple[T, ...]:
-        """All records in a range of keys, in the order of their keys, by a consistent read."""
-        return tuple(codec.decode(cls, item) for item in self._query(keys))
+    def query(self, cls: type[T], keys: KeyRange, limit: int | None = None) -> tuple[T, ...]:
+        """All records in a range of keys, in the order of their keys, by a consistent read; the first `limit` if given."""
+        return tuple(codec.decode(cls, item) for item in self._query(keys, limit))
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
         """All records of a partition, in the order of their keys. `kinds` are those it holds, all of one table."""
@@ -162,13 +164,16 @@ class Store:
                 raise Throttled from error
             raise
 
-    def due(self, cls: type[Record], before: datetime, limit: int) -> Iterator[Key]:
+    def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
         """Keys of records that are due, in each shard the longest overdue first; at most `limit` per shard.
 
-        Includes all kinds of records that have the same table and group as `cls`.
+        Includes all kinds of records that have the same table and group as `cls`. The shards are read in turn, from
+        `first_shard` modulo their number: a sweep that may stop early begins at a random one. One query per shard, made
+        when the iteration arrives there.
         """
         table, group = cls.KEY.table, cls.DUE_GROUP
-        for shard in range(DUE_SHARDS):
+        for offset in range(DUE_SHARDS):
+            shard = (first_shard + offset) % DUE_SHARDS
             response = self.client.query(
                 TableName=self._table(table),
                 IndexName=DUE_INDEX,
@@ -210,8 +215,39 @@ class Store:
             time.sleep(0.01 * 2**attempt)
         raise WriteConflict
 
-    def _query(self, keys: KeyRange) -> list[codec.Attributes]:
-        parameters = {
+    def put_many(self, records: Iterable[Record]) -> None:
+        """Puts records of any tables, 25 per call, in place of stored ones: no version is checked.
+
+        Only for records whose content is a pure function of their key, so that writing one again changes nothing. Not
+        one transaction: after an error some may be written; write all again. Raises Throttled.
+        """
+        puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
+        keys = list(puts)
+        for start in range(0, len(keys), _LARGEST_BATCH_WRITE):
+            unwritten: dict[str, Any] = {}
+            for key in keys[start : start + _LARGEST_BATCH_WRITE]:
+                unwritten.setdefault(self._table(key.table), []).append(puts[key])
+            for attempt in range(_CONTENTION_ATTEMPTS):
+                unwritten = self._write_batch(unwritten)
+                if not unwritten:
+                    break
+                time.sleep(0.01 * 2**attempt)
+            else:
+                raise Throttled
+
+    def _write_batch(self, requests: dict[str, Any]) -> dict[str, Any]:
+        """Sends one BatchWriteItem; returns the requests that DynamoDB did not process, all of them if it throttles."""
+        try:
+            response = self.client.batch_write_item(RequestItems=requests)
+        except self.client.exceptions.ClientError as error:
+            if error.response["Error"]["Code"] in _THROTTLES:
+                return requests
+            raise
+        unprocessed: dict[str, Any] = response.get("UnprocessedItems", {})
+        return unprocessed
+
+    def _query(self, keys: KeyRange, limit: int | None = None) -> list[codec.Attributes]:
+        parameters: dict[str, Any] = {
             "TableName": self._table(keys.table),
             "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
             "ExpressionAttributeValues": {
@@ -220,13 +256,14 @@ class Store:
                 ":last": {"S": keys.last},
             },
             "ConsistentRead": True,
+            **({"Limit": limit} if limit else {}),
         }
         items: list[codec.Attributes] = []
         while True:
             response = self.client.query(**parameters)
             items += response["Items"]
-            if "LastEvaluatedKey" not in response:
-                return items
+            if "LastEvaluatedKey" not in response or (limit and len(items) >= limit):
+                return items[:limit]
             parameters["ExclusiveStartKey"] = response["LastEvaluatedKey"]
 
     def _action(self, write: Write) -> dict[str, Any]:

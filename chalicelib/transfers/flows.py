@@ -13,11 +13,11 @@ from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.recording import unmatched
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked
+from chalicelib.recording import unmatched
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import payment_reference
@@ -62,8 +62,8 @@ class ListedTransfer:
 
 @frozen
 class Listing:
-    """The transfers of a link. `truncated` if there are more than MAX_LISTED, or may be more unmatched transfers than
-    are stored."""
+    """The transfers of a link. `truncated` if there are more than MAX_LISTED, payments that are too small to be listed,
+    or maybe more unmatched transfers than are stored."""
 
     transfers: tuple[ListedTransfer, ...]
     truncated: bool
@@ -89,7 +89,7 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
         paid = request_store.payments(services.store, request.request_id)
         stored = request_store.unmatched_transfers(services.store, request.request_id)
         classified += transfers.classify(current, request, paid, stored)
-        is_truncated = is_truncated or unmatched.may_be_truncated(request, stored)
+        is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.unlisted_count > 0
     listed = _with_refunds(services, classified[:MAX_LISTED], _known_wallets(payment, current))
     return Listing(listed, is_truncated or len(classified) > MAX_LISTED)
 

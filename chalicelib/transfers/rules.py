@@ -14,8 +14,8 @@ Payments are classified in the order of the chain, each by the amount that is st
     wrong_network   no      on another network                                    contact_payee
     reversed        no      a fork removed it from the chain                      as partial; none if it never counted
 
-The sum of the transfers that count is the request's paid amount; the sum of their excesses is what was paid beyond its
-amount. A refund action becomes `find_payer` if the payer cannot be read from the chain, or is a contract that may have
+The sum of the transfers that count, and of the payments that are too small to be listed, is the request's paid amount.
+The small ones are taken as paid before the others; so the sum of the excesses is what was paid beyond the amount. A refund action becomes `find_payer` if the payer cannot be read from the chain, or is a contract that may have
 passed on somebody else's money.
 """
 
@@ -28,8 +28,8 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.recording.unmatched import token_of
 from chalicelib.links.records import Link, SecurePayment
+from chalicelib.recording.unmatched import token_of
 from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 
 
@@ -114,9 +114,10 @@ def without_payer(each: ClassifiedTransfer) -> ClassifiedTransfer:
 
 
 def _classified_payments(link: Link, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
-    paid = sum(p.amount for p in payments if p.status is PaymentStatus.CONFIRMED)
-    if_partial = RecoveryAction.PAY_REMAINING if paid < request.amount else RecoveryAction.NONE
-    owed, classified = int(request.amount), []
+    listed = sum(p.amount for p in payments if p.status is PaymentStatus.CONFIRMED)
+    is_owed = listed + request.unlisted_amount < request.amount
+    if_partial = RecoveryAction.PAY_REMAINING if is_owed else RecoveryAction.NONE
+    owed, classified = max(request.amount - request.unlisted_amount, 0), []
     for each in payments:
         late, token = _is_late(link, each), token_with_id(request.currency)
         if each.status is PaymentStatus.REVERSED:

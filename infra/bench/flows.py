@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.scanning import flows as scanning
 from chalicelib.links import expiry as links
+from chalicelib.scanning import flows as scanning
 from chalicelib.webhooks import outbox
 from infra.bench.calls import Calls, counted
 from infra.bench.deployment import deployed

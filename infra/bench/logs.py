@@ -12,8 +12,8 @@ from web3.datastructures import AttributeDict
 from chalicelib.access.callers import Owner
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.chain.logs import decode_transfer
-from chalicelib.recording import payments
 from chalicelib.links.creation import Terms, create_link
+from chalicelib.recording import payments
 from chalicelib.requests.records import Request
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FakeChain

@@ -19,9 +19,9 @@ from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.checkout.intents.rules import UNREAD_GRACE
+from chalicelib.outbound.sender import DEADLINE_SECONDS
 from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind
-from chalicelib.outbound.sender import DEADLINE_SECONDS
 from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.transfers.flows import MAX_LISTED, MAX_REFUNDS
 from chalicelib.webhooks.records import EVENT_RETENTION

@@ -182,7 +182,7 @@ def test_a_range_that_does_not_continue_from_the_checkpoint_is_disconnected(node
     with pytest.raises(Disconnected):
         node.chain.read_range(SPAN, Checkpoint(4, HASH))
     node.results(block(4), block(9), [], block(9))
-    assert node.chain.read_range(SPAN, Checkpoint(4, HASH)).last_hash == HASH
+    assert node.chain.read_range(SPAN, Checkpoint(4, HASH)).last.hash == HASH
 
 
 def test_the_blocks_that_are_compared_are_the_checkpoint_and_the_last_one_before_and_after_the_logs(node: Node) -> None:

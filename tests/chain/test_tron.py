@@ -158,7 +158,7 @@ def test_a_range_is_read_call_by_call_with_contracts_in_hex(node: Node) -> None:
     log = {"blockNumber": "0x6", "address": "0x" + PROXY_HEX}
     node.answers |= {"eth_getBlockByNumber": lambda number, full: block(int(number, 16)), "eth_getLogs": [log]}
     reading = node.chain.read_range(BlockRange(5, 9), Checkpoint(4, HASH))
-    assert (reading.logs, reading.last_hash) == ((log,), HASH)
+    assert (reading.logs, reading.last.hash) == ((log,), HASH)
     (asked,) = next(params for method, params in node.asked if method == "eth_getLogs")
     assert (asked["address"], asked["fromBlock"], asked["toBlock"]) == (["0x" + PROXY_HEX], "0x5", "0x9")
     assert node.chain.block_hashes([5]) == {5: HASH}

@@ -29,9 +29,9 @@ from aws_lambda_powertools import Logger
 
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
-from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent
 from chalicelib.outbound.sender import WebhookSender
+from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue

@@ -24,10 +24,10 @@ from chalicelib.access.rate_limits.rules import (
 )
 from chalicelib.base.errors import ServiceError
 from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS
 from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links.multicalls.rules import Reason, recovery_action
+from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.rules import MAX_ENDPOINTS, RETRY_DELAYS, EventContext

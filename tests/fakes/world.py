@@ -22,12 +22,13 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
-from chalicelib.scanning.jobs import scan_chain
 from chalicelib.links import flows as links
 from chalicelib.links import reading
 from chalicelib.links.creation import Draft, Item
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
+from chalicelib.recording.jobs import record_transfers
+from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Message
@@ -204,9 +205,20 @@ class World:
         return found
 
     def scan(self, services: Services | None = None) -> None:
-        """Mines the confirmations and runs a scan tick."""
+        """Mines the confirmations, runs a scan tick, and records what it found; webhooks stay in the queue."""
         self.chain.mine(2)
-        scan_chain(services or self.services, json.dumps({"network": "sepolia"}))
+        self.tick(services)
+
+    def tick(self, services: Services | None = None) -> None:
+        """Runs a scan tick, and records what it found."""
+        scan_chain(services or self.services, json.dumps({"network": self.chain.network}))
+        self.record(services)
+
+    def record(self, services: Services | None = None) -> None:
+        """Consumes the messages for the recorder."""
+        while waiting := [each for each in self.queue.messages if each.queue.endswith("recordings")]:
+            self.queue.messages.remove(waiting[0])
+            self.consume(waiting[0], services or self.services)
 
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -221,9 +233,9 @@ class World:
 
     def consume(self, message: Waiting, services: Services) -> None:
         """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS."""
-        job = deliver_webhook if message.queue.endswith("webhooks") else scan_chain
+        jobs = {"webhooks": deliver_webhook, "scans": scan_chain, "recordings": record_transfers}
         try:
-            job(services, message.body)
+            jobs[message.queue.rpartition("-")[2]](services, message.body)
         except BaseException:
             self.queue.messages.append(Waiting(self.now + timedelta(seconds=90), message.queue, message.body))
             raise

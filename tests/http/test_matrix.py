@@ -15,11 +15,11 @@ from chalicelib.access.modes import Mode, Rate
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.scanning.records import Cursor
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
 from chalicelib.payees.records import Action
+from chalicelib.scanning.records import Cursor
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
 from tests.fakes.payouts import store_payouts

@@ -13,8 +13,8 @@ from openapi_spec_validator.schemas import schema_v31
 from referencing import Resource
 
 from chalicelib.access.modes import Mode
-from chalicelib.scanning.records import Cursor
 from chalicelib.http.operation import OPERATIONS, Operation
+from chalicelib.scanning.records import Cursor
 from tests.fakes.world import FEE_ADDRESS, WALLET
 from tests.http import openapi_parts
 from tests.support.client import Api, Reply, Shop, item

@@ -6,9 +6,9 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.catalogue.networks import network as network_named
-from chalicelib.scanning import flows as scanning
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import RequestStatus
+from chalicelib.scanning import flows as scanning
 from infra.local.chain import Chain
 from tests.fakes.world import World
 

@@ -6,8 +6,8 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockRange
-from chalicelib.scanning import flows as scanning
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.scanning import flows as scanning
 from infra.local.chain import Chain, RpcError
 from tests.fakes.chain import FakeChains
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World

@@ -8,9 +8,9 @@ import pytest
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Caller
 from chalicelib.access.modes import Mode, Tier
-from chalicelib.scanning import flows as scanning
 from chalicelib.http.view import Call
 from chalicelib.links.records import SecurePayment
+from chalicelib.scanning import flows as scanning
 from chalicelib.transfers.api import list_transfers
 from infra.local.chain import Chain
 from tests.fakes.world import World

@@ -15,10 +15,10 @@ from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.scanning import flows as scanning
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.scanning import flows as scanning
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
 from tests.fakes.world import PAYEE, World, in_process_aws

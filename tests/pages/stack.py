@@ -14,10 +14,10 @@ from typing import Any
 from moto import mock_aws
 
 from chalicelib.catalogue.networks import network
-from chalicelib.scanning import flows as scanning
 from chalicelib.links import reading as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import RequestStatus
+from chalicelib.scanning import flows as scanning
 from infra.local.chain import Chain
 from infra.local.gateway import Server
 from infra.local.tron import SOLID_AFTER, TronNode

@@ -9,9 +9,9 @@ import pytest
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
-from chalicelib.recording.events import failed_events, payment_events
 from chalicelib.links.creation import Terms, create_link
 from chalicelib.links.records import Link
+from chalicelib.recording.events import failed_events, payment_events
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft

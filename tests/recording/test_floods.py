@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.scanning import flows as scanning
-from chalicelib.recording import payments, unmatched
-from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import LinkStatus
+from chalicelib.recording import payments, unmatched
 from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
+from chalicelib.scanning import flows as scanning
+from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services
 from chalicelib.transfers import flows as transfers
 from infra.bench.calls import counted

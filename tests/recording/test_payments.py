@@ -14,10 +14,10 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.logs import ProxyTransfer
-from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS, apply, mismatch, must_write_link, record, reverse
 from chalicelib.links.creation import Draft, Item, Terms, create_link
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, fee_on, status_at
+from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS, apply, mismatch, must_write_link, record, reverse
 from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, RequestStatus
 from chalicelib.requests.rules import remaining
 from chalicelib.webhooks.rules import EventContext

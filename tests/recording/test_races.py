@@ -14,7 +14,6 @@ from chalicelib.access.credentials.records import Account
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.scanning import flows as scanning
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
@@ -22,6 +21,7 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.requests.records import Payment, UnmatchedTransfer
+from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, WriteConflict
 from chalicelib.webhooks import flows as webhooks

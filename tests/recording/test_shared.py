@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.scanning import flows as scanning
-from chalicelib.recording import unmatched
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.recording import unmatched
 from chalicelib.requests.records import Payment, PaymentStatus, Reference, RequestStatus, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
+from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete, WriteConflict
 from chalicelib.transfers import flows as transfers

@@ -15,8 +15,8 @@ from chalicelib.recording.unmatched import (
     token_of,
     unmatched_transfer,
 )
-from tests.detection.test_payments import new_link, transfer
 from tests.fakes.world import START
+from tests.recording.test_payments import new_link, transfer
 
 (REQUEST,) = new_link().requests
 FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"

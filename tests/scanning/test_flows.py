@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.scanning import flows as scanning
-from chalicelib.scanning.records import Cursor
 from chalicelib.links import expiry as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment, RequestStatus
+from chalicelib.scanning import flows as scanning
+from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks import outbox
-from tests.detection.test_shared import Interposed
 from tests.fakes.world import World, signature_holds
+from tests.recording.test_shared import Interposed
 
 
 def test_a_full_payment_completes_the_link_and_tells_the_merchant_three_times(world: World) -> None:

@@ -28,7 +28,6 @@ from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.chain.logs import Checkpoint
-from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.requests.records import (
@@ -40,6 +39,7 @@ from chalicelib.requests.records import (
     RequestStatus,
     UnmatchedTransfer,
 )
+from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, EndpointUrl, Event
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123_000, tzinfo=UTC)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.scanning import flows as scanning
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.references import payment_reference
+from chalicelib.scanning import flows as scanning
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction

@@ -9,10 +9,10 @@ from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.rules import IntentDraft, IntentStart
 from chalicelib.checkout.intents.tracking import read_proposal, with_children
-from chalicelib.scanning import store as scan_store
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 

@@ -12,12 +12,12 @@ from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.rules import Execution, Observation
-from chalicelib.scanning import store as scan_store
-from chalicelib.scanning.records import Cursor
 from chalicelib.links import store as link_store
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.reading import load
 from chalicelib.links.records import IntentStatus, Link, LinkStatus, PaymentType, SafeIntent, SecurePayment
+from chalicelib.scanning import store as scan_store
+from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
 from chalicelib.storage.store import WriteConflict
@@ -97,12 +97,12 @@ def _observed(services: Services, intent: SafeIntent, unavailable: set[str]) -> 
     cursor = scan_store.cursor(services.store, intent.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
     chain = services.chains.evm(intent.network)
-    detected_to = chain.block_times([cursor.scanned_to])[cursor.scanned_to]
+    detected_to = chain.block_facts([cursor.scanned_to])[cursor.scanned_to].time
     intent, is_unknown = _with_safe_and_nonce(services, intent, unavailable)
     intent, block, execution = _execution(services, chain, intent, cursor)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
-        block_time = chain.block_times([block])[block]
+        block_time = chain.block_facts([block])[block].time
     elif intent.safe is not None and intent.nonce is not None and execution is None:
         nonce = _nonce(chain, intent.safe, block)
     observation = Observation(block, block_time, detected_to, execution, nonce, False, is_unknown)

@@ -111,6 +111,7 @@ def _batch_link(draft: MergeDraft, parent: Link, payments: Sequence[SecurePaymen
         parent,
         payment_type=PaymentType.BATCH,
         child_tokens=(),
+        merged_tokens=draft.tokens,
         client_id=first.client_id,
         origin=origins.pop() if len(origins) == 1 else None,
         expires_at=expires_at,

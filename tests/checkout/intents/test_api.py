@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.scanning.records import Cursor
 from chalicelib.links.records import IntentStatus, SafeIntent
+from chalicelib.scanning.records import Cursor
 from tests.support.browser import BY_PAGE
 from tests.support.client import Reply, Shop, item
 from tests.support.node import Node

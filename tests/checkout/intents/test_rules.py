@@ -29,8 +29,8 @@ from chalicelib.checkout.intents.rules import (
     widened,
 )
 from chalicelib.links.records import IntentStatus, SafeIntent, SecurePayment
-from tests.detection.test_payments import new_link
 from tests.fakes.world import START
+from tests.recording.test_payments import new_link
 
 END = START + timedelta(hours=1)
 HASH = "0x" + "ab" * 32

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from chalicelib.base.timestamps import iso
-from chalicelib.scanning.records import Cursor
 from chalicelib.http.operation import OPERATIONS
 from chalicelib.links import reading as links
 from chalicelib.links.records import SecurePayment
+from chalicelib.scanning.records import Cursor
 from tests.fakes.destinations import FUSDC_SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.wallets import evm_wallet
