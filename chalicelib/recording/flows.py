@@ -1,6 +1,6 @@
 """Recording: decides for one link at a time which logged transfers pay it, and commits each decision with its events.
 
-    work of a link ── the link ── its entries of the log, and what became of them ── decision ── one transaction ── hints
+    work of a link ── link ── its entries of the log, and what became of them ── decision ── one transaction ── hints
 
 It reads only the transfers in question, never the history of a request. The work is deleted in the transaction that
 records it, so a crash or a race repeats nothing.

@@ -47,8 +47,8 @@ class Decision:
 def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
     """Why a transfer with the request's reference does not count for it; None if it counts.
 
-    The decoder has checked the proxy, the scanner the reference. Anybody can reuse a public reference, so network, token
-    and payee must be the request's, too.
+    The decoder has checked the proxy, the scanner the reference. Anybody can reuse a public reference, so network,
+    token and payee must be the request's, too.
     """
     token = token_with_id(request.currency)
     if token is None or transfer.network != request.network:

@@ -82,7 +82,8 @@ def with_totals(
     """A request that was written before its totals were kept, with the totals of everything that is stored for it."""
     counted = replace(request, payment_count=sum(1 for _ in listed))
     for each in unmatched_transfers:
-        counted = unmatched.with_one_more(counted, unmatched.kind_of(request, each.token_address, each.payee, each.network))
+        kind = unmatched.kind_of(request, each.token_address, each.payee, each.network)
+        counted = unmatched.with_one_more(counted, kind)
     return counted
 
 
@@ -180,7 +181,8 @@ class _Deciding:
         elif entry.state is TransferState.PAYMENT:
             known = self._payments.get(self._ids[entry.transfer_id])
             if known is not None and known.block_hash == entry.block_hash:
-                others = [self._payments.get(RecordedId.of(each), each) for each in self._stored.listed[request.request_id]]
+                listed = self._stored.listed[request.request_id]
+                others = [self._payments.get(RecordedId.of(each), each) for each in listed]
                 self._apply(payments.reverse(self.changes.payment, request, known, others, self._context))
         elif entry.state is TransferState.UNMATCHED:
             transfer = self._unmatched.get(self._ids[entry.transfer_id])

@@ -95,7 +95,7 @@ class Store:
         return records
 
     def query(self, cls: type[T], keys: KeyRange, limit: int | None = None) -> tuple[T, ...]:
-        """All records in a range of keys, in the order of their keys, by a consistent read; the first `limit` if given."""
+        """All records in a range of keys, or the first `limit`, in the order of their keys, by a consistent read."""
         return tuple(codec.decode(cls, item) for item in self._query(keys, limit))
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:

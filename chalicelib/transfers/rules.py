@@ -15,8 +15,10 @@ Payments are classified in the order of the chain, each by the amount that is st
     reversed        no      a fork removed it from the chain                      as partial; none if it never counted
 
 The sum of the transfers that count, and of the payments that are too small to be listed, is the request's paid amount.
-The small ones are taken as paid before the others; so the sum of the excesses is what was paid beyond the amount. A refund action becomes `find_payer` if the payer cannot be read from the chain, or is a contract that may have
-passed on somebody else's money.
+The small ones are taken as paid before the others; so the sum of the excesses is what was paid beyond the amount.
+
+A refund action becomes `find_payer` if the payer cannot be read from the chain, or is a contract that may have passed
+on somebody else's money.
 """
 
 from collections.abc import Sequence

@@ -210,12 +210,12 @@ class World:
         self.tick(services)
 
     def tick(self, services: Services | None = None) -> None:
-        """Runs a scan tick, and records what it found."""
+        """Runs a scan tick, and records what it found. Mines nothing."""
         scan_chain(services or self.services, json.dumps({"network": self.chain.network}))
         self.record(services)
 
     def record(self, services: Services | None = None) -> None:
-        """Consumes the messages for the recorder."""
+        """Consumes the messages for the recorder that are in the queue."""
         while waiting := [each for each in self.queue.messages if each.queue.endswith("recordings")]:
             self.queue.messages.remove(waiting[0])
             self.consume(waiting[0], services or self.services)
