@@ -88,7 +88,7 @@ def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
 
     `canonical` maps checkpoint numbers to the block hashes of the chain now, None where the node has no block: such a
     checkpoint says nothing, and an older one is looked for. If none matches, the fork is deeper than the checkpoints;
-    reading resumes before the oldest one.
+    reading resumes one range before the oldest one, because that checkpoint was the last block of a range.
     """
     common = cursor.checkpoints
     while common and canonical.get(common[-1].number) != common[-1].hash:
@@ -96,7 +96,7 @@ def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
     if common:
         return replace(cursor, scanned_to=common[-1].number, checkpoints=common)
     oldest = min((c.number for c in cursor.checkpoints), default=cursor.scanned_to)
-    return replace(cursor, scanned_to=max(oldest - 1, 0), checkpoints=())
+    return replace(cursor, scanned_to=max(oldest - cursor.range_limit, 0), checkpoints=())
 
 
 def _thinned(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
