@@ -24,6 +24,8 @@ DUE_SHARDS = 8
 """The number of partitions for each group of the index, which share its writes."""
 LARGEST_TRANSACTION = 100
 """The number of writes that DynamoDB accepts in one transaction."""
+_LARGEST_BATCH_WRITE = 25
+"""The number of writes that DynamoDB accepts in one BatchWriteItem."""
 _CONTENTION_ATTEMPTS = 8
 _LONGEST_SORT_KEY = 200  # characters; DynamoDB accepts 1024 bytes
 _THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
@@ -162,13 +164,16 @@ class Store:
                 raise Throttled from error
             raise
 
-    def due(self, cls: type[Record], before: datetime, limit: int) -> Iterator[Key]:
+    def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
         """Keys of records that are due, in each shard the longest overdue first; at most `limit` per shard.
 
-        Includes all kinds of records that have the same table and group as `cls`.
+        Includes all kinds of records that have the same table and group as `cls`. The shards are read in turn, from
+        `first_shard` modulo their number: a sweep that may stop early begins at a random one. One query per shard, made
+        when the iteration arrives there.
         """
         table, group = cls.KEY.table, cls.DUE_GROUP
-        for shard in range(DUE_SHARDS):
+        for offset in range(DUE_SHARDS):
+            shard = (first_shard + offset) % DUE_SHARDS
             response = self.client.query(
                 TableName=self._table(table),
                 IndexName=DUE_INDEX,
@@ -209,6 +214,37 @@ class Store:
                 pass  # another transaction holds the record
             time.sleep(0.01 * 2**attempt)
         raise WriteConflict
+
+    def put_many(self, records: Iterable[Record]) -> None:
+        """Puts records of any tables, 25 per call, in place of stored ones: no version is checked.
+
+        Only for records whose content is a pure function of their key, so that writing one again changes nothing. Not
+        one transaction: after an error some may be written; write all again. Raises Throttled.
+        """
+        puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
+        keys = list(puts)
+        for start in range(0, len(keys), _LARGEST_BATCH_WRITE):
+            unwritten: dict[str, Any] = {}
+            for key in keys[start : start + _LARGEST_BATCH_WRITE]:
+                unwritten.setdefault(self._table(key.table), []).append(puts[key])
+            for attempt in range(_CONTENTION_ATTEMPTS):
+                unwritten = self._write_batch(unwritten)
+                if not unwritten:
+                    break
+                time.sleep(0.01 * 2**attempt)
+            else:
+                raise Throttled
+
+    def _write_batch(self, requests: dict[str, Any]) -> dict[str, Any]:
+        """Sends one BatchWriteItem; returns the requests that DynamoDB did not process, all of them if it throttles."""
+        try:
+            response = self.client.batch_write_item(RequestItems=requests)
+        except self.client.exceptions.ClientError as error:
+            if error.response["Error"]["Code"] in _THROTTLES:
+                return requests
+            raise
+        unprocessed: dict[str, Any] = response.get("UnprocessedItems", {})
+        return unprocessed
 
     def _query(self, keys: KeyRange) -> list[codec.Attributes]:
         parameters = {

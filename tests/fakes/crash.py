@@ -32,7 +32,15 @@ class Tripwire:
 class FragileClient:
     """A boto3 DynamoDB client whose requests are guarded by the tripwire."""
 
-    _REQUESTS = ("get_item", "batch_get_item", "query", "put_item", "update_item", "transact_write_items")
+    _REQUESTS = (
+        "get_item",
+        "batch_get_item",
+        "batch_write_item",
+        "query",
+        "put_item",
+        "update_item",
+        "transact_write_items",
+    )
 
     def __init__(self, client: Any, wire: Tripwire) -> None:
         self._client = client
