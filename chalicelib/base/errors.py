@@ -25,7 +25,8 @@ ServiceError                         a status and a message that tells the calle
 └── ChainUnavailable           503   a node gave no usable response; nothing was changed
     ├── RpcError               503   the node responded with an error, in chain.jsonrpc
     ├── NodeTimeout            503   the node did not respond in time, in chain.jsonrpc
-    └── NodeResponseTooLarge   503   the node's response is too long, in chain.jsonrpc
+    ├── NodeResponseTooLarge   503   the node's response is too long, in chain.jsonrpc
+    └── InconsistentNode       503   two responses of the node contradict each other, in chain.logs
 """
 
 

@@ -1,16 +1,16 @@
 """EVM chains, read through nodes that accept JSON-RPC batches."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import blocks, ranges, receipts, safe_reads, wallets
+from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient, RpcError, unavailable_if_malformed
-from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safe_reads import SafeEvent
@@ -30,13 +30,13 @@ class EvmChain:
     def head(self) -> int:
         chain_id, number = self._node.results([("eth_chainId", []), ("eth_blockNumber", [])])
         blocks.check_chain_id(self.network, chain_id)
-        return int(number, 16)
+        return quantity(number)
 
-    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str]:
+    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
         return blocks.block_hashes(self._node, numbers)
 
-    def block_times(self, numbers: Sequence[int]) -> dict[int, datetime]:
-        return blocks.block_times(self._node, numbers)
+    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
+        return blocks.block_facts(self._node, numbers)
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
         return ranges.read_range(self._node, blocks, after)
@@ -59,8 +59,10 @@ class EvmChain:
     def would_revert(self, sender: str, to: str, data: str) -> bool:
         try:
             self._node.call("eth_call", {"from": hex_address(sender), "to": hex_address(to), "data": data}, "latest")
-        except RpcError:
-            return True
+        except RpcError as error:
+            if error.is_revert:
+                return True
+            raise
         return False
 
     @unavailable_if_malformed

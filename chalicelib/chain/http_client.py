@@ -16,6 +16,8 @@ CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 2, 6, 10
 """Two requests, one after the other, take less than the 29 seconds of API Gateway."""
 _USER_AGENT = "payment-requests/1"
 _CHUNK_BYTES = 64 * 1024
+_MAX_ERROR_BYTES = 64 * 1024
+"""Of the body of a status from 400 on, which holds a message; the rest is not read."""
 
 
 class HttpError(Exception):
@@ -32,10 +34,14 @@ class ResponseTooLarge(HttpError):
 
 @frozen
 class HttpResponse:
-    """`body` is decompressed. It is only read for a status from 200 to 299, and empty otherwise."""
+    """`body` is decompressed. It is empty for redirects, and cut off after 64 kB for a status from 400 on."""
 
     status: int
     body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
 
 
 class HttpClient:
@@ -64,7 +70,7 @@ class HttpClient:
         try:
             response = self._pool.request(method, self._base_url + path, **options, **content)
             try:
-                body = self._read(response, deadline) if 200 <= response.status < 300 else b""
+                body = self._read(response, deadline)
             finally:
                 response.close()  # after a complete body the connection is already back in the pool and stays open
         except ReadTimeoutError as error:
@@ -74,9 +80,13 @@ class HttpClient:
         return HttpResponse(response.status, body)
 
     def _read(self, response: Any, deadline: float) -> bytes:
-        body = bytearray()
+        body, is_error = bytearray(), response.status >= 400
+        if not is_error and not 200 <= response.status < 300:
+            return b""
         while chunk := response.read1(_CHUNK_BYTES):  # returns the bytes that have arrived, so the deadline is checked
             body += chunk
+            if is_error and len(body) > _MAX_ERROR_BYTES:
+                return bytes(body[:_MAX_ERROR_BYTES])
             if len(body) > self._max_bytes:
                 raise ResponseTooLarge(f"the response is longer than {self._max_bytes} bytes")
             if time.monotonic() > deadline:

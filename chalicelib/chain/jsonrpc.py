@@ -8,10 +8,14 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.transaction import Call
-from chalicelib.chain.http_client import HttpClient, HttpError, ResponseTimeout, ResponseTooLarge
+from chalicelib.chain.http_client import HttpClient, HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """About 40,000 logs; nodes usually return at most 10,000. Parsed JSON takes several times as much memory."""
+_LARGEST_BATCH = 100
+"""Calls in one JSON-RPC batch: nodes refuse larger ones (geth at 1,000, hosted nodes at 100 or more)."""
+_LONGEST_REASON = 500
+"""Characters of a node's text in the log."""
 _METHOD_NOT_FOUND = -32601
 _REVERTED_CODE = 3
 _REVERTED = ("revert", "out of gas", "opcode", "invalid jump", "stack ", "evm error", "vm execution error")
@@ -23,12 +27,18 @@ RpcCall = tuple[str, list[Any]]
 
 
 class RpcError(ChainUnavailable):
-    """The node responded with an error object. `reason` is the node's text, for logs only, not for callers."""
+    """The node responded with an error object, with any HTTP status.
+
+    `reason` is the node's text, from its message and its data, for logs only, not for callers. `data` is often the
+    revert data of a contract.
+    """
 
     def __init__(self, network: str, error: Any) -> None:
         super().__init__(f"The {network} node refused a request")
         fields = error if isinstance(error, dict) else {"message": error}
-        self.reason, self.code, self.data = str(fields.get("message", "")), fields.get("code"), fields.get("data")
+        self.code, self.data = fields.get("code"), fields.get("data")
+        texts = [fields.get("message"), None if isinstance(self.data, str) and self.data[:2] == "0x" else self.data]
+        self.reason = ": ".join(str(text) for text in texts if text)[:_LONGEST_REASON]
 
     def says(self, *texts: str) -> bool:
         """Whether the reason contains one of the lower-case texts."""
@@ -55,11 +65,12 @@ class NodeResponseTooLarge(ChainUnavailable):
 class JsonRpcClient:
     """The client of one node. `rpc_path` is the path of its JSON-RPC API, which is added to the URL.
 
-    Several calls are sent as one JSON-RPC batch, or in one request each if `batches` is False.
+    Several calls are sent as JSON-RPC batches of at most 100, or in one request each if `batches` is False.
     """
 
     def __init__(self, network: str, http: HttpClient, rpc_path: str = "", *, batches: bool = True) -> None:
         self.network = network
+        self._no_answer = f"The {network} node does not answer"
         self._http = http
         self._rpc_path = rpc_path
         self._batches = batches
@@ -83,26 +94,44 @@ class JsonRpcClient:
             {"jsonrpc": "2.0", "id": position, "method": method, "params": params}
             for position, (method, params) in enumerate(calls)
         ]
-        if self._batches:
-            return _outcomes(self.network, self.post(self._rpc_path, bodies), len(calls))
         outcomes: list[Any] = []
-        for body in bodies:
-            outcomes += _outcomes(self.network, self.post(self._rpc_path, body), 1)
+        if self._batches:
+            for start in range(0, len(bodies), _LARGEST_BATCH):
+                batch = bodies[start : start + _LARGEST_BATCH]
+                outcomes += _outcomes(self.network, self._post_calls(batch), range(start, start + len(batch)))
+        else:
+            for body in bodies:
+                outcomes += _outcomes(self.network, self._post_calls(body), range(1))
         return outcomes
 
     def post(self, path: str, body: Any) -> Any:
         """Posts JSON to a path of the node and returns the JSON of its response. Raises ChainUnavailable."""
+        response, content = self._exchange(path, body)
+        if not response.is_success:
+            raise ChainUnavailable(self._no_answer) from HttpError(f"status {response.status}")
+        return content
+
+    def _post_calls(self, body: Any) -> Any:
+        """Posts JSON-RPC calls and returns the responses. Raises the RpcError in a response of another status."""
+        response, content = self._exchange(self._rpc_path, body)
+        if response.is_success:
+            return content
+        for each in content if isinstance(content, list) else [content]:
+            if isinstance(each, dict) and each.get("error"):
+                raise RpcError(self.network, each["error"])
+        raise ChainUnavailable(self._no_answer) from HttpError(f"status {response.status}")
+
+    def _exchange(self, path: str, body: Any) -> tuple[HttpResponse, Any]:
+        """Posts JSON and returns the response and its JSON. Raises ChainUnavailable."""
         try:
             response = self._http.post_json(path, body)
-            if not 200 <= response.status < 300:
-                raise HttpError(f"status {response.status}")
-            return json.loads(response.body)
+            return response, json.loads(response.body)
         except ResponseTimeout as error:
             raise NodeTimeout(f"The {self.network} node takes too long") from error
         except ResponseTooLarge as error:
             raise NodeResponseTooLarge(f"The {self.network} node responds with too much") from error
         except (HttpError, ValueError, RecursionError) as error:
-            raise ChainUnavailable(f"The {self.network} node does not answer") from error
+            raise ChainUnavailable(self._no_answer) from error
 
 
 def contract_read(read: Call, block: str = "latest") -> RpcCall:
@@ -120,19 +149,19 @@ def code_at(address: str) -> RpcCall:
     return "eth_getCode", [hex_address(address), "latest"]
 
 
-def _outcomes(network: str, responses: Any, count: int) -> list[Any]:
-    """The outcomes of `count` calls in the order of their ids: the result of each, or its RpcError.
+def _outcomes(network: str, responses: Any, ids: range) -> list[Any]:
+    """The outcomes of the calls with these ids, in their order: the result of each, or its RpcError.
 
     A response that is not a list is the response to a single call. Raises ChainUnavailable if the responses are not
     JSON-RPC, and the RpcError if the node responds to the batch with one error.
     """
     if isinstance(responses, dict):
-        responses = [{**responses, "id": 0}]
+        responses = [{**responses, "id": ids[0]}]
     if not isinstance(responses, list) or not all(isinstance(response, dict) for response in responses):
         raise ChainUnavailable(f"The {network} node does not answer JSON-RPC")
     by_id = {response.get("id"): _outcome(network, response) for response in responses}
-    outcomes = [by_id.get(position, _NO_RESULT) for position in range(count)]
-    if len(responses) != count or any(outcome is _NO_RESULT for outcome in outcomes):
+    outcomes = [by_id.get(position, _NO_RESULT) for position in ids]
+    if len(responses) != len(ids) or any(outcome is _NO_RESULT for outcome in outcomes):
         raise_first_error(list(by_id.values()))
         raise ChainUnavailable(f"The {network} node does not answer batches")
     return outcomes

@@ -1,15 +1,19 @@
 """Decodes the events of the fee proxies into transfers, and defines the ranges of blocks they are read in."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.networks import network as known_network
+from chalicelib.chain.hex_values import hash_of, quantity
 
 ERC20_TRANSFER_TOPIC = "0x9f16cbcc523c67a60c450e5ffe4f3b7b6dbe772e7abcadb2686ce029a9a0a2b6"
 """The event of ERC20FeeProxy: TransferWithReferenceAndFee(token, to, amount, indexed reference, fee, fee address)."""
@@ -18,12 +22,22 @@ NATIVE_TRANSFER_TOPIC = "0xa1c241e337c4610a9d0f881111e977e9dc8690c85fe2108897bb1
 TRANSFER_TOPICS = (ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC)
 
 
+class InconsistentNode(ChainUnavailable):
+    """Two responses of a node, or two parts of one, cannot both be true. `reason` is for logs, not for callers."""
+
+    def __init__(self, network: str, reason: str) -> None:
+        super().__init__(f"The {network} node contradicts itself")
+        self.reason = reason
+
+
 @frozen
 class ProxyTransfer:
     """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
 
-    `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `paid_at` is the
-    time of the block, None until it has been read.
+    `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `ordinal` counts
+    the fee proxies' transfers of the transaction from 0, in the order of their log indices. (network, `tx_hash`,
+    `ordinal`) identifies the transfer: it stays the same when a reorganization puts the transaction into another block,
+    or gives its logs other indices. `paid_at` is the time of the block, None until it has been read.
     """
 
     network: str
@@ -37,6 +51,7 @@ class ProxyTransfer:
     log_index: int
     block_number: int
     block_hash: str
+    ordinal: int = 0
     paid_at: datetime | None = None
 
 
@@ -49,6 +64,14 @@ class Checkpoint:
 
 
 @frozen
+class BlockFacts:
+    """The canonical hash of a block, in lower case, and its time (UTC)."""
+
+    hash: str
+    time: datetime
+
+
+@frozen
 class BlockRange:
     """The blocks from `first` to `last`, both included."""
 
@@ -56,8 +79,48 @@ class BlockRange:
     last: int
 
 
+def transfers_of(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[ProxyTransfer, ...]:
+    """The transfers among the JSON-RPC logs of one reading, in the order of the chain, with their ordinals.
+
+    Logs of other contracts and other events are skipped, and a log that the node repeats counts once. Raises
+    InconsistentNode if two logs contradict each other, ChainUnavailable if a log does not have the documented form.
+    """
+    try:
+        decoded = {transfer for log in logs if (transfer := decode_transfer(network, log)) is not None}
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ChainUnavailable(f"The {network} node does not answer as it should") from error
+    ordered = sorted(decoded, key=lambda transfer: (transfer.block_number, transfer.log_index))
+    _check_contradictions(network, ordered)
+    counts = Counter[str]()
+    numbered = list[ProxyTransfer]()
+    for transfer in ordered:
+        ordinal = counts[transfer.tx_hash]
+        numbered.append(replace(transfer, ordinal=ordinal) if ordinal else transfer)
+        counts[transfer.tx_hash] += 1
+    return tuple(numbered)
+
+
+def with_block_times(transfers: Iterable[ProxyTransfer], facts: Mapping[int, BlockFacts]) -> tuple[ProxyTransfer, ...]:
+    """The transfers with the times of their blocks. `facts` has the canonical block of each height among them.
+
+    Raises InconsistentNode if a transfer's block is not the canonical one: the log comes from a machine on another
+    branch, or the block was removed since.
+    """
+    dated = list[ProxyTransfer]()
+    for transfer in transfers:
+        block = facts[transfer.block_number]
+        if transfer.block_hash != block.hash:
+            reason = f"a log of block {transfer.block_number} has block hash {transfer.block_hash}, not {block.hash}"
+            raise InconsistentNode(transfer.network, reason)
+        dated.append(replace(transfer, paid_at=block.time))
+    return tuple(dated)
+
+
 def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | None:
     """Decodes a JSON-RPC log object; None if it is not a transfer event of one of this network's fee proxies.
+
+    The contract that emitted the log decides, not the topic: any contract can emit these topics. Raises ValueError,
+    TypeError, LookupError or AttributeError if the log does not have the documented form.
 
     Data words (32 bytes each): ERC-20: token, to, amount, fee, feeTo; native: to, amount, fee, feeTo.
     """
@@ -67,7 +130,7 @@ def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | Non
     contract, words = {
         ERC20_TRANSFER_TOPIC: ("ERC20FeeProxy", 5),
         NATIVE_TRANSFER_TOPIC: ("EthereumFeeProxy", 4),
-    }.get(topics[0], ("", 0))
+    }.get(topics[0].lower(), ("", 0))
     if not contract or len(data) != 32 * words or log["address"].lower() != _contract(contract, network):
         return None
     values = [data[i : i + 32] for i in range(0, len(data), 32)]
@@ -79,12 +142,26 @@ def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | Non
         amount=BaseUnits(int.from_bytes(values[1], "big")),
         fee_amount=BaseUnits(int.from_bytes(values[2], "big")),
         fee_address=_address(values[3]),
-        reference_topic=topics[1].lower(),
-        tx_hash=_tx_hash(network, log["transactionHash"].lower()),
-        log_index=int(log["logIndex"], 16),
-        block_number=int(log["blockNumber"], 16),
-        block_hash=log["blockHash"].lower(),
+        reference_topic=hash_of(topics[1]),
+        tx_hash=_tx_hash(network, hash_of(log["transactionHash"])),
+        log_index=quantity(log["logIndex"]),
+        block_number=quantity(log["blockNumber"]),
+        block_hash=hash_of(log["blockHash"]),
     )
+
+
+def _check_contradictions(network: str, ordered: Sequence[ProxyTransfer]) -> None:
+    """Raises InconsistentNode for two transfers that no chain can have together."""
+    positions, hashes, blocks = set[tuple[int, int]](), dict[int, str](), dict[str, int]()
+    for transfer in ordered:
+        number, position = transfer.block_number, (transfer.block_number, transfer.log_index)
+        if position in positions:
+            raise InconsistentNode(network, f"two logs have index {transfer.log_index} of block {number}")
+        if hashes.setdefault(number, transfer.block_hash) != transfer.block_hash:
+            raise InconsistentNode(network, f"two logs of block {number} have different block hashes")
+        if blocks.setdefault(transfer.tx_hash, number) != number:
+            raise InconsistentNode(network, f"transaction {transfer.tx_hash} is in two blocks")
+        positions.add(position)
 
 
 @cache

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from chalicelib.calldata.transaction import Transaction
-    from chalicelib.chain.logs import BlockRange, Checkpoint
+    from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
     from chalicelib.chain.ranges import RangeReading
     from chalicelib.chain.receipts import PaidTransfer, PaymentSender
     from chalicelib.chain.simulation import Simulation
@@ -35,17 +34,20 @@ class Chain(Protocol):
         Also raises ChainUnavailable if the node serves another chain.
         """
 
-    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str]:
-        """The current canonical hash at each height. Raises ChainUnavailable if the node does not have a block."""
+    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
+        """The current canonical hash at each height; None where the node does not return the block."""
 
-    def block_times(self, numbers: Sequence[int]) -> dict[int, datetime]:
-        """The time (UTC) of each block. Raises ChainUnavailable if the node does not have a block."""
+    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
+        """The canonical hash and the time of the block at each height.
+
+        Raises ChainUnavailable if the node does not have one of the blocks.
+        """
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
         """The fee proxies' transfer logs of a range of blocks.
 
         Raises Disconnected if the block of the checkpoint `after` is no longer canonical, RangeTooLarge if the node
-        cannot return the logs of so many blocks.
+        does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.
         """
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:

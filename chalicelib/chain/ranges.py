@@ -1,26 +1,24 @@
 """Reads the logs of a range of blocks: the fee proxies' transfer logs, and the calls and checks for any logs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.contracts import fee_proxies
+from chalicelib.chain.blocks import header_hash
+from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
-    NodeResponseTooLarge,
     NodeTimeout,
     RpcCall,
     RpcError,
     block_at,
+    raise_first_error,
     unavailable_if_malformed,
 )
-from chalicelib.chain.logs import TRANSFER_TOPICS, BlockRange, Checkpoint
-
-_TOO_MANY = ("block range", "range too", "range is too", "too many results", "more than", "response size", "too large")
-"""Texts by which nodes report that a range has too many blocks or logs."""
+from chalicelib.chain.logs import TRANSFER_TOPICS, BlockRange, Checkpoint, InconsistentNode
 
 
 @frozen
@@ -32,7 +30,11 @@ class RangeReading:
 
 
 class RangeTooLarge(Exception):
-    """The node refuses to return logs of so many blocks, or takes too long. Read a smaller range."""
+    """The node returns the headers of a range but not its logs. Read a smaller range."""
+
+
+class BlockRefused(RangeTooLarge):
+    """The same for a range of one block: there is no smaller range, so the network cannot be read further."""
 
 
 class Disconnected(Exception):
@@ -45,18 +47,40 @@ def read_range(node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None
 
     Reads the checkpoint's block, the last block, the logs, and the last block again. If the hashes of the last block
     agree, the node had the whole range and no fork happened meanwhile. Raises Disconnected if the checkpoint's block is
-    no longer canonical, RangeTooLarge if the node cannot return the logs of so many blocks.
+    no longer canonical, RangeTooLarge or BlockRefused if the node does not return the logs of these blocks,
+    ChainUnavailable if it does not return the headers either.
     """
-    last, checkpoint = block_at(blocks.last), block_at(after.number if after else blocks.last)
+    checkpoint = after.number if after else blocks.last
+    last = block_at(blocks.last)
     logs_call = logs_of(blocks, fee_proxies(node.network), TRANSFER_TOPICS)
-    with refusals_as_range_too_large():
-        known, last_before, logs, last_after = node.results([checkpoint, last, logs_call, last])
-    is_settled = known and last_before and last_after and last_before["hash"] == last_after["hash"]
-    if not is_settled or not isinstance(logs, list):
+    (known, last_before), (logs,), (last_after,) = with_headers(node, [block_at(checkpoint), last], [logs_call], [last])
+    if not (known and last_before and last_after) or last_before["hash"] != last_after["hash"]:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} settled")
-    if after is not None and known["hash"].lower() != after.hash:
+    if after is not None and header_hash(node, known, checkpoint) != after.hash:
         raise Disconnected
-    return RangeReading(checked_logs(node.network, blocks, logs), last_before["hash"].lower())
+    last_hash = header_hash(node, last_before, blocks.last)
+    return RangeReading(checked_logs(node.network, blocks, logs), last_hash)
+
+
+def with_headers(
+    node: JsonRpcClient, before: Sequence[RpcCall], queries: Sequence[RpcCall], after: Sequence[RpcCall] = ()
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """The results of header calls, the outcomes of log queries, and the results of more header calls, in this order.
+
+    The outcome of a query is its error if the node answers the headers but not the query: nodes refuse too many blocks
+    or logs with any status, code and text, or time out. Raises ChainUnavailable if the node does not answer the
+    headers. All calls are one batch; if it fails as a whole, the headers and each query are sent on their own.
+    """
+    first, second = len(before), len(before) + len(queries)
+    try:
+        outcomes = node.outcomes([*before, *queries, *after])
+    except ChainUnavailable as error:
+        headers = node.results(before)
+        takes_too_long = isinstance(error, NodeTimeout)
+        logs = [error if takes_too_long else _outcome(node, query) for query in queries]
+        return headers, logs, node.results(after)
+    raise_first_error([*outcomes[:first], *outcomes[second:]])
+    return outcomes[:first], outcomes[first:second], outcomes[second:]
 
 
 def logs_of(blocks: BlockRange, addresses: Sequence[str], *topics: Sequence[str]) -> RpcCall:
@@ -70,28 +94,30 @@ def logs_of(blocks: BlockRange, addresses: Sequence[str], *topics: Sequence[str]
     return "eth_getLogs", [criteria]
 
 
-def checked_logs(network: str, blocks: BlockRange, logs: Any) -> tuple[Mapping[str, Any], ...]:
-    """Returns the logs. Raises ChainUnavailable if one of them is of a block outside the range."""
-    if any(not blocks.first <= int(log["blockNumber"], 16) <= blocks.last for log in logs):
-        raise ChainUnavailable(f"The {network} node gave logs of other blocks than it was asked for")
-    return tuple(logs)
+def checked_logs(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...]:
+    """The logs that a query for a range returned, `outcome` being its result or its error.
+
+    Raises RangeTooLarge, or BlockRefused for a range of one block, if there is no list of logs; InconsistentNode if a
+    log is of a block outside the range.
+    """
+    if not isinstance(outcome, list):
+        refused = BlockRefused if blocks.first == blocks.last else RangeTooLarge
+        raise refused(_reason(outcome))
+    if any(not blocks.first <= quantity(log["blockNumber"]) <= blocks.last for log in outcome):
+        raise InconsistentNode(network, "it gave logs of other blocks than those of the range")
+    return tuple(outcome)
 
 
-def is_range_refusal(outcome: Any) -> bool:
-    """Whether the outcome of eth_getLogs is the node's refusal to return so many logs or blocks."""
-    return isinstance(outcome, RpcError) and outcome.says(*_TOO_MANY)
-
-
-@contextmanager
-def refusals_as_range_too_large() -> Iterator[None]:
-    """Turns a node's refusal of a range, its timeout and a response that is too large into RangeTooLarge."""
+def _outcome(node: JsonRpcClient, call: RpcCall) -> Any:
+    """The result of one call, or its error."""
     try:
-        yield
-    except RpcError as error:
-        if is_range_refusal(error):
-            raise RangeTooLarge(error.reason) from error
-        raise
-    except NodeTimeout as error:
-        raise RangeTooLarge("the node takes too long") from error
-    except NodeResponseTooLarge as error:
-        raise RangeTooLarge("the node responds with too much") from error
+        return node.results([call])[0]
+    except ChainUnavailable as error:
+        return error
+
+
+def _reason(outcome: Any) -> str:
+    """Why there are no logs, in the node's words if it has some."""
+    if isinstance(outcome, RpcError):
+        return outcome.reason
+    return outcome.message if isinstance(outcome, ChainUnavailable) else "the node returned no list of logs"

@@ -16,19 +16,21 @@ from chalicelib.calldata.transaction import Call
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
     NodeResponseTooLarge,
+    RpcError,
     block_at,
     contract_read,
-    raise_first_error,
     unavailable_if_malformed,
 )
 from chalicelib.chain.logs import BlockRange
-from chalicelib.chain.ranges import checked_logs, is_range_refusal, logs_of, refusals_as_range_too_large
+from chalicelib.chain.ranges import checked_logs, logs_of, with_headers
 
 _NONCE = "0xaffed0e0"
 _SUCCESS_TOPIC = "0x442e715f626346e8c54381002da614f62bee8d27386535b2521ec8540898556e"
 _FAILURE_TOPIC = "0x23428b18acfb3ea64b08dc0c1d296ea9c09702c09083ca5272e64d115b687d23"
 SAFE_TOPICS = (_SUCCESS_TOPIC, _FAILURE_TOPIC)
 _HASH_DIGITS = 64
+_TOO_MANY = ("too many results", "more than", "max results", "response size", "too large", "block range", "range too")
+"""Texts by which nodes report that a query has too many logs, or too many blocks."""
 
 
 @frozen
@@ -51,31 +53,29 @@ def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int:
 
 @unavailable_if_malformed
 def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
-    """The Safe's event of a transaction in a block range; None if there is none. Raises RangeTooLarge.
+    """The Safe's event of a transaction in a block range; None if there is none.
+
+    Raises RangeTooLarge, or BlockRefused for a range of one block, if the node does not return the logs.
 
     Reads the logs with the hash as a topic (Safe 1.4.1) and all events of the Safe (1.3.0). A contract that is not a
     Safe may emit any number of such events. If a single block has more of them than the node returns or the client
     accepts, only those with the hash as a topic count.
     """
-    by_hash = logs_of(blocks, [safe], SAFE_TOPICS, [safe_tx_hash])
-    calls = [by_hash, block_at(blocks.last), logs_of(blocks, [safe], SAFE_TOPICS)]
-    with refusals_as_range_too_large():
-        try:
-            indexed, last, others = node.outcomes(calls)
-        except NodeResponseTooLarge:
-            if blocks.first != blocks.last:
-                raise
-            (indexed, last), others = node.outcomes(calls[:2]), []
-        raise_first_error([last, indexed])
-        if not last:
-            raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
-        event = _event_among(checked_logs(node.network, blocks, indexed), safe, safe_tx_hash)
-        if event is not None:
-            return event
-        if blocks.first == blocks.last and is_range_refusal(others):
-            return None
-        raise_first_error([others])
+    queries = [logs_of(blocks, [safe], SAFE_TOPICS, [safe_tx_hash]), logs_of(blocks, [safe], SAFE_TOPICS)]
+    (last,), (indexed, others), _ = with_headers(node, [block_at(blocks.last)], queries)
+    if not last:
+        raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
+    event = _event_among(checked_logs(node.network, blocks, indexed), safe, safe_tx_hash)
+    if event is not None:
+        return event
+    if blocks.first == blocks.last and _has_too_many_logs(others):
+        return None
     return _event_among(checked_logs(node.network, blocks, others), safe, safe_tx_hash)
+
+
+def _has_too_many_logs(outcome: Any) -> bool:
+    """Whether a query failed because of the number of its logs. In doubt it did not: then the range is read again."""
+    return isinstance(outcome, NodeResponseTooLarge) or (isinstance(outcome, RpcError) and outcome.says(*_TOO_MANY))
 
 
 def _event_among(logs: tuple[Mapping[str, Any], ...], safe: str, safe_tx_hash: str) -> SafeEvent | None:

@@ -7,7 +7,6 @@ final once it is solidified (19 of 27 representatives have built on it), so `hea
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes
@@ -19,7 +18,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import blocks, ranges, receipts, wallets
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient, unavailable_if_malformed
-from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.simulation import UNKNOWN_STEP, Simulation, StepResult
@@ -62,11 +61,11 @@ class TronChain:
             raise TypeError("a block number is an integer")
         return number
 
-    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str]:
+    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
         return blocks.block_hashes(self._node, numbers)
 
-    def block_times(self, numbers: Sequence[int]) -> dict[int, datetime]:
-        return blocks.block_times(self._node, numbers)
+    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
+        return blocks.block_facts(self._node, numbers)
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
         return ranges.read_range(self._node, blocks, after)

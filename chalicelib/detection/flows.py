@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.chain import logs
@@ -92,7 +93,7 @@ def _record_all(services: Services, chain: "Chain", reading: RangeReading, deadl
     are merged into a batch: its reference is then looked up again. A reference without a complete link is logged and
     skipped, because no caller has received it.
     """
-    transfers = [t for log in reading.logs if (t := logs.decode_transfer(chain.network, log)) is not None]
+    transfers = logs.transfers_of(chain.network, reading.logs)
     tokens = _link_tokens(services, transfers)
     groups = _grouped(_with_block_times(chain, [t for t in transfers if t.reference_topic in tokens]), tokens)
     recorders, recorded = LinkRecorders(services), 0
@@ -137,7 +138,8 @@ def _with_block_times(chain: "Chain", transfers: list[ProxyTransfer]) -> list[Pr
     heights = sorted({t.block_number for t in transfers})
     times: dict[int, datetime] = {}
     for start in range(0, len(heights), _BLOCKS_PER_BATCH):
-        times |= chain.block_times(heights[start : start + _BLOCKS_PER_BATCH])
+        facts = chain.block_facts(heights[start : start + _BLOCKS_PER_BATCH])
+        times |= {number: block.time for number, block in facts.items()}
     return [replace(t, paid_at=times[t.block_number]) for t in transfers]
 
 
@@ -146,7 +148,7 @@ def _undo_fork(services: Services, chain: "Chain", cursor: Cursor) -> Cursor:
 
     Unmatched transfers of removed blocks are marked as reversed, too.
     """
-    canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
+    canonical = _known_hashes(chain, [checkpoint.number for checkpoint in cursor.checkpoints])
     rolled = rules.roll_back(cursor, canonical)
     services.log.error(
         "fork deeper than the confirmations",
@@ -154,12 +156,21 @@ def _undo_fork(services: Services, chain: "Chain", cursor: Cursor) -> Cursor:
     )
     recorded = store.unfinalized_transfers(services.store, cursor.network, rolled.scanned_to + 1)
     heights = sorted({transfer.block_number for transfer in recorded})
-    hashes = chain.block_hashes(heights) if heights else {}
+    hashes = _known_hashes(chain, heights)
     recorders = LinkRecorders(services)
     for transfer in recorded:
         if hashes[transfer.block_number] != transfer.block_hash:
             recorders.reverse(transfer)
     return _store_cursor(services, rolled)
+
+
+def _known_hashes(chain: "Chain", heights: list[int]) -> dict[int, str]:
+    """The canonical hash at each height. Raises ChainUnavailable if the node does not return a block."""
+    hashes = chain.block_hashes(heights)
+    known = {number: found for number, found in hashes.items() if found is not None}
+    if len(known) != len(hashes):
+        raise ChainUnavailable(f"The {chain.network} node lags behind what it knew before")
+    return known
 
 
 def _store_cursor(services: Services, cursor: Cursor) -> Cursor:

@@ -12,8 +12,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockRange, Checkpoint
-from chalicelib.chain.ranges import Disconnected, RangeReading, RangeTooLarge
+from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
+from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safe_reads import SafeEvent
 from chalicelib.chain.simulation import Simulation, StepResult
@@ -118,27 +118,29 @@ class FakeChain:
         self._read()
         return len(self.blocks) - 1
 
-    def block_hashes(self, numbers: list[int]) -> dict[int, str]:
+    def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
         self._read()
-        if any(n >= len(self.blocks) - self.lag for n in numbers):
-            raise ChainUnavailable("lags behind")
-        return {n: self.blocks[n].hash for n in numbers}
+        return {n: self.blocks[n].hash if n < len(self.blocks) - self.lag else None for n in numbers}
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
         self._read()
         self.before_reading()
-        if blocks.last - blocks.first >= self.largest_range:
-            raise RangeTooLarge("too many blocks")
         if blocks.last >= len(self.blocks) - self.lag:
             raise ChainUnavailable("lags behind")
+        if blocks.last - blocks.first >= self.largest_range:
+            refused = BlockRefused if blocks.first == blocks.last else RangeTooLarge
+            raise refused("too many blocks")
         if after is not None and self.blocks[after.number].hash != after.hash:
             raise Disconnected
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
         return RangeReading(tuple(logs), self.blocks[blocks.last].hash)
 
-    def block_times(self, numbers: Sequence[int]) -> dict[int, datetime]:
+    def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
         """Returns times one second apart, from `genesis` on."""
-        return {number: self.genesis + timedelta(seconds=number) for number in self.block_hashes(list(numbers))}
+        self._read()
+        if any(n >= len(self.blocks) - self.lag for n in numbers):
+            raise ChainUnavailable("lags behind")
+        return {n: BlockFacts(self.blocks[n].hash, self.genesis + timedelta(seconds=n)) for n in numbers}
 
     def read_wallet(
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False

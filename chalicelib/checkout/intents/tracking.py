@@ -97,12 +97,12 @@ def _observed(services: Services, intent: SafeIntent, unavailable: set[str]) -> 
     cursor = detection_store.cursor(services.store, intent.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
     chain = services.chains.evm(intent.network)
-    detected_to = chain.block_times([cursor.scanned_to])[cursor.scanned_to]
+    detected_to = chain.block_facts([cursor.scanned_to])[cursor.scanned_to].time
     intent, is_unknown = _with_safe_and_nonce(services, intent, unavailable)
     intent, block, execution = _execution(services, chain, intent, cursor)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
-        block_time = chain.block_times([block])[block]
+        block_time = chain.block_facts([block])[block].time
     elif intent.safe is not None and intent.nonce is not None and execution is None:
         nonce = _nonce(chain, intent.safe, block)
     observation = Observation(block, block_time, detected_to, execution, nonce, False, is_unknown)
