@@ -131,7 +131,7 @@ def test_a_refused_log_query_asks_for_a_smaller_range_whatever_its_words_and_sta
     with pytest.raises(BlockRefused):
         read_range(http.client(batches), ONE_BLOCK, Checkpoint(4, HASH))
     http.most = 4
-    assert read_range(http.client(batches), BlockRange(5, 8), Checkpoint(4, HASH)).last_hash == HASH
+    assert read_range(http.client(batches), BlockRange(5, 8), Checkpoint(4, HASH)).last.hash == HASH
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_batch_that_fails_once_is_read_call_by_call() -> None:
     http = LimitedNode(200, None, most=100)
     post, failures = http.post_json, [HttpResponse(429, b"Too Many Requests")]
     http.post_json = lambda path, body: failures.pop() if failures else post(path, body)  # type: ignore[method-assign]
-    assert read_range(http.client(), SPAN, Checkpoint(4, HASH)).last_hash == HASH
+    assert read_range(http.client(), SPAN, Checkpoint(4, HASH)).last.hash == HASH
     assert http.sent == [["eth_getBlockByNumber"] * 2, ["eth_getLogs"], ["eth_getBlockByNumber"]]
 
 
