@@ -17,7 +17,7 @@ from infra.stack import TEMPLATE, DeploymentStopped, apply_stack
 STAGE = "dev"
 PREFIX = "payment-requests-dev"
 DOCUMENT = yaml.safe_load(TEMPLATE.read_text())
-CONSUMERS = {"webhooks": "deliver_webhook", "scans": "scan_chain"}
+CONSUMERS = {"webhooks": "deliver_webhook", "scans": "scan_chain", "recordings": "record_transfers"}
 
 
 def resources(kind: str) -> list[dict[str, Any]]:
@@ -88,8 +88,10 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
     assert watched == {
         ("ApproximateNumberOfMessagesVisible", "WebhooksDeadQueue"),
         ("ApproximateNumberOfMessagesVisible", "ScansDeadQueue"),
+        ("ApproximateNumberOfMessagesVisible", "RecordingsDeadQueue"),
         ("ApproximateAgeOfOldestMessage", "WebhooksQueue"),
         ("ApproximateAgeOfOldestMessage", "ScansQueue"),
+        ("ApproximateAgeOfOldestMessage", "RecordingsQueue"),
     }
 
 
