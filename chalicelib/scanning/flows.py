@@ -73,6 +73,7 @@ def _scan(services: Services, name: str) -> int:
     cursor = store.cursor(services.store, name)
     if cursor is None:
         cursor = rules.first_cursor(name, head, confirmations, facts.log_range)
+        cursor = rules.with_verifications(cursor, services.clock())
     found = refusals = 0
     for _ in range(_RANGES_PER_TICK):
         blocks = rules.next_range(cursor, head, confirmations)
