@@ -13,6 +13,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.transaction import Call
+from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
     NodeResponseTooLarge,
@@ -48,7 +49,7 @@ class SafeEvent:
 def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int:
     """The nonce of a Safe's next transaction after a block: the number of transactions it had executed."""
     (nonce,) = node.results([contract_read(Call(safe, _NONCE), hex(block))])
-    return int(nonce, 16)
+    return quantity(nonce, 2**256)
 
 
 @unavailable_if_malformed
@@ -97,7 +98,7 @@ def _event(safe: str, log: Mapping[str, Any]) -> SafeEvent | None:
     return SafeEvent(
         safe_tx_hash=safe_tx_hash,
         success=topics[0] == _SUCCESS_TOPIC,
-        block_number=int(log["blockNumber"], 16),
-        block_hash=log["blockHash"].lower(),
-        transaction_hash=log["transactionHash"].lower(),
+        block_number=quantity(log["blockNumber"]),
+        block_hash=hash_of(log["blockHash"]),
+        transaction_hash=hash_of(log["transactionHash"]),
     )

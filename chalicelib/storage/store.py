@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
@@ -124,6 +125,7 @@ class Store:
 
         One conditional write, so the count is exact under concurrent calls. Only the record's key and `vanishes_at` are
         used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
+        A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
         """
         errors = self.client.exceptions
         try:
@@ -148,7 +150,7 @@ class Store:
         return int(response["Attributes"]["calls"]["N"])
 
     def uncount(self, counter: Record) -> None:
-        """Subtracts one from a count. Raises Throttled as `count` does."""
+        """Subtracts one from a count, or two if a response was lost, but never below 0. Raises Throttled."""
         errors = self.client.exceptions
         try:
             self.client.update_item(
@@ -192,17 +194,22 @@ class Store:
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
         which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
+
+        A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
+        itself: a transaction has one token for all attempts, and a single put stores a random `write_id`.
         """
         actions = [self._action(write) for write in writes]
-        errors = self.client.exceptions
+        errors, write_id = self.client.exceptions, token_hex(12)
         for attempt in range(_CONTENTION_ATTEMPTS):
             try:
                 if len(actions) == 1 and "Put" in actions[0]:
-                    self.client.put_item(**actions[0]["Put"])
+                    self.client.put_item(**_with_write_id(actions[0]["Put"], write_id))
                 else:
-                    self.client.transact_write_items(TransactItems=actions)
+                    self.client.transact_write_items(TransactItems=actions, ClientRequestToken=write_id)
                 return
             except errors.ConditionalCheckFailedException as error:
+                if error.response.get("Item", {}).get("write_id") == {"S": write_id}:
+                    return
                 raise WriteConflict from error
             except errors.TransactionCanceledException as error:
                 codes = {reason.get("Code") for reason in error.response["CancellationReasons"]}
@@ -210,8 +217,8 @@ class Store:
                     raise WriteConflict from error
                 if not codes & {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}:
                     raise
-            except errors.TransactionConflictException:
-                pass  # another transaction holds the record
+            except (errors.TransactionConflictException, errors.TransactionInProgressException):
+                pass  # another transaction holds the record, or an earlier attempt of this one is not finished
             time.sleep(0.01 * 2**attempt)
         raise WriteConflict
 
@@ -287,6 +294,12 @@ def item_of(record: Record, key: Key) -> codec.Attributes:
     item = {**codec.encode(record), **_key(key), **_index(record, key)}
     item["version"] = {"N": str(record.version + 1)}
     return item
+
+
+def _with_write_id(put: dict[str, Any], write_id: str) -> dict[str, Any]:
+    """A put that stores the id, and that returns the stored item, with its id, if the condition fails."""
+    item = {**put["Item"], "write_id": {"S": write_id}}
+    return {**put, "Item": item, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
 
 def _key(key: Key) -> codec.Attributes:

@@ -24,7 +24,7 @@ from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, Inconsiste
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safe_reads import SAFE_TOPICS, SafeEvent
-from chalicelib.chain.simulation import UNKNOWN_STEP, StepResult
+from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chain.wallets import TokenReading
 
 HASH = "0x" + "ab" * 32
@@ -648,7 +648,7 @@ def test_the_nonce_of_a_safe_is_read_as_of_a_block(node: Node) -> None:
 
     node.answer = answer
     assert node.chain.safe_nonce(SAFE, 18) == 31
-    assert asked == [("eth_call", [{"to": SAFE.lower(), "data": "0xaffed0e0"}, "0x12"])]
+    assert asked == [("eth_call", [{"to": SAFE.lower(), "data": "0xaffed0e0", "gas": hex(10_000_000)}, "0x12"])]
 
 
 def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
@@ -705,3 +705,70 @@ def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_n
     refusal = "daily request limit exceeded"
     with pytest.raises(BlockRefused):
         node.chain.safe_event(SAFE, one, BlockRange(9, 9))
+
+
+HOSTILE = "0x" + "ff" * 3_700_000
+"""What a contract can return, or log, within the gas of a simulation: 7.4 MB of text."""
+
+
+def test_a_contract_that_returns_megabytes_leaves_the_result_of_a_simulation_unknown(node: Node) -> None:
+    simulating(node, step(), step(returnData=HOSTILE))
+    found = node.chain.simulate(sent(STEP, STEP))
+    assert found == Simulation("eth_simulateV1", (StepResult(None, TOO_LARGE),) * 2)
+    without_simulation(node, {"result": HOSTILE}, {"result": "0x5208"})
+    found = node.chain.simulate(sent(STEP, STEP))
+    assert found == Simulation("eth_call", (StepResult(None, TOO_LARGE), StepResult(None, UNKNOWN_STEP)))
+
+
+def test_a_simulation_of_a_thousand_payments_is_read(node: Node) -> None:
+    logs = [{"data": "0x" + "00" * 160, "topics": ["0x" + "00" * 32] * 3, "transactionHash": HASH}] * 3_000
+    simulating(node, step(logs=logs))
+    assert node.chain.simulate(sent(STEP)).steps == (StepResult(True, None, 21_000),)
+
+
+def test_every_call_that_runs_a_contract_has_a_limit_of_gas_and_of_the_result(node: Node) -> None:
+    asked = list[dict[str, Any]]()
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked.extend(call for call in calls if call["method"] in ("eth_call", "eth_estimateGas", "eth_simulateV1"))
+        return [{"id": call["id"], "result": HOSTILE} for call in calls]
+
+    node.answer, chain = answer, node.chain
+    reads: list[Callable[[], object]] = [
+        lambda: chain.read_wallet(WALLET, [SAFE], SPENDER, batch_fee=True),
+        chain.read_batch_fee,
+        lambda: chain.would_revert(WALLET, SAFE, "0x12"),
+        lambda: chain.is_valid_signature(SAFE, bytes(32), bytes(65)),
+        lambda: chain.safe_nonce(SAFE, 9),
+        lambda: chain.has_code(SAFE),
+        lambda: chain.payers_of([PaidTransfer(HASH, SAFE, WALLET, 5)]),
+    ]
+    for read in reads:
+        with pytest.raises(ChainUnavailable):
+            read()
+    assert len(asked) == 5
+    assert all(0 < int(call["params"][0]["gas"], 16) <= 50_000_000 for call in asked)
+    asked.clear()
+    chain.simulate(sent(STEP))
+    assert [call["method"] for call in asked] == ["eth_simulateV1"]
+    assert int(asked[0]["params"][0]["blockStateCalls"][0]["blockOverrides"]["gasLimit"], 16) == 50_000_000
+
+
+def test_a_node_that_refuses_says_nothing_about_a_call(node: Node) -> None:
+    node.error({"code": -32005, "message": "daily request limit exceeded"})
+    with pytest.raises(ChainUnavailable):
+        node.chain.would_revert(WALLET, SAFE, "0x")
+
+
+@pytest.mark.parametrize("nonce", ["0x" + "f" * 65, "0x" + "00" * 64, "-0x1", "0x", None, 5])
+def test_a_nonce_of_another_form_is_no_answer(node: Node, nonce: Any) -> None:
+    node.results(nonce)
+    with pytest.raises(ChainUnavailable):
+        node.chain.safe_nonce(SAFE, 9)
+
+
+@pytest.mark.parametrize("number", ["-0x1", "0x", "0x1_0", " 0x10", "16", 16, None, "0x" + "1" * 17])
+def test_a_head_that_is_no_number_is_no_answer(node: Node, number: Any) -> None:
+    node.results(hex(11155111), number)
+    with pytest.raises(ChainUnavailable):
+        node.chain.head()

@@ -52,6 +52,7 @@ def test_the_payer_of_a_token_sent_it_to_the_payee() -> None:
         transfer(OTHER, PAYEE, 499),
         transfer(OTHER, WALLET),
         transfer(OTHER, PAYEE, address=OTHER),
+        transfer(OTHER, PAYEE, address="0x" + "ff" * 19 + "fe"),  # of the native coin (EIP-7708)
         transfer(OTHER, PAYEE, topics=["0x" + "00" * 32, word(OTHER), word(PAYEE)]),
         transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER)]),
         transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER), word(PAYEE), word(PAYEE)]),
@@ -102,6 +103,13 @@ def test_the_payer_of_the_native_coin_called_a_payment_contract_directly() -> No
 def test_an_address_with_code_is_no_wallet_unless_its_key_delegates(code: str, is_wallet: bool) -> None:
     assert payer(receipt(transfer(OTHER, PAYEE)), code=code) == PaymentSender(OTHER, is_wallet)
     assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), "it signed the transaction"
+
+
+def test_the_payer_of_the_native_coin_is_not_read_from_the_logs_of_its_transfers() -> None:
+    """EIP-7708: the system address emits a log for each transfer of the coin, also for those between contracts."""
+    coin = [transfer(sender, to, address="0x" + "ff" * 19 + "fe") for sender, to in ((OTHER, PROXY), (PROXY, PAYEE))]
+    assert payer(receipt(*coin), NATIVE) == PaymentSender(WALLET, True)
+    assert payer(receipt(*coin, to=OTHER), NATIVE) is None
 
 
 def test_several_payments_are_two_requests_and_each_receipt_and_code_is_read_once() -> None:

@@ -19,7 +19,7 @@ from chalicelib.chain.chains import Chains
 from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.chain.simulation import StepResult
+from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, StepResult
 from chalicelib.chain.tron import BroadcastResult, TronChain
 
 OWNER, PAYEE = "TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"
@@ -304,3 +304,11 @@ def test_an_owner_stands_by_a_signature_of_his_key() -> None:
     chain = TronChain("tron", "http://127.0.0.1:9")
     assert chain.is_valid_signature(key.public_key.to_base58check_address(), digest, signature)
     assert not chain.is_valid_signature(OWNER, digest, signature)
+
+
+def test_a_contract_that_returns_megabytes_leaves_the_result_of_a_simulation_unknown(node: Node) -> None:
+    node.answers["/wallet/triggerconstantcontract"] = constant(constant_result=["ff" * 3_700_000])
+    found = node.chain.simulate([(OWNER, CALL), (OWNER, CALL)])
+    assert found.steps == (StepResult(None, TOO_LARGE), StepResult(None, UNKNOWN_STEP))
+    with pytest.raises(ChainUnavailable):
+        node.chain.would_revert(OWNER, USDT, "0x")
