@@ -1,4 +1,4 @@
-"""From a log on the chain to the merchant's ear: what counts, what does not, and what a fork undoes."""
+"""From a log on the chain to the webhooks of the merchant: what counts, what does not, and what a fork undoes."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.links import expiry as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import Payment, RequestStatus
-from chalicelib.scanning import flows as scanning
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks import outbox
 from tests.fakes.world import World, signature_holds
@@ -107,10 +106,10 @@ def test_nothing_is_believed_before_the_confirmations(world: World) -> None:
     world.scan()
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
-    scanning.scan(world.services, "sepolia")
+    world.tick()
     assert world.load(payment).requests[0].paid == 0
     world.chain.mine()
-    scanning.scan(world.services, "sepolia")
+    world.tick()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
@@ -119,7 +118,7 @@ def test_a_payment_that_a_fork_drops_before_confirmation_was_never_seen(world: W
     world.scan()
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
-    scanning.scan(world.services, "sepolia")
+    world.tick()
     world.chain.fork(1)
     world.scan()
     world.drain()
@@ -203,9 +202,11 @@ def test_the_setting_confirmations_says_how_deep_a_block_has_to_be(world: World)
     payment = deep.create_link()
     deep.chain.pay(payment.requests[0])
     deep.chain.mine(3)
-    assert scanning.scan(deep.services, "sepolia") == 0
+    deep.tick()
+    assert deep.load(payment).requests[0].paid == 0
     deep.chain.mine()
-    assert scanning.scan(deep.services, "sepolia") == 1
+    deep.tick()
+    assert deep.load(payment).link.status is LinkStatus.COMPLETED
 
 
 def test_payments_of_one_block_are_recorded_in_the_order_of_their_logs(world: World) -> None:
