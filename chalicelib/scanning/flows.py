@@ -76,7 +76,9 @@ def _scan(services: Services, name: str) -> int:
     found = refusals = 0
     for _ in range(_RANGES_PER_TICK):
         blocks = rules.next_range(cursor, head, confirmations)
-        if blocks is None or services.clock() >= deadline:
+        if blocks is None:
+            return found + _verify(services, chain, cursor)
+        if services.clock() >= deadline:
             break
         try:
             reading = chain.read_range(blocks, cursor.newest)
@@ -96,9 +98,32 @@ def _scan(services: Services, name: str) -> int:
             _store_cursor(services, rules.narrow(cursor))
             break
         found += written.new
-        cursor = _store_cursor(services, _advanced(services, cursor, blocks, reading, facts.log_range))
+        cursor = _advanced(services, cursor, blocks, reading, facts.log_range)
+        cursor = _store_cursor(services, rules.with_verifications(cursor, services.clock()))
         hint(services, written.links)
     return found
+
+
+def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
+    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing."""
+    missing = 0
+    for index in range(len(cursor.verifications)):
+        blocks = rules.blocks_to_verify(cursor, index, services.clock())
+        if blocks is None:
+            continue
+        try:
+            reading = chain.read_range(blocks, None)
+        except RangeTooLarge as error:
+            _log_refusal(services, cursor.network, blocks, error)
+            _store_cursor(services, rules.narrow(cursor))
+            return missing
+        written = _write_log(services, cursor, _matched(services, chain, reading))
+        if written.new:
+            services.log.error("transfers were missing", extra={"network": cursor.network, "count": written.new})
+        missing += written.new
+        cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
+        hint(services, written.links)
+    return missing
 
 
 def hint(services: Services, tokens: Iterable[str]) -> None:

@@ -15,12 +15,24 @@ BLOCKS_PER_PARTITION = 16
 
 
 @frozen
+class Verification:
+    """How far a network was read a second time, later: every block up to `verified_to`.
+
+    The blocks up to `target`, the last one that had been read at `target_at`, are read again when they are old enough.
+    """
+
+    verified_to: int
+    target: int
+    target_at: datetime
+
+
+@frozen
 class Cursor(Record):
     """How far a network has been read: every block up to `scanned_to` is confirmed, and its transfers are in the log.
 
     `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
     `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
-    in items that were written before these fields existed.
+    in items that were written before these fields existed. `verifications` are in the order of rules.VERIFIED_AFTER.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -31,6 +43,7 @@ class Cursor(Record):
     range_limit: int
     read_until: datetime | None = None
     read_at: datetime | None = None
+    verifications: tuple[Verification, ...] = ()
     version: int = 0
 
     @property

@@ -10,11 +10,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.scanning.records import Cursor, ScanLease
+from chalicelib.scanning.records import Cursor, ScanLease, Verification
 
 MAX_CHECKPOINTS = 64
 LEASE = timedelta(seconds=60)
 """How long a tick keeps others of its network from starting if its process dies; the longest time of the Lambda."""
+VERIFIED_AFTER = (timedelta(minutes=10), timedelta(hours=6))
+"""Every block is read again when it is this old. A node can answer that there are no logs where there are some, because
+it indexes them late, or has lost them; nothing in its answer shows that."""
 OLDEST_TICK = timedelta(seconds=30)
 """A tick that waited longer in the queue is dropped: newer ticks of its network are behind it."""
 
@@ -81,6 +84,33 @@ def advance(cursor: Cursor, last: Checkpoint, time: datetime, max_range: int, no
 def narrow(cursor: Cursor) -> Cursor:
     """The cursor with half the limit, after the node refused a range."""
     return replace(cursor, range_limit=max(cursor.range_limit // 2, 1))
+
+
+def blocks_to_verify(cursor: Cursor, index: int, now: datetime) -> BlockRange | None:
+    """The next blocks to read again in the verification of VERIFIED_AFTER[index]; None if none are old enough."""
+    each = cursor.verifications[index]
+    if now - each.target_at < VERIFIED_AFTER[index] or each.verified_to >= each.target:
+        return None
+    return BlockRange(each.verified_to + 1, min(each.verified_to + cursor.range_limit, each.target))
+
+
+def with_verifications(cursor: Cursor, now: datetime) -> Cursor:
+    """The cursor with a verification for each of VERIFIED_AFTER, each with a target that is not reached yet."""
+    known = dict(enumerate(cursor.verifications))
+    current = []
+    for index in range(len(VERIFIED_AFTER)):
+        each = known.get(index)
+        verified_to = each.verified_to if each is not None else cursor.scanned_to
+        if each is None or verified_to >= each.target:
+            each = Verification(verified_to, cursor.scanned_to, now)
+        current.append(each)
+    return replace(cursor, verifications=tuple(current))
+
+
+def verified(cursor: Cursor, index: int, last: int) -> Cursor:
+    """The cursor after the blocks up to `last` were read again."""
+    each = replace(cursor.verifications[index], verified_to=last)
+    return replace(cursor, verifications=(*cursor.verifications[:index], each, *cursor.verifications[index + 1 :]))
 
 
 def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:

@@ -7,6 +7,7 @@ from pathlib import Path
 from chalicelib.base import errors
 from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
 from chalicelib.chain.jsonrpc import RpcError
+from chalicelib.chain.logs import InconsistentNode
 from chalicelib.http.errors import details_of
 
 ROOT = Path(__file__).parents[2]
@@ -41,8 +42,8 @@ def test_the_drawing_has_every_error_with_its_parent_status_and_module() -> None
 
 
 def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
-    """But for three, of which callers see the message alone, or headers."""
-    silent = {Unauthorized, TooManyRequests, RpcError, ValidationFailed}
+    """Except for those of which callers see only the message, or headers."""
+    silent = {Unauthorized, TooManyRequests, RpcError, InconsistentNode, ValidationFailed}
     for each in classes():
         if each is not ServiceError and "__init__" in vars(each) and each not in silent:
             assert each.shown_by is not None, each

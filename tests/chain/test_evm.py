@@ -20,8 +20,8 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import evm, http_client
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.chain.ranges import Disconnected, RangeTooLarge
+from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
+from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safe_reads import SAFE_TOPICS, SafeEvent
 from chalicelib.chain.simulation import UNKNOWN_STEP, StepResult
@@ -136,15 +136,6 @@ def test_an_error_that_is_null_is_no_error(node: Node) -> None:
     assert node.chain.head() == 11155111
 
 
-@pytest.mark.parametrize(
-    "message", ["query returned more than 10000 results", "block range is too large", "exceeds max response size"]
-)
-def test_a_refused_range_asks_for_a_smaller_one(node: Node, message: str) -> None:
-    node.error({"code": -32005, "message": message})
-    with pytest.raises(RangeTooLarge):
-        node.chain.read_range(SPAN, None)
-
-
 def test_a_node_out_of_quota_is_away_and_not_asked_for_smaller_ranges(node: Node) -> None:
     node.error({"code": -32005, "message": "daily request limit exceeded"})
     with pytest.raises(ChainUnavailable):
@@ -155,9 +146,10 @@ def test_a_node_that_takes_too_long_for_a_range_is_asked_for_less(node: Node, mo
     monkeypatch.setattr(http_client, "READ_SECONDS", 0.2)
     given_up = threading.Event()
 
-    def too_late(calls: list[dict[str, Any]]) -> bytes:
-        given_up.wait(60)
-        return b"[]"
+    def too_late(calls: list[dict[str, Any]]) -> Any:
+        if any(call["method"] == "eth_getLogs" for call in calls):
+            given_up.wait(60)
+        return [{"id": call["id"], "result": block(9)} for call in calls]
 
     node.answer = too_late
     with pytest.raises(RangeTooLarge):
@@ -167,8 +159,9 @@ def test_a_node_that_takes_too_long_for_a_range_is_asked_for_less(node: Node, mo
 
 def test_a_block_that_the_node_does_not_have_is_a_lag_and_no_fork(node: Node) -> None:
     node.results(None)
+    assert node.chain.block_hashes([9]) == {9: None}
     with pytest.raises(ChainUnavailable, match="lags behind"):
-        node.chain.block_hashes([9])
+        node.chain.block_facts([9])
     node.results(block(4), None, [], None)
     with pytest.raises(ChainUnavailable, match="settled"):
         node.chain.read_range(SPAN, Checkpoint(4, HASH))
@@ -190,7 +183,9 @@ def test_the_blocks_that_are_compared_are_the_checkpoint_and_the_last_one_before
 
     def answer(calls: list[dict[str, Any]]) -> Any:
         asked[:] = [call["params"][0] for call in calls if call["method"] == "eth_getBlockByNumber"]
-        results = [[] if call["method"] == "eth_getLogs" else block(9) for call in calls]
+        results = [
+            [] if call["method"] == "eth_getLogs" else block(int(call["params"][0], 16)) for call in calls
+        ]
         return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=True)]
 
     node.answer = answer
@@ -208,8 +203,9 @@ def test_a_fork_while_the_logs_are_read_is_noticed(node: Node) -> None:
 
 def test_logs_of_blocks_that_were_not_asked_for_are_refused(node: Node) -> None:
     node.results(block(4), block(9), [{"blockNumber": "0xa"}], block(9))
-    with pytest.raises(ChainUnavailable, match="other blocks"):
+    with pytest.raises(InconsistentNode) as raised:
         node.chain.read_range(SPAN, Checkpoint(4, HASH))
+    assert "other blocks" in raised.value.reason
 
 
 def test_a_call_that_the_node_refuses_would_revert(node: Node) -> None:
@@ -374,7 +370,13 @@ def test_a_range_whose_response_is_too_long_asks_for_a_smaller_one(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 2_000)
-    node.results(block(4), block(9), [{"blockNumber": "0x6", "data": "0x" + "00" * 2_000}], block(9))
+    long = [{"blockNumber": "0x6", "data": "0x" + "00" * 2_000}]
+
+    def answer(calls: list[dict[str, Any]]) -> Any:
+        results = [long if call["method"] == "eth_getLogs" else block(int(call["params"][0], 16)) for call in calls]
+        return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=True)]
+
+    node.answer = answer
     with pytest.raises(RangeTooLarge):
         node.chain.read_range(SPAN, Checkpoint(4, HASH))
     node.results("0x" + "00" * 2_000)
@@ -399,14 +401,67 @@ except RecursionError:
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "refused\n"
 
 
+def timed(number: int, timestamp: int) -> dict[str, str]:
+    return {**block(number), "timestamp": hex(timestamp)}
+
+
 def test_block_times_are_utc_and_each_block_is_asked_for_once(node: Node) -> None:
-    node.results({"timestamp": hex(1_767_225_600)}, {"timestamp": hex(1_767_225_612)})
-    times = node.chain.block_times([5, 6, 5])
-    assert times == {5: datetime(2026, 1, 1, tzinfo=UTC), 6: datetime(2026, 1, 1, 0, 0, 12, tzinfo=UTC)}
-    assert node.chain.block_times([]) == {}
-    node.results(None)
+    node.results(timed(5, 1_767_225_600), timed(6, 1_767_225_612))
+    facts = node.chain.block_facts([5, 6, 5])
+    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 12, tzinfo=UTC)]
+    assert facts == {5: BlockFacts(HASH, times[0]), 6: BlockFacts(HASH, times[1])}
+    assert node.chain.block_facts([]) == node.chain.block_hashes([]) == {}
+    node.results(timed(5, 1), None)
     with pytest.raises(ChainUnavailable, match="lags behind"):
-        node.chain.block_times([9])
+        node.chain.block_facts([5, 9])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"timestamp": "0x1000000000"},
+        {"timestamp": "-0x1"},
+        {"timestamp": 5},
+        {"timestamp": "0x_5"},
+        {"number": "0x6"},
+        {"number": "5"},
+        {"hash": "0xab"},
+        {"hash": None},
+    ],
+)
+def test_a_header_of_another_form_or_height_is_not_believed(node: Node, change: dict[str, Any]) -> None:
+    node.results({**timed(5, 1), **change})
+    with pytest.raises(ChainUnavailable):
+        node.chain.block_facts([5])
+
+
+def test_more_than_100_blocks_are_read_in_several_batches(node: Node) -> None:
+    sizes: list[int] = []
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        sizes.append(len(calls))
+        headers = {call["id"]: timed(int(call["params"][0], 16), int(call["params"][0], 16)) for call in calls}
+        return [{"id": number, "result": header} for number, header in reversed(headers.items())]
+
+    node.answer = answer
+    facts = node.chain.block_facts(range(250))
+    assert [facts[number].time.timestamp() for number in range(250)] == list(range(250))
+    assert len(node.chain.block_hashes(range(250))) == 250
+    assert sizes == [100, 100, 50] * 2
+
+
+def test_a_block_that_the_node_does_not_return_has_no_hash_and_the_others_keep_theirs(node: Node) -> None:
+    """Pruned nodes answer null, or an error."""
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        outcomes = [{"result": None}, {"error": {"code": -32000, "message": "header not found"}}, {"result": block(7)}]
+        return [{"id": call["id"], **outcome} for call, outcome in zip(calls, outcomes, strict=True)]
+
+    node.answer = answer
+    assert node.chain.block_hashes([5, 6, 7]) == {5: None, 6: None, 7: HASH}
+    node.error({"code": -32005, "message": "daily limit exceeded"})
+    with pytest.raises(ChainUnavailable):
+        node.chain.block_hashes([5, 6, 7])
 
 
 def simulating(node: Node, *calls: dict[str, Any]) -> None:
@@ -553,22 +608,18 @@ def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> N
         safe_log(SUCCESS, (one,), "0x" + payment, removed=True),
         safe_log(SUCCESS, (one,), "0x" + payment, address=WALLET),
     ]
-    node.results([], block(9), logs)
+    node.results(block(9), [], logs)
     events = [node.chain.safe_event(SAFE, each, SPAN) for each in (one, other, "0x" + "03" * 32)]
     facts = (6, HASH, "0x" + "ef" * 32)
     assert events == [SafeEvent(one, True, *facts), SafeEvent(other, False, *facts), None]
-    node.results(logs[:1], block(9), [])
+    node.results(block(9), logs[:1], [])
     assert node.chain.safe_event(SAFE, one, SPAN) == SafeEvent(one, True, *facts)
-    node.results([], None, [])
+    node.results(None, [], [])
     with pytest.raises(ChainUnavailable, match="does not have block"):
         node.chain.safe_event(SAFE, one, SPAN)
-    node.results([safe_log(SUCCESS, (one,), "0x" + payment, blockNumber="0xa")], block(9), [])
-    with pytest.raises(ChainUnavailable, match="other blocks"):
+    node.results(block(9), [safe_log(SUCCESS, (one,), "0x" + payment, blockNumber="0xa")], [])
+    with pytest.raises(InconsistentNode):
         node.chain.safe_event(SAFE, one, SPAN)
-    node.error({"code": -32005, "message": "block range is too large"})
-    for blocks in (SPAN, BlockRange(9, 9)):
-        with pytest.raises(RangeTooLarge):
-            node.chain.safe_event(SAFE, one, blocks)
 
 
 @pytest.mark.parametrize(
@@ -584,7 +635,7 @@ def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> N
     ],
 )
 def test_a_log_of_another_form_is_no_event_of_a_safe(node: Node, changes: dict[str, Any]) -> None:
-    node.results([], block(9), [safe_log(SUCCESS, (), "0x") | changes])
+    node.results(block(9), [], [safe_log(SUCCESS, (), "0x") | changes])
     assert node.chain.safe_event(SAFE, "0x" + "01" * 32, SPAN) is None
 
 
@@ -610,15 +661,19 @@ def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
     found = [event]
 
     def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        results = [found, block(9), flood]
-        return [{"id": call["id"], "result": result} for call, result in zip(calls, results, strict=False)]
+        def result(call: dict[str, Any]) -> Any:
+            if call["method"] != "eth_getLogs":
+                return block(9)
+            return found if len(call["params"][0]["topics"]) == 2 else flood
 
-    node.answer = answer
+        return [{"id": call["id"], "result": result(call)} for call in calls]
+
+    node.answer, alone = answer, BlockRange(9, 9)
+    for blocks in (SPAN, alone):
+        assert node.chain.safe_event(SAFE, one, blocks) == SafeEvent(one, True, 9, HASH, "0x" + "ef" * 32)
+    found.clear()
     with pytest.raises(RangeTooLarge):
         node.chain.safe_event(SAFE, one, SPAN)
-    alone = BlockRange(9, 9)
-    assert node.chain.safe_event(SAFE, one, alone) == SafeEvent(one, True, 9, HASH, "0x" + "ef" * 32)
-    found.clear()
     assert node.chain.safe_event(SAFE, one, alone) is None
 
 
@@ -628,7 +683,9 @@ def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_n
     refusal, asked = "query returned more than 10000 results", list[dict[str, Any]]()
 
     def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        indexed, last, others = calls
+        if len(calls) == 1:
+            return [{"id": calls[0]["id"], "result": block(9)}]
+        last, indexed, others = calls
         asked[:] = [indexed["params"][0], others["params"][0]]
         return [
             {"id": indexed["id"], "result": found},
@@ -646,5 +703,5 @@ def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_n
     assert event is not None and event.success
     found.clear()
     refusal = "daily request limit exceeded"
-    with pytest.raises(ChainUnavailable):
+    with pytest.raises(BlockRefused):
         node.chain.safe_event(SAFE, one, BlockRange(9, 9))

@@ -151,11 +151,23 @@ def test_a_response_that_grows_when_decompressed_is_not_read_to_its_end() -> Non
         server.client.get("/")
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 400, 404, 429, 500, 503])
-def test_other_statuses_are_given_without_a_body_and_redirects_are_not_followed(status: int) -> None:
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed_and_given_without_a_body(status: int) -> None:
     with serving(lambda handler: handler.send(b"text", status, location="/elsewhere")) as server:
         assert server.client.post_json("/", []) == HttpResponse(status, b"")
         assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 429, 500, 503])
+def test_the_body_of_an_error_is_read_and_cut_off_after_64_kilobytes(status: int) -> None:
+    body = b"text"
+    with serving(lambda handler: handler.send(body, status)) as server:
+        client = server.client
+        assert client.post_json("/", []) == HttpResponse(status, b"text")
+        assert not client.post_json("/", []).is_success
+        assert server.connections == 1
+        body = b"x" * 1_000_000
+        assert client.get("/") == HttpResponse(status, b"x" * 65_536)
 
 
 def test_a_response_that_does_not_begin_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,8 +171,37 @@ def test_an_error_says_what_it_is_about() -> None:
     assert error(code=3).is_revert and error(message="Execution Reverted").is_revert
     assert not error(code=4).is_revert and not error(message="busy").is_revert
     assert error(data="0x12").data == "0x12" and error().reason == ""
+    assert error(message="execution reverted", data="0x12").reason == "execution reverted"
+    assert error(message="failed", data="Reverted").reason == "failed: Reverted" and error(data="Reverted").is_revert
+    assert error(message="x" * 501).reason == "x" * 500
     assert (error().status, error().message) == (503, "The sepolia node refused a request")
 
 
 def test_a_response_may_have_32_megabytes() -> None:
     assert jsonrpc.MAX_RESPONSE_BYTES == 33_554_432
+
+
+@pytest.mark.parametrize("status", [400, 403, 413, 429, 500, 503])
+@pytest.mark.parametrize("body", [{"error": ERROR}, [{"id": 0, "error": ERROR}], [{"id": 0, "result": 1}, {"id": 1, "error": ERROR}]])
+def test_an_error_object_is_read_whatever_the_status(status: int, body: Any) -> None:
+    with pytest.raises(RpcError) as raised:
+        node(Http(HttpResponse(status, json.dumps(body).encode()))).results(CALLS)
+    assert raised.value.reason == "header not found"
+
+
+@pytest.mark.parametrize("body", [{"message": "Forbidden"}, {"error": None}, [], [7], None, "text"])
+def test_another_body_of_another_status_is_no_answer(body: Any) -> None:
+    with pytest.raises(ChainUnavailable) as raised:
+        node(Http(HttpResponse(403, json.dumps(body).encode()))).results(CALLS)
+    assert type(raised.value) is ChainUnavailable
+    with pytest.raises(ChainUnavailable) as raised:
+        node(Http(HttpResponse(403, json.dumps({"error": ERROR}).encode()))).post("/wallet/broadcasthex", {})
+    assert type(raised.value) is ChainUnavailable
+
+
+def test_a_batch_has_at_most_100_calls() -> None:
+    http = Http([result(id, id) for id in range(100)], [result(id, id) for id in range(100, 130)])
+    assert node(http).results([("x", [])] * 130) == list(range(130))
+    assert [len(body) for _, body in http.sent] == [100, 30]
+    with pytest.raises(ChainUnavailable, match="batches"):
+        node(Http([result(id, id) for id in range(100)], [result(id, id) for id in range(30)])).results([("x", [])] * 130)

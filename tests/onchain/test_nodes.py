@@ -185,8 +185,8 @@ def test_tron_is_read_and_paid_as_the_other_networks(tron: TronNode) -> None:
 def broadcast(node: TronChain, tron: TronNode, key: Any, owner: str, transaction: Transaction) -> str:
     """The id of a transaction that is built, signed and sent here; a second time it is refused."""
     number = tron.head()
-    block = node.block_hashes([number])[number]
-    now = int(node.block_times([number])[number].timestamp() * 1000)
+    facts = node.block_facts([number])[number]
+    block, now = facts.hash, int(facts.time.timestamp() * 1000)
     raw = encode_raw(
         TronTransaction(
             owner=owner,

@@ -241,13 +241,13 @@ def test_tron_is_read_like_any_other_network(world: World) -> None:
 
 def test_a_payment_carries_the_time_of_its_block_and_the_node_is_asked_only_for_those(world: World) -> None:
     asked = list[int]()
-    answer = world.chain.block_times
+    answer = world.chain.block_facts
 
-    def block_times(numbers: list[int]) -> Any:
+    def block_facts(numbers: list[int]) -> Any:
         asked.extend(numbers)
         return answer(numbers)
 
-    world.chain.block_times = block_times  # type: ignore[method-assign,assignment]
+    world.chain.block_facts = block_facts  # type: ignore[method-assign,assignment]
     payment = world.create_link()
     world.scan()
     assert asked == []

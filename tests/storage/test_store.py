@@ -34,7 +34,7 @@ COUNTER = CallCounter("tier#caller#1", START + timedelta(seconds=1))
 
 
 class BusyClient:
-    """A DynamoDB that leaves the keys of its first batches for later, as it does when a table is busy."""
+    """A DynamoDB that leaves the keys of its first batches, or all writes but one, for later, as busy tables do."""
 
     def __init__(self, client: Any, busy: int) -> None:
         self._client, self.left = client, busy
@@ -47,6 +47,16 @@ class BusyClient:
             return self._client.batch_get_item(RequestItems=RequestItems)
         self.left -= 1
         return {"Responses": {}, "UnprocessedKeys": RequestItems}
+
+
+    def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:
+        if self.left == 0:
+            return self._client.batch_write_item(RequestItems=RequestItems)
+        self.left -= 1
+        (table, requests), *_ = RequestItems.items()
+        self._client.batch_write_item(RequestItems={table: requests[:1]})
+        left = {name: each[name == table :] for name, each in RequestItems.items()}
+        return {"UnprocessedItems": {name: each for name, each in left.items() if each}}
 
 
 def accounts(world: World, count: int) -> dict[Any, type]:
@@ -398,3 +408,69 @@ def test_a_record_that_vanishes_carries_its_time_and_no_other_does() -> None:
 
 def test_what_is_due_is_spread_over_eight_shards_and_a_transaction_holds_100_writes() -> None:
     assert (DUE_SHARDS, LARGEST_TRANSACTION) == (8, 100)
+
+
+LINES = [AuditEntry("acct", f"{number:03}", START, "a", "b", "c", "", "") for number in range(60)]
+
+
+def lines(world: World) -> list[AuditEntry]:
+    return [replace(line, version=0) for line in world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))]
+
+
+def test_many_records_are_put_25_a_call_and_again_without_harm(world: World) -> None:
+    store, account = world.services.store, Account("acct", "n", START)
+    with asked(world) as calls:
+        store.put_many([*LINES, account])
+    sizes = [sum(map(len, call["RequestItems"].values())) for call in calls]
+    assert sizes == [25, 25, 11]
+    store.put_many(LINES)
+    assert lines(world) == LINES
+    assert store.get(Account, account.key) == replace(account, version=1)
+    store.put_many([])
+
+
+def test_a_record_that_is_given_twice_is_put_once(world: World) -> None:
+    with asked(world) as calls:
+        world.services.store.put_many([LINES[0], LINES[1], LINES[0]])
+    assert sum(map(len, calls[0]["RequestItems"].values())) == 2
+    assert lines(world) == LINES[:2]
+
+
+def test_records_that_a_busy_table_leaves_are_put_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    Store(PREFIX, BusyClient(world.client, busy=7)).put_many([*LINES[:20], Account("acct", "n", START)])
+    assert lines(world) == LINES[:20]
+    assert waits == pytest.approx([0.01 * 2**attempt for attempt in range(7)])
+    client = BusyClient(world.client, busy=8)
+    with pytest.raises(Throttled):
+        Store(PREFIX, client).put_many(LINES[:20])
+    assert client.left == 0
+
+
+def test_a_batch_that_dynamodb_throttles_is_put_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    with refusing(world, "BatchWriteItem", "ProvisionedThroughputExceededException", times=2):
+        world.services.store.put_many(LINES[:3])
+    assert lines(world) == LINES[:3]
+    with refusing(world, "BatchWriteItem", "ProvisionedThroughputExceededException"), pytest.raises(Throttled):
+        world.services.store.put_many(LINES)
+    with refusing(world, "BatchWriteItem", "ValidationException"), pytest.raises(ClientError, match="ValidationException"):
+        world.services.store.put_many(LINES)
+
+
+def test_a_sweep_may_begin_at_any_shard_and_reads_each_once(world: World) -> None:
+    store = world.services.store
+    events = [Event(f"{number:03}", "kind", "acct", None, "{}", START, announced=False) for number in range(60)]
+    for event in events:
+        store.write(event)
+    shards = {event.key: int(shard_of(event)[-1]) for event in events}
+    assert set(shards.values()) == set(range(DUE_SHARDS))
+    for first in (0, 3, 7, 11):
+        found = list(store.due(Event, START, 100, first_shard=first))
+        order = list(dict.fromkeys(shards[key] for key in found))
+        assert order == [(first + offset) % DUE_SHARDS for offset in range(DUE_SHARDS)]
+        assert sorted(found) == sorted(shards)
+    with asked(world) as calls:
+        next(store.due(Event, START, 100, first_shard=5))
+    assert len(calls) == 1

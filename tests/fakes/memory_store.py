@@ -1,0 +1,90 @@
+"""A `Store` in memory, for simulations of many thousand writes: the same conditions, order and index, but no DynamoDB."""
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from chalicelib.base.records import Key, KeyRange, Record
+from chalicelib.storage.store import DUE_SHARDS, LARGEST_TRANSACTION, Absent, Delete, Store, Write, WriteConflict
+
+
+class MemoryStore(Store):
+    """Holds records as they were written. `calls` counts what would be calls to DynamoDB, by operation."""
+
+    def __init__(self) -> None:
+        super().__init__("memory", client=object())
+        self._records: dict[Key, Any] = {}
+        self._sorted: dict[tuple[str, str], list[str]] = {}
+        self._due: dict[tuple[str, str], dict[Key, datetime]] = {}
+        self.calls: dict[str, int] = {}
+
+    def get(self, cls: type[Any], key: Key) -> Any:
+        self._count("GetItem")
+        return self._records.get(key)
+
+    def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
+        self._count("BatchGetItem", -(-len(wanted) // 100))
+        return {key: self._records[key] for key in wanted if key in self._records}
+
+    def query(self, cls: type[Any], keys: KeyRange, limit: int | None = None) -> tuple[Any, ...]:
+        self._count("Query")
+        found = [sk for sk in self._sorted.get((keys.table, keys.pk), ()) if keys.first <= sk <= keys.last]
+        return tuple(self._records[Key(keys.table, keys.pk, sk)] for sk in found[:limit])
+
+    def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
+        self._count("Query")
+        table = next(iter(kinds)).KEY.table
+        return [self._records[Key(table, pk, sk)] for sk in self._sorted.get((table, pk), ())]
+
+    def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
+        for offset in range(DUE_SHARDS):
+            shard = (first_shard + offset) % DUE_SHARDS
+            self._count("Query")
+            waiting = self._due.get((cls.KEY.table, f"{cls.DUE_GROUP}{shard}"), {})
+            due = sorted((at, key) for key, at in waiting.items() if at <= before)
+            yield from [key for _, key in due[:limit]]
+
+    def write(self, *writes: Write) -> None:
+        self._count("PutItem" if len(writes) == 1 else "TransactWriteItems")
+        assert len(writes) <= LARGEST_TRANSACTION
+        keys = [each.key if isinstance(each, Record) else each.record.key for each in writes]
+        assert len(set(keys)) == len(keys), "DynamoDB refuses a transaction with two writes of one item"
+        for each, key in zip(writes, keys, strict=True):
+            stored = self._records.get(key)
+            expected = 0 if isinstance(each, Absent) else (each.record if isinstance(each, Delete) else each).version
+            if (stored.version if stored is not None else 0) != expected:
+                raise WriteConflict
+        for each, key in zip(writes, keys, strict=True):
+            if isinstance(each, Delete):
+                self._remove(key)
+            elif isinstance(each, Record):
+                self._put(key, each)
+
+    def put_many(self, records: Iterable[Record]) -> None:
+        by_key = {record.key: record for record in records}
+        self._count("BatchWriteItem", -(-len(by_key) // 25))
+        for key, record in by_key.items():
+            self._put(key, record)
+
+    def _put(self, key: Key, record: Any) -> None:
+        self._remove(key)
+        self._records[key] = replace(record, version=record.version + 1)
+        insort(self._sorted.setdefault((key.table, key.pk), []), key.sk)
+        if record.next_due is not None:
+            self._due.setdefault((key.table, _shard(record, key)), {})[key] = record.next_due
+
+    def _remove(self, key: Key) -> None:
+        record = self._records.pop(key, None)
+        if record is not None:
+            self._sorted[key.table, key.pk].remove(key.sk)
+            self._due.get((key.table, _shard(record, key)), {}).pop(key, None)
+
+    def _count(self, operation: str, calls: int = 1) -> None:
+        self.calls[operation] = self.calls.get(operation, 0) + calls
+
+
+def _shard(record: Record, key: Key) -> str:
+    return f"{record.DUE_GROUP}{sha256(key.pk.encode()).digest()[0] % DUE_SHARDS}"
