@@ -35,7 +35,10 @@ class Block:
 
 
 class FakeChain:
-    """Blocks are mined by calls of `mine`. `fork(depth)` replaces the newest blocks by empty ones of another branch."""
+    """Blocks are mined by calls of `mine`. `fork` replaces the newest blocks by those of another branch.
+
+    A test can make the node worse: it returns no headers of the blocks `without_headers`, and no logs if `hides_logs`.
+    """
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
         self.network = network
@@ -58,6 +61,8 @@ class FakeChain:
         self.lag = 0
         self.before_reading = lambda: None
         self.largest_range = 10**9
+        self.without_headers: set[int] = set()
+        self.hides_logs = False
         self._branch = 0
         self.mine(10)
 
@@ -100,12 +105,19 @@ class FakeChain:
         block.logs.append(log)
         return log
 
-    def fork(self, depth: int) -> list[Block]:
-        """Removes the newest `depth` blocks, mines as many empty ones on a new branch; returns the removed blocks."""
+    def fork(self, depth: int, moved_by: int | None = None) -> list[Block]:
+        """Removes the newest `depth` blocks, mines as many on a new branch; returns the removed blocks.
+
+        The new blocks are empty, or have the transactions of the removed ones, each `moved_by` blocks later.
+        """
         dropped = self.blocks[-depth:]
         del self.blocks[-depth:]
         self._branch += 1
-        self.mine(depth)
+        self.mine(depth + (moved_by or 0))
+        for removed in dropped if moved_by is not None else ():
+            block = self.blocks[removed.number + (moved_by or 0)]
+            place = {"blockNumber": hex(block.number), "blockHash": block.hash}
+            block.logs += [{**log, **place} for log in removed.logs]
         return dropped
 
     def restore(self, dropped: list[Block]) -> None:
@@ -120,20 +132,21 @@ class FakeChain:
 
     def block_hashes(self, numbers: Sequence[int]) -> dict[int, str | None]:
         self._read()
-        return {n: self.blocks[n].hash if n < len(self.blocks) - self.lag else None for n in numbers}
+        known = len(self.blocks) - self.lag
+        return {n: self.blocks[n].hash if n < known and n not in self.without_headers else None for n in numbers}
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
         self._read()
         self.before_reading()
         if blocks.last >= len(self.blocks) - self.lag:
             raise ChainUnavailable("lags behind")
+        if after is not None and self.blocks[after.number].hash != after.hash:
+            raise Disconnected
         if blocks.last - blocks.first >= self.largest_range:
             refused = BlockRefused if blocks.first == blocks.last else RangeTooLarge
             raise refused("too many blocks")
-        if after is not None and self.blocks[after.number].hash != after.hash:
-            raise Disconnected
         logs = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
-        return RangeReading(tuple(logs), self._facts(blocks.last))
+        return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last))
 
     def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
         """Returns times one second apart, from `genesis` on."""

@@ -83,7 +83,8 @@ class MemoryStore(Store):
             self._due.get((key.table, _shard(record, key)), {}).pop(key, None)
 
     def _count(self, operation: str, calls: int = 1) -> None:
-        self.calls[operation] = self.calls.get(operation, 0) + calls
+        if calls:
+            self.calls[operation] = self.calls.get(operation, 0) + calls
 
 
 def _shard(record: Record, key: Key) -> str:

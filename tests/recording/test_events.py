@@ -11,7 +11,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import Terms, create_link
 from chalicelib.links.records import Link
-from chalicelib.recording.events import failed_events, payment_events
+from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
@@ -42,7 +42,11 @@ def paid(amount: int = 10_000_000) -> Request:
 
 
 def told(link: Link = LINK, request: Request | None = None, payment: Payment = PAYMENT) -> list[dict[str, Any]]:
-    return [json.loads(event.body) for event in payment_events(link, request or paid(), payment, CONTEXT)]
+    event = payment_event(link, request or paid(), payment, CONTEXT)
+    forms = [(event.kind, event.body), *((variant.kind, variant.body) for variant in event.variants)]
+    bodies = [json.loads(body) for _, body in forms]
+    assert [kind for kind, _ in forms] == [body["event"] for body in bodies]
+    return bodies
 
 
 def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
@@ -72,12 +76,12 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
 
 
 def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
-    (event,) = failed_events(LINK, paid(4_000_000), PAYMENT, CONTEXT)
+    event = failed_event(LINK, paid(4_000_000), PAYMENT, CONTEXT)
     body = json.loads(event.body)
     assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
     assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("10", "4", "10")
     assert (event.kind, event.account_id, event.client_id) == ("payment.failed", "acct", None)
-    assert (event.created_at, event.announced) == (NOW, False)
+    assert (event.created_at, event.announced, event.variants) == (NOW, False, ())
 
 
 def test_a_reference_is_the_requests_own_where_it_was_merged_from_another_link() -> None:

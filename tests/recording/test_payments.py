@@ -13,13 +13,24 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.links.creation import Draft, Item, Terms, create_link
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, fee_on, status_at
-from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS, apply, mismatch, must_write_link, record, reverse
-from chalicelib.requests.records import LogPosition, Payment, PaymentStatus, RequestStatus
+from chalicelib.recording.payments import (
+    MAX_PAYMENTS,
+    MAX_SMALL_PAYMENTS,
+    SMALL_PART,
+    Decision,
+    apply,
+    mismatch,
+    must_write_link,
+    record,
+    reverse,
+    subtract,
+)
+from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.requests.rules import remaining
+from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
 from tests.support.errors import body_of
@@ -38,10 +49,11 @@ def new_link(amount: str = "10", **changes: object) -> SecurePayment:
     return create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
 
 
-def transfer(amount: int, number: int = 1, **changes: object) -> ProxyTransfer:
+def transfer(amount: int, number: int = 1, **changes: object) -> LoggedTransfer:
+    """A logged transfer in a transaction and a block of its own, both called `number`."""
     token = token_with_id("fUSDC-sepolia")
     assert token is not None
-    known = ProxyTransfer(
+    known = LoggedTransfer(
         network="sepolia",
         token_address=token.address.lower(),
         payee=PAYEE.lower(),
@@ -53,33 +65,47 @@ def transfer(amount: int, number: int = 1, **changes: object) -> ProxyTransfer:
         log_index=number,
         block_number=number,
         block_hash=f"0x{number:064x}",
+        ordinal=0,
+        link_token="01M",
+        paid_at=START,
+        detected_at=START,
     )
     return replace(known, **changes)  # type: ignore[arg-type]
 
 
 class Ledger:
-    """Applies decisions as the store would, in memory."""
+    """Applies decisions as the store would, in memory. `events` has each event and its variants."""
 
     def __init__(self, payment: SecurePayment) -> None:
-        self.state, self.payments, self.events = payment, list[Payment](), list[str]()
+        self.state, self.by_transaction, self.events = payment, dict[str, Payment](), list[str]()
 
     @property
-    def by_position(self) -> dict[LogPosition, Payment]:
-        return {payment.log_position: payment for payment in self.payments}
+    def request(self) -> Request:
+        return self.state.requests[0]
 
-    def pay(self, given_transfer: ProxyTransfer) -> None:
-        request = self.state.requests[0]
-        self._apply(record(self.state, request, self.by_position, given_transfer, CONTEXT))
+    @property
+    def payments(self) -> list[Payment]:
+        return list(self.by_transaction.values())
 
-    def lose(self, payment: Payment) -> None:
-        self._apply(reverse(self.state, self.state.requests[0], self.by_position, payment.log_position, CONTEXT))
+    def pay(self, paid: LoggedTransfer) -> Decision | None:
+        known = self.by_transaction.get(paid.tx_hash)
+        return self._apply(record(self.state, self.request, known, paid, CONTEXT))
 
-    def _apply(self, decision) -> None:  # type: ignore[no-untyped-def]
-        if decision is None:
-            return
-        self.payments = [p for p in self.payments if p.log_position != decision.payment.log_position] + [decision.payment]
-        self.state = apply(self.state, decision)
-        self.events += [event.kind for event in decision.events]
+    def lose(self, payment: Payment) -> Decision | None:
+        return self._apply(reverse(self.state, self.request, payment, self.payments, CONTEXT))
+
+    def subtract(self, removed: LoggedTransfer) -> None:
+        self._apply(subtract(self.state, self.request, removed))
+
+    def _apply(self, decision: Decision | None) -> Decision | None:
+        if decision is not None:
+            for payment in (decision.payment, decision.announced):
+                if payment is not None:
+                    self.by_transaction[payment.tx_hash] = payment
+            self.state = apply(self.state, decision)
+            for event in decision.events:
+                self.events += [event.kind, *(variant.kind for variant in event.variants)]
+        return decision
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["pay", "lose"]), st.integers(1, 6), st.integers(1, 12_000_000)))
@@ -94,7 +120,7 @@ def test_the_total_is_always_the_sum_of_the_payments_that_stand(steps: list[tupl
         else:
             for payment in [p for p in ledger.payments if p.log_index == number]:
                 ledger.lose(payment)
-        request = ledger.state.requests[0]
+        request = ledger.request
         standing = [p.amount for p in ledger.payments if p.status is PaymentStatus.CONFIRMED]
         assert request.paid == sum(standing)
         assert (request.status is RequestStatus.PAID) == (request.paid >= request.amount)
@@ -155,10 +181,6 @@ def test_a_transfer_counts_only_with_the_requests_own_network_token_and_payee(
     assert mismatch(new_link().requests[0], transfer(1, **changes)) == reason
 
 
-def test_a_transfer_of_nothing_is_none_on_whatever_network() -> None:
-    assert mismatch(new_link().requests[0], transfer(0, network="base")) == "zero_amount"
-
-
 def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
     payee = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
     request = new_link(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None).requests[0]
@@ -169,14 +191,16 @@ def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
     assert mismatch(request, replace(found, payee="0x" + "33" * 20)) == "wrong_payee"
 
 
-def test_dust_beyond_a_limit_is_recorded_in_silence_and_what_completes_the_request_is_told() -> None:
+def test_dust_beyond_a_limit_is_only_summed_up_and_what_completes_the_request_is_told() -> None:
     ledger = Ledger(new_link())
-    for number in range(1, MAX_ANNOUNCED_PAYMENTS + 6):
+    for number in range(1, MAX_SMALL_PAYMENTS + 6):
         ledger.pay(transfer(1, number))
-    assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_ANNOUNCED_PAYMENTS
-    assert ledger.state.requests[0].paid == MAX_ANNOUNCED_PAYMENTS + 5
-    ledger.pay(transfer(10_000_000, MAX_ANNOUNCED_PAYMENTS + 6))
-    assert ledger.events[2 * MAX_ANNOUNCED_PAYMENTS :] == ["payment.confirmed", "payment.confirmed.checkout"]
+    assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_SMALL_PAYMENTS
+    assert len(ledger.payments) == ledger.request.payment_count == MAX_SMALL_PAYMENTS
+    assert (ledger.request.unlisted_count, ledger.request.unlisted_amount) == (5, 5)
+    assert ledger.request.paid == MAX_SMALL_PAYMENTS + 5
+    ledger.pay(transfer(10_000_000, MAX_SMALL_PAYMENTS + 6))
+    assert ledger.events[2 * MAX_SMALL_PAYMENTS :] == ["payment.confirmed", "payment.confirmed.checkout"]
     assert ledger.state.link.status is LinkStatus.COMPLETED
 
 
@@ -189,12 +213,12 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
     assert must_write_link(state) and not must_write_link(new_link())
     payments = {}
     for paid, position in enumerate(order, 1):
-        decision = record(state, state.requests[position], {}, transfer(1_000_000, position + 1), CONTEXT)
+        decision = record(state, state.requests[position], None, transfer(1_000_000, position + 1), CONTEXT)
         assert decision is not None
         assert (decision.link is not None) == (paid == 4)
         state, payments[position] = apply(state, decision), decision.payment
     assert (state.link.status, state.link.completed_at) == (LinkStatus.COMPLETED, START)
-    undone = reverse(state, state.requests[lost], {payments[lost].log_position: payments[lost]}, payments[lost].log_position, CONTEXT)
+    undone = reverse(state, state.requests[lost], payments[lost], [payments[lost]], CONTEXT)
     assert undone is not None
     state = apply(state, undone)
     assert (state.link.status, state.link.completed_at) == (LinkStatus.PENDING, None)
@@ -214,8 +238,124 @@ def test_a_draft_is_judged_whole_before_anything_is_made() -> None:
         create_link(Draft(items, None, None, None, None, None, None), OWNER, TERMS, START, entropy_of(1))
 
 
-def test_100_payments_of_dust_are_told_of_a_request() -> None:
-    assert MAX_ANNOUNCED_PAYMENTS == 100
+def test_of_a_request_100_small_payments_are_listed_and_2000_of_any_size() -> None:
+    assert (SMALL_PART, MAX_SMALL_PAYMENTS, MAX_PAYMENTS) == (1000, 100, 2000)
+
+
+def with_payments(count: int, paid: int = 0) -> SecurePayment:
+    """A link of one request for 10, to which so many payments were made before."""
+    payment = new_link()
+    (request,) = payment.requests
+    status = RequestStatus.PAID if paid >= request.amount else RequestStatus.CREATED
+    return replace(payment, requests=(replace(request, payment_count=count, paid=BaseUnits(paid), status=status),))
+
+
+@pytest.mark.parametrize(
+    ("count", "paid", "amount", "is_listed"),
+    [
+        (99, 0, 1, True),
+        (100, 0, 1, False),
+        (100, 0, 9_999, False),
+        (100, 0, 10_000, True),
+        (1_999, 0, 10_000, True),
+        (2_000, 0, 10_000, False),
+        (2_000, 0, 10_000_000, True),
+        (2_000, 9_999_999, 1, True),
+        (99, 10_000_000, 5_000_000, True),
+        (100, 10_000_000, 5_000_000, False),
+    ],
+    ids=[
+        "small, below the limit",
+        "small, at the limit",
+        "just small",
+        "just not small",
+        "large, below the limit",
+        "large, at the limit",
+        "completes the request at once",
+        "completes the request with one unit",
+        "of a paid request, below the limit",
+        "of a paid request, at the limit",
+    ],
+)
+def test_a_payment_is_listed_if_it_is_large_enough_or_one_of_the_first_or_completes_the_request(
+    count: int, paid: int, amount: int, is_listed: bool
+) -> None:
+    payment = with_payments(count, paid)
+    decision = record(payment, payment.requests[0], None, transfer(amount), CONTEXT)
+    assert decision is not None
+    assert (decision.payment is not None) is is_listed
+    after = decision.request
+    assert after.paid == paid + amount
+    assert after.payment_count == count + is_listed
+    assert (after.unlisted_count, after.unlisted_amount) == ((0, 0) if is_listed else (1, amount))
+
+
+def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_the_link() -> None:
+    ledger = Ledger(with_payments(MAX_PAYMENTS))
+    ledger.pay(transfer(5_000, 1))
+    assert ledger.payments == []
+    ledger.pay(transfer(9_995_000, 2))
+    assert ledger.state.link.status is LinkStatus.COMPLETED
+    told = list(ledger.events)
+    ledger.subtract(transfer(5_000, 1))
+    assert (ledger.request.paid, ledger.request.unlisted_count, ledger.request.unlisted_amount) == (9_995_000, 0, 0)
+    assert (ledger.request.status, ledger.state.link.status) == (RequestStatus.PARTIALLY_PAID, LinkStatus.PENDING)
+    assert ledger.events == told
+
+
+def test_a_surplus_is_not_announced_and_its_loss_is_not_either() -> None:
+    ledger = Ledger(new_link())
+    ledger.pay(transfer(10_000_000, 1))
+    told = list(ledger.events)
+    ledger.pay(transfer(5, 2))
+    surplus = ledger.payments[1]
+    assert (surplus.is_announced, ledger.request.tx_hash) == (False, ledger.payments[0].tx_hash)
+    ledger.lose(surplus)
+    assert (ledger.events, ledger.request.paid) == (told, 10_000_000)
+    assert ledger.state.link.status is LinkStatus.COMPLETED
+
+
+def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_paid_is_replaced_by_the_surplus() -> None:
+    ledger = Ledger(new_link())
+    for number in (1, 2, 3):
+        ledger.pay(transfer(10_000_000, number))
+    told, (first, _, newest) = len(ledger.events), ledger.payments
+    ledger.lose(first)
+    assert ledger.events[told:] == ["payment.failed", "payment.confirmed", "payment.confirmed.checkout"]
+    assert [each.is_announced for each in ledger.payments] == [True, False, True]
+    assert ledger.request.tx_hash == newest.tx_hash
+    assert ledger.state.link.status is LinkStatus.COMPLETED
+
+
+def test_a_payment_that_comes_back_is_announced_again_if_it_completes_the_request_or_is_a_part() -> None:
+    ledger = Ledger(new_link())
+    ledger.pay(transfer(10_000_000))
+    ledger.lose(ledger.payments[0])
+    ledger.pay(transfer(10_000_000))
+    assert ledger.events == [
+        "payment.confirmed",
+        "payment.confirmed.checkout",
+        "payment.failed",
+        "payment.confirmed",
+        "payment.confirmed.checkout",
+    ]
+    (payment,) = ledger.payments
+    assert (payment.status, payment.is_announced) == (PaymentStatus.CONFIRMED, True)
+    assert ledger.request.payment_count == 1
+
+
+def test_a_payment_that_is_recorded_again_in_another_block_changes_its_block_only() -> None:
+    ledger = Ledger(new_link())
+    ledger.pay(transfer(4_000_000, 1))
+    before, told = ledger.request, list(ledger.events)
+    moved = transfer(4_000_000, 1, block_number=9, block_hash="0x99", log_index=7, paid_at=START + timedelta(seconds=9))
+    decision = ledger.pay(moved)
+    assert decision is not None
+    assert (ledger.request, ledger.events) == (before, told)
+    (payment,) = ledger.payments
+    assert (payment.block_number, payment.block_hash, payment.log_index) == (9, "0x99", 7)
+    assert payment.paid_at == START + timedelta(seconds=9)
+    assert ledger.pay(moved) is None
 
 
 def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_stands() -> None:
@@ -235,6 +375,6 @@ def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
     payment = new_link()
     completed = replace(payment, link=replace(payment.link, status=LinkStatus.COMPLETED, completed_at=START))
     later = replace(CONTEXT, now=START + timedelta(hours=1))
-    decision = record(completed, completed.requests[0], {}, transfer(10_000_000), later)
+    decision = record(completed, completed.requests[0], None, transfer(10_000_000), later)
     assert decision is not None
     assert decision.link is None

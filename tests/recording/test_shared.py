@@ -1,7 +1,6 @@
 """Links of several requests, links that are merged meanwhile, Tron, and transfers that do not count."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,12 +11,12 @@ from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.recording import flows as recording
 from chalicelib.recording import unmatched
-from chalicelib.requests.records import Payment, PaymentStatus, Reference, RequestStatus, UnmatchedTransfer
-from chalicelib.requests.references import reference_topic
+from chalicelib.requests.records import Payment, PaymentStatus, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.store import Delete
 from chalicelib.transfers import flows as transfers
 from infra.bench.calls import counted
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
@@ -60,24 +59,18 @@ def unmatched_transfer(world: World, payment: SecurePayment) -> tuple[UnmatchedT
     return world.services.store.query(UnmatchedTransfer, kept)
 
 
-def scan_until_done(services: Services) -> None:
-    """As the queue does: a scan that was overtaken comes back."""
-    for _ in range(3):
-        with suppress(WriteConflict):
-            scanning.scan(services, "sepolia")
-
-
-def test_40_requests_paid_in_one_transaction_are_recorded_in_three(world: World) -> None:
-    """Up to 16 together, as 100 writes fit into one: six each and the link. The link is read once."""
+def test_40_requests_paid_in_one_transaction_are_recorded_in_two(world: World) -> None:
+    """Up to 24 together, as 100 writes fit into one: four each, the link and the work. The link is read once."""
     payment = batch_of(world, 40)
     world.chain.mine()
     for request in payment.requests:
         world.chain.pay_too(request)
     world.chain.mine(2)
+    assert scanning.scan(world.services, "sepolia") == 40
     with counted(world.client) as calls:
-        assert scanning.scan(world.services, "sepolia") == 40
-    assert calls.by_operation["TransactWriteItems"] == 3
-    assert calls.by_operation["Query"] == 1 + 40 + 2 * 3
+        assert recording.record(world.services, payment.link.token) == 40
+    assert calls.by_operation["TransactWriteItems"] == 2
+    assert calls.by_operation["BatchGetItem"] == 2 * 2, "the entries of the log, and what became of them"
     after = world.load(payment)
     assert (after.link.status, after.link.completed_at) == (LinkStatus.COMPLETED, world.now)
     assert {request.status for request in after.requests} == {RequestStatus.PAID}
@@ -113,17 +106,18 @@ def test_a_fork_that_removes_one_of_several_payments_reopens_the_link(world: Wor
 
 
 def test_two_requests_that_are_paid_at_the_same_moment_complete_their_link(world: World) -> None:
-    """Two scans, each of a node that knows one of the payments; the second one runs whole before the first commits."""
+    """Before the first recorder commits, the second payment is found, and both are recorded by another one."""
     payment = batch_of(world, 2)
-    other = FakeChain(seed=1)
     world.chain.pay(payment.requests[0])
-    other.pay(payment.requests[1])
-    for chain in (world.chain, other):
-        chain.mine(2)
-    second = replace(world.services, chains=FakeChains(other))
-    first = world.start(Interposed(world.client, "transact_write_items", lambda: scanning.scan(second, "sepolia")))
-    with suppress(WriteConflict):  # the cursor is the second one's
-        scanning.scan(first, "sepolia")
+    world.chain.mine(2)
+    scanning.scan(world.services, "sepolia")
+
+    def pay_the_other() -> None:
+        world.chain.pay(payment.requests[1])
+        world.scan()
+
+    first = world.start(Interposed(world.client, "transact_write_items", pay_the_other))
+    assert recording.record(first, payment.link.token) == 0
     after = world.load(payment)
     assert [request.status for request in after.requests] == [RequestStatus.PAID, RequestStatus.PAID]
     assert after.link.status is LinkStatus.COMPLETED
@@ -160,7 +154,7 @@ def test_a_payment_counts_once_when_its_payout_is_merged_while_it_is_being_recor
     services = world.start(
         Interposed(world.client, call, lambda: made.append(merge(world.services, world, children)))
     )
-    scanning.scan(services, "sepolia")
+    world.tick(services)
     (batch,) = made
     assert [request.paid for request in world.load(batch).requests] == [5, 0]
     assert len(payments_of(world, children[0].requests[0].request_id)) == 1
@@ -170,9 +164,7 @@ def test_a_merge_that_meets_a_payment_takes_it_along(world: World) -> None:
     children = two_payouts(world)
     world.chain.pay(children[1].requests[0], amount=5)
     world.chain.mine(2)
-    services = world.start(
-        Interposed(world.client, "transact_write_items", lambda: scanning.scan(world.services, "sepolia"))
-    )
+    services = world.start(Interposed(world.client, "transact_write_items", world.tick))
     batch = merge(services, world, children)
     assert [request.paid for request in world.load(batch).requests] == [0, 5]
 
@@ -187,31 +179,6 @@ def test_a_fork_takes_back_what_was_paid_before_the_payout_was_merged(world: Wor
     world.chain.fork(4)
     world.scan()
     assert world.load(batch).requests[0].paid == 0
-
-
-@pytest.mark.parametrize("call", ["query", "transact_write_items"])
-def test_a_request_that_moves_to_another_link_is_looked_up_again(world: World, call: str) -> None:
-    """Whatever moves it: the reference is read, then the request is elsewhere and the reference says where.
-
-    The second time, the link it moves to has been read already, and is read once more.
-    """
-    payment, target = world.create_link(), world.create_link()
-    (request,) = world.load(payment).requests
-    topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
-
-    def move() -> None:
-        store = world.services.store
-        reference = store.get(Reference, Reference.KEY.of(topic=topic))
-        assert reference is not None
-        moved = replace(request, link_token=target.link.token, position=1, version=0)
-        store.write(Delete(request), moved, replace(reference, link_token=target.link.token, position=1))
-
-    world.chain.pay(target.requests[0], amount=5)
-    world.chain.pay(request)
-    world.chain.mine(2)
-    assert scanning.scan(world.start(Interposed(world.client, call, move)), "sepolia") == 2
-    assert [r.paid for r in world.load(target).requests] == [5, 12_500_000]
-    assert world.load(target).link.status is LinkStatus.PENDING
 
 
 def test_a_reference_of_a_link_that_was_never_finished_stops_nothing(world: World) -> None:
@@ -232,6 +199,7 @@ def test_tron_is_read_like_any_other_network(world: World) -> None:
     payment = tron.create_link(**facts)
     log = chain.pay(payment.requests[0], fee=125_000, fee_address=TRON_PAYEE)
     assert scanning.scan(tron.services, "tron") == 1
+    tron.record()
     tron.drain()
     after = tron.load(payment)
     assert after.link.status is LinkStatus.COMPLETED
@@ -280,7 +248,8 @@ def test_a_transfer_on_another_network_is_kept_as_such(world: World) -> None:
     payment = both.create_link()
     base.pay(payment.requests[0], fee_address=FEE_ADDRESS)
     base.mine(20)
-    assert scanning.scan(both.services, "base") == 0
+    assert scanning.scan(both.services, "base") == 1
+    both.record()
     (stray,) = unmatched_transfer(both, payment)
     assert (stray.reason, stray.network) == ("wrong_network", "base")
 

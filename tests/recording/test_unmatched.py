@@ -1,20 +1,18 @@
 """How many transfers that do not count are kept: worthless ones never take the places of those that the payee has."""
 
-from dataclasses import replace
-
 import pytest
 
-from chalicelib.chain.logs import ProxyTransfer
 from chalicelib.recording.unmatched import (
     MAX_PER_KIND,
     UnmatchedKind,
-    count_by_kind,
     has_room,
     kind_of,
     may_be_truncated,
     token_of,
     unmatched_transfer,
+    with_one_more,
 )
+from chalicelib.scanning.records import LoggedTransfer
 from tests.fakes.world import START
 from tests.recording.test_payments import new_link, transfer
 
@@ -35,19 +33,20 @@ STRANGER = "0x" + "22" * 20
         (transfer(1, network="base"), UnmatchedKind.UNKNOWN_TOKEN),
     ],
 )
-def test_what_a_transfer_is_worth_to_the_payee(came: ProxyTransfer, kind: UnmatchedKind) -> None:
-    assert kind_of(REQUEST, unmatched_transfer(REQUEST, came, "any", START)) is kind
+def test_what_a_transfer_is_worth_to_the_payee(came: LoggedTransfer, kind: UnmatchedKind) -> None:
+    assert kind_of(REQUEST, came.token_address, came.payee, came.network) is kind
 
 
-def test_each_kind_has_a_limit_of_its_own() -> None:
-    fake = unmatched_transfer(REQUEST, transfer(1, token_address="0x" + "77" * 20), "wrong_token", START)
-    real = unmatched_transfer(REQUEST, transfer(1, token_address=FUSDT), "wrong_token", START)
-    kept = [replace(fake, log_index=number) for number in range(MAX_PER_KIND[UnmatchedKind.UNKNOWN_TOKEN])]
-    assert has_room(count_by_kind(REQUEST, kept[1:]), REQUEST, fake)
-    assert not may_be_truncated(REQUEST, kept[1:])
-    assert not has_room(count_by_kind(REQUEST, kept), REQUEST, fake)
-    assert may_be_truncated(REQUEST, kept)
-    assert has_room(count_by_kind(REQUEST, kept), REQUEST, real)
+@pytest.mark.parametrize("kind", UnmatchedKind)
+def test_each_kind_has_a_limit_of_its_own(kind: UnmatchedKind) -> None:
+    request = REQUEST
+    for _ in range(MAX_PER_KIND[kind]):
+        assert has_room(request, kind)
+        assert not may_be_truncated(request)
+        request = with_one_more(request, kind)
+    assert not has_room(request, kind)
+    assert may_be_truncated(request)
+    assert all(has_room(request, other) for other in UnmatchedKind if other is not kind)
 
 
 def test_20_of_unknown_tokens_30_that_went_elsewhere_and_50_that_were_received_are_kept() -> None:
@@ -66,6 +65,6 @@ def test_20_of_unknown_tokens_30_that_went_elsewhere_and_50_that_were_received_a
         (transfer(1, token_address="0x" + "77" * 20), None),
     ],
 )
-def test_a_token_is_that_of_the_catalogue_on_the_network_of_the_log(came: ProxyTransfer, token: str | None) -> None:
+def test_a_token_is_that_of_the_catalogue_on_the_network_of_the_log(came: LoggedTransfer, token: str | None) -> None:
     found = token_of(unmatched_transfer(REQUEST, came, "any", START))
     assert (found.id if found else None) == token

@@ -1,408 +1,387 @@
-"""From a log on the chain to the merchant's ear: what counts, what does not, and what a fork undoes."""
+"""A scan tick: what it writes and in which order, what it costs, and what it does when a node is wrong."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from chalicelib.base.errors import BadRequest
-from chalicelib.links import expiry as links
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chain.logs import InconsistentNode
 from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.requests.records import Payment, RequestStatus
+from chalicelib.recording import flows as recording
 from chalicelib.scanning import flows as scanning
-from chalicelib.scanning.records import Cursor
-from chalicelib.webhooks import outbox
-from tests.fakes.world import World, signature_holds
+from chalicelib.scanning import store
+from chalicelib.scanning.records import Cursor, LoggedTransfer, TransferState
+from chalicelib.scanning.rules import LEASE, take_lease
+from chalicelib.services import Services
+from chalicelib.storage.queue import Message
+from chalicelib.storage.store import Throttled
+from infra.bench.calls import counted
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.world import World
 from tests.recording.test_shared import Interposed
 
 
-def test_a_full_payment_completes_the_link_and_tells_the_merchant_three_times(world: World) -> None:
-    _, secret = world.register_webhook()
+def scan(world: World, services: Services | None = None) -> int:
+    """One tick after two more blocks; returns how many transfers were new."""
+    world.chain.mine(2)
+    return scanning.scan(services or world.services, "sepolia")
+
+
+def cursor(world: World) -> Cursor:
+    found = store.cursor(world.services.store, "sepolia")
+    assert found is not None
+    return found
+
+
+def logged(world: World) -> list[LoggedTransfer]:
+    return store.logged_in(world.services.store, "sepolia", 0, len(world.chain.blocks))
+
+
+def hinted(world: World) -> list[str]:
+    return [json.loads(each.body)["link"] for each in world.queue.messages if each.queue.endswith("-recordings")]
+
+
+class FailingQueue:
+    """A queue that does not answer."""
+
+    def send(self, queue: str, messages: Sequence[Message]) -> None:
+        raise ConnectionError("the queue does not answer")
+
+
+def test_a_tick_writes_a_transfer_to_the_log_and_work_for_its_link_and_records_nothing(world: World) -> None:
+    scan(world)
     payment = world.create_link()
-    request = payment.requests[0]
-    log = world.chain.pay(request, fee=125_000)
-    world.scan()
-    world.drain()
-
-    after = world.load(payment)
-    assert after.link.status is LinkStatus.COMPLETED
-    assert after.requests[0].status is RequestStatus.PAID
-    assert after.requests[0].paid == 12_500_000
-    assert world.receiver.events == [
-        "payment.confirmed",
-        "payment.confirmed.client_id",
-        "payment.confirmed.checkout",
-    ]
-    assert all(signature_holds(posted, secret) for posted in world.receiver.posted)
-    body = json.loads(world.receiver.posted[0].body)
-    assert body["requestId"] == body["requestID"] == request.request_id
-    assert body["paymentReference"] == request.payment_reference
-    assert body["explorer"] == f"https://explorer.example/request/{request.request_id}"
-    assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("12.5", "12.5", "12.5")
-    assert (body["txHash"], body["network"]) == (log["transactionHash"], "sepolia")
-    assert body["fees"] == [{"type": "platform", "amount": "0.125", "currency": "fUSDC"}]
-    assert "clientId" not in body
-    variant = json.loads(world.receiver.posted[1].body)
-    assert (variant["clientId"], variant["origin"]) == (world.client_id, world.origin)
-
-
-def test_two_partial_payments_complete_a_link_and_totals_are_recomputed(world: World) -> None:
-    world.register_webhook()
-    payment = world.create_link()
-    request = payment.requests[0]
-    world.chain.pay(request, amount=5_000_000)
-    world.scan()
-    assert world.load(payment).link.status is LinkStatus.PENDING
-    assert world.load(payment).requests[0].status is RequestStatus.PARTIALLY_PAID
-    world.chain.pay(request, amount=7_500_000)
-    world.scan()
-    world.drain()
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
-    bodies = [json.loads(p.body) for p in world.receiver.posted if p.event in ("payment.partial", "payment.confirmed")]
-    assert [(b["event"], b["amount"], b["totalAmountPaid"]) for b in bodies] == [
-        ("payment.partial", "5", "5"),
-        ("payment.confirmed", "7.5", "12.5"),
-    ]
-
-
-def test_an_overpayment_is_confirmed_and_names_the_excess(world: World) -> None:
-    world.register_webhook()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0], amount=20_000_000)
-    world.scan()
-    world.drain()
-    body = json.loads(world.receiver.posted[0].body)
-    assert (body["event"], body["excessAmount"]) == ("payment.confirmed", "7.5")
-
-
-@pytest.mark.parametrize(
-    "altered",
-    [
-        {"proxy": "0x" + "ab" * 20},
-        {"token": "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"},
-        {"payee": "0x" + "22" * 20},
-    ],
-    ids=lambda altered: next(iter(altered)),
-)
-def test_a_look_alike_log_is_ignored(world: World, altered: dict[str, str]) -> None:
-    world.register_webhook()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0], **altered)
-    world.scan()
-    world.drain()
-    assert world.load(payment) == payment_as_stored(payment)
-    assert world.receiver.posted == []
-
-
-def test_a_log_of_the_native_proxy_does_not_pay_a_token_request(world: World) -> None:
-    payment = world.create_link()
-    native = replace(payment.requests[0], currency="ETH-sepolia-sepolia")
-    world.chain.pay(native)
-    world.scan()
+    log = world.chain.pay(payment.requests[0], amount=5, fee=2)
+    assert scan(world) == 1
+    (entry,) = logged(world)
+    assert (entry.tx_hash, entry.amount, entry.fee_amount) == (log["transactionHash"], 5, 2)
+    assert (entry.link_token, entry.state) == (payment.link.token, TransferState.UNRECORDED)
+    (part,) = store.unrecorded(world.services.store, payment.link.token, 10)
+    assert (part.added, part.removed) == ((entry.transfer_id,), ())
+    assert hinted(world) == [payment.link.token]
     assert world.load(payment).requests[0].paid == 0
 
 
-def test_nothing_is_believed_before_the_confirmations(world: World) -> None:
-    world.scan()
+def test_a_transfer_of_nothing_and_one_without_a_request_are_not_logged(world: World) -> None:
+    scan(world)
+    payment = world.create_link()
+    (request,) = payment.requests
+    world.chain.pay(request, amount=0)
+    world.chain.pay(replace(request, payment_reference="0x" + "ff" * 8))
+    assert scan(world) == 0
+    assert logged(world) == []
+    assert hinted(world) == []
+
+
+def test_a_range_that_is_read_again_is_not_logged_again_and_makes_work_only_while_it_is_not_recorded(
+    world: World,
+) -> None:
+    scan(world)
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
-    scanning.scan(world.services, "sepolia")
-    assert world.load(payment).requests[0].paid == 0
-    world.chain.mine()
-    scanning.scan(world.services, "sepolia")
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert scan(world) == 1
+    assert scan(world) == 0
+    assert hinted(world) == [payment.link.token] * 2, "the recorder may have lost the first part"
+    world.record()
+    assert scan(world) == 0
+    assert hinted(world) == []
+    assert len(logged(world)) == 1
 
 
-def test_a_payment_that_a_fork_drops_before_confirmation_was_never_seen(world: World) -> None:
-    world.register_webhook()
-    world.scan()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    scanning.scan(world.services, "sepolia")
-    world.chain.fork(1)
-    world.scan()
-    world.drain()
-    assert world.load(payment).requests[0].paid == 0
-    assert world.receiver.posted == []
+def pay_500_links(world: World) -> list[SecurePayment]:
+    payments = [world.create_link() for _ in range(500)]
+    for start in range(0, 500, 10):
+        world.chain.mine()
+        for payment in payments[start : start + 10]:
+            world.chain.pay_too(payment.requests[0])
+    return payments
 
 
-def test_a_confirmed_payment_that_a_deep_fork_removes_is_corrected_and_the_link_reopens(world: World) -> None:
-    world.register_webhook()
-    world.scan()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    world.drain()
-    world.chain.fork(4)
-    world.scan()
-    world.drain()
-    after = world.load(payment)
-    assert (after.link.status, after.requests[0].paid) == (LinkStatus.PENDING, 0)
-    correction = json.loads(world.receiver.posted[-1].body)
-    assert correction["event"] == "payment.failed"
-    assert (correction["subStatus"], correction["totalAmountPaid"]) == ("failed", "0")
+def test_500_payments_of_500_links_cost_the_scanner_70_calls_with_the_second_reading_of_their_blocks(
+    world: World,
+) -> None:
+    """References and entries are read by hundreds; entries and work are written 25 per call."""
+    world.services = replace(world.services, store=(memory := MemoryStore()))
+    scan(world)
+    pay_500_links(world)
+    memory.calls.clear()
+    assert scan(world) == 500
+    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "BatchWriteItem": 40, "PutItem": 3}
+    world.record()
+    memory.calls.clear()
+    assert scan(world) == 0
+    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "PutItem": 3}
 
 
-def test_a_payment_that_the_fork_moved_to_another_block_counts_again(world: World) -> None:
-    world.scan()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    world.chain.fork(4)
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
-    assert world.load(payment).requests[0].paid == 12_500_000
-
-
-def test_a_branch_that_loses_and_wins_again_counts_once(world: World) -> None:
-    world.scan()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    dropped = world.chain.fork(4)
-    world.scan()
-    assert world.load(payment).requests[0].paid == 0
-    world.chain.restore(dropped)
-    world.chain.mine(10)
-    world.scan()
-    assert world.load(payment).requests[0].paid == 12_500_000
-    assert len(stored_payments(world, payment.requests[0].request_id)) == 1
-
-
-def test_reading_a_range_again_changes_nothing(world: World) -> None:
-    world.register_webhook()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    before = world.load(payment)
-    world.client.delete_item(
-        TableName="payment-requests-local-ops", Key={"pk": {"S": "CHAIN#sepolia"}, "sk": {"S": "CURSOR"}}
-    )
-    world.scan()
-    world.drain()
-    assert world.load(payment) == before
-    assert len(world.receiver.posted) == 3
-
-
-def test_a_node_that_refuses_large_ranges_is_asked_for_smaller_ones(world: World) -> None:
-    world.scan()
-    payment = world.create_link()
-    world.chain.largest_range = 3
-    world.chain.mine(20)
-    world.chain.pay(payment.requests[0])
-    for _ in range(12):
+@pytest.mark.parametrize(("links", "earlier"), [(1, 0), (40, 0), (1, 40)])
+def test_a_tick_costs_the_same_whatever_links_are_open_and_payments_were_made_before(
+    world: World, links: int, earlier: int
+) -> None:
+    payment = [world.create_link() for _ in range(links)][0]
+    for _ in range(earlier):
+        world.chain.pay(payment.requests[0], amount=20_000)
+    for _ in range(3):  # the blocks of the earlier ones are not read again after it
         world.scan()
+    world.chain.pay(payment.requests[0], amount=20_000)
+    world.chain.mine(2)
+    with counted(world.client) as calls:
+        assert scanning.scan(world.services, "sepolia") == 1
+    assert calls.by_operation == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "PutItem": 3}
+
+
+def test_a_second_tick_while_one_is_running_does_nothing(world: World) -> None:
+    scan(world)
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.chain.mine(2)
+    found = list[int]()
+
+    def scan_meanwhile() -> None:
+        world.chain.before_reading = lambda: None
+        with counted(world.client) as calls:
+            found.append(scanning.scan(world.services, "sepolia"))
+        assert calls.by_operation == {"GetItem": 1}
+
+    world.chain.before_reading = scan_meanwhile
+    assert scanning.scan(world.services, "sepolia") == 1
+    assert found == [0]
+
+
+def test_a_tick_that_lost_the_race_for_the_lease_does_nothing(world: World) -> None:
+    scan(world)
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.chain.mine(2)
+    slower = world.start(Interposed(world.client, "put_item", world.tick))
+    assert scanning.scan(slower, "sepolia") == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
-def test_the_setting_confirmations_says_how_deep_a_block_has_to_be(world: World) -> None:
-    """Of a network that it does not name, the catalogue says it: two on sepolia."""
-    deep = World(world.client, confirmations={"sepolia": 5})
-    payment = deep.create_link()
-    deep.chain.pay(payment.requests[0])
-    deep.chain.mine(3)
-    assert scanning.scan(deep.services, "sepolia") == 0
-    deep.chain.mine()
-    assert scanning.scan(deep.services, "sepolia") == 1
-
-
-def test_payments_of_one_block_are_recorded_in_the_order_of_their_logs(world: World) -> None:
-    world.register_webhook()
+def test_a_tick_that_dies_keeps_others_from_starting_for_a_minute(world: World) -> None:
+    scan(world)
     payment = world.create_link()
-    world.chain.pay(payment.requests[0], amount=5_000_000)
-    world.chain.pay_too(payment.requests[0], amount=7_500_000)
-    world.chain.blocks[-1].logs.reverse()  # a node may list them in any order
-    world.scan()
-    world.drain()
-    bodies = [json.loads(p.body) for p in world.receiver.posted if p.event in ("payment.partial", "payment.confirmed")]
-    assert [(b["event"], b["amount"]) for b in bodies] == [("payment.partial", "5"), ("payment.confirmed", "7.5")]
+    world.chain.pay(payment.requests[0])
+    world.chain.mine(2)
+    lease = take_lease(store.lease(world.services.store, "sepolia"), "sepolia", world.now)
+    assert lease is not None
+    world.services.store.write(lease)  # the process ends after this
+    assert scanning.scan(world.services, "sepolia") == 0
+    world.advance(LEASE.total_seconds() - 0.001)
+    assert scanning.scan(world.services, "sepolia") == 0
+    world.advance(0.001)
+    assert scanning.scan(world.services, "sepolia") == 1
 
 
-def test_a_fork_reverses_the_payment_of_the_first_block_after_the_common_ancestor(world: World) -> None:
-    world.scan()
-    cursor = world.services.store.get(Cursor, Cursor.KEY.of(network="sepolia"))
-    assert cursor is not None
+def test_a_tick_that_fails_gives_the_lease_back(world: World) -> None:
+    world.chain.is_down = True
+    with pytest.raises(ChainUnavailable):
+        scan(world)
+    world.chain.is_down = False
     payment = world.create_link()
-    world.chain.pay_too(payment.requests[0])
-    paid_in = world.chain.blocks[-1].number
-    assert paid_in == cursor.scanned_to + 1
-    world.scan()
-    assert world.load(payment).requests[0].paid == 12_500_000
-    world.chain.fork(len(world.chain.blocks) - paid_in)
-    world.scan()
-    assert world.load(payment).requests[0].paid == 0
+    world.chain.pay(payment.requests[0])
+    assert scan(world) == 1
+
+
+def test_a_hint_that_fails_breaks_nothing_and_the_sweep_finds_the_work(world: World) -> None:
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    assert scan(world, world.start(queue=FailingQueue())) == 1
+    assert world.queue.messages == []
+    assert recording.sweep(world.services) == 0, "younger than 30 seconds"
+    world.advance(31)
+    assert recording.sweep(world.start(queue=FailingQueue())) == 1
+    assert recording.sweep(world.services) == 1
+    world.record()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert recording.sweep(world.services) == 0
 
 
 def test_a_node_that_refuses_is_asked_three_times_a_tick_and_no_more(world: World) -> None:
-    world.scan()
+    scan(world)
     asked: list[int] = []
     world.chain.largest_range = 0
     world.chain.before_reading = lambda: asked.append(1)
-    world.scan()
-    assert len(asked) == 3
-    world.scan()
-    assert len(asked) == 6
+    limit = cursor(world).range_limit
+    scan(world)
+    assert (len(asked), cursor(world).range_limit) == (3, limit // 8)
+    scan(world)
+    assert (len(asked), cursor(world).range_limit) == (6, limit // 64)
 
 
-def test_a_node_that_lags_behind_is_not_taken_for_a_fork(world: World) -> None:
-    world.register_webhook()
-    world.scan()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    world.chain.lag = 6
-    world.scan()
-    world.chain.lag = 0
-    world.scan()
-    world.drain()
-    assert "payment.failed" not in world.receiver.events
-    assert len(world.receiver.events) == 3
-
-
-def test_a_fork_in_the_middle_of_a_tick_is_noticed_at_the_next_range(world: World) -> None:
-    world.register_webhook()
-    world.scan()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    world.chain.mine(3)
-    world.chain.before_reading = fork_once(world, depth=8)
-    world.scan()
-    world.scan()
-    world.drain()
-    assert world.load(payment).link.status is LinkStatus.PENDING
-    assert world.receiver.events[-1] == "payment.failed"
-
-
-def test_a_fork_takes_nothing_back_that_is_still_on_the_chain(world: World) -> None:
-    world.register_webhook()
-    world.scan()
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
+def test_a_tick_that_caught_up_for_long_enough_leaves_the_rest_to_the_next(world: World) -> None:
+    scan(world)
+    before = cursor(world)
+    world.services.store.write(replace(before, range_limit=2))
+    world.chain.before_reading = lambda: world.advance(9)
     world.chain.mine(30)
-    world.scan()
-    world.chain.fork(5)
-    world.scan()
-    world.drain()
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
-    assert "payment.failed" not in world.receiver.events
+    scan(world)
+    assert before.scanned_to < cursor(world).scanned_to < before.scanned_to + 12
 
 
-def fork_once(world: World, depth: int) -> Callable[[], None]:
-    def fork() -> None:
-        world.chain.before_reading = lambda: None
-        world.chain.fork(depth)
+def test_a_tick_reads_20_ranges_at_most(world: World) -> None:
+    scan(world)
+    before = cursor(world)
+    world.services.store.write(replace(before, range_limit=1))
+    asked: list[int] = []
+    world.chain.before_reading = lambda: asked.append(1)
+    world.chain.mine(200)
+    scan(world)
+    assert len(asked) == 20
 
-    return fork
 
-
-def test_transfers_of_nothing_and_payments_after_completion_are_not_announced(world: World) -> None:
-    world.register_webhook()
+def test_a_log_that_is_throttled_is_written_by_the_next_tick_in_a_smaller_range(world: World) -> None:
+    scan(world)
     payment = world.create_link()
-    world.chain.pay(payment.requests[0], amount=0)
-    world.scan()
-    assert world.load(payment).requests[0].tx_hash is None
+    world.chain.pay(payment.requests[0])
+    before, put_many = cursor(world), world.services.store.put_many
+
+    def throttled(records: object) -> None:
+        raise Throttled
+
+    world.services.store.put_many = throttled  # type: ignore[method-assign]
+    assert scan(world) == 0
+    after = cursor(world)
+    assert (after.scanned_to, after.range_limit) == (before.scanned_to, before.range_limit // 2)
+    world.services.store.put_many = put_many  # type: ignore[method-assign]
+    assert scan(world) == 1
+
+
+@pytest.mark.parametrize("change", ["log index", "amount", "payee"])
+def test_an_event_that_changes_while_its_block_stays_the_same_is_a_contradiction_of_the_node(
+    world: World, change: str
+) -> None:
+    scan(world)
+    payment = world.create_link()
     log = world.chain.pay(payment.requests[0])
-    world.chain.pay(payment.requests[0], amount=1)
-    world.chain.pay(payment.requests[0], amount=0)
     world.scan()
-    world.drain()
-    assert len(world.receiver.events) == 3
-    after = world.load(payment).requests[0]
-    assert (after.tx_hash, after.paid) == (log["transactionHash"], 12_500_001)
+    before, words = logged(world), log["data"]
+    if change == "log index":
+        log["logIndex"] = "0x7"
+    else:
+        position = 2 + 64 * {"payee": 2, "amount": 3}[change] - 1
+        log["data"] = words[:position] + "7" + words[position + 1 :]
+    with pytest.raises(InconsistentNode):
+        scan(world)
+    world.tick()
+    assert logged(world) == before
+    assert world.load(payment).requests[0].paid == payment.requests[0].amount
 
 
-def test_a_fee_that_went_to_a_stranger_is_not_reported_as_ours(world: World) -> None:
-    world.register_webhook()
+def test_a_log_of_a_block_that_is_not_canonical_is_a_contradiction_of_the_node_and_counts_nothing(world: World) -> None:
+    scan(world)
     payment = world.create_link()
-    world.chain.pay(payment.requests[0], fee=125_000, fee_address="0x" + "99" * 20)
-    world.scan()
-    world.drain()
-    assert json.loads(world.receiver.posted[0].body)["fees"] == []
+    log = world.chain.pay(payment.requests[0])
+    canonical, log["blockHash"] = log["blockHash"], "0x" + "ee" * 32
+    before = cursor(world)
+    with pytest.raises(InconsistentNode, match="contradicts"):
+        scan(world)
+    world.tick()
+    assert (logged(world), cursor(world)) == ([], before)
+    assert world.load(payment).requests[0].paid == 0
+    log["blockHash"] = canonical
+    assert scan(world) == 1
 
 
-def test_a_link_on_a_network_without_a_node_is_refused(world: World) -> None:
-    with pytest.raises(BadRequest, match="does not serve base"):
-        world.create_link(currency="USDC-base")
-
-
-def test_a_node_that_is_down_costs_a_tick_and_nothing_else(world: World) -> None:
+def paid_and_recorded(world: World) -> SecurePayment:
+    """A payment that the recorder has recorded, four blocks deep."""
+    scan(world)
     payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.chain.is_down = True
-    world.scan()
-    world.chain.is_down = False
-    world.scan()
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
-
-
-def test_a_late_payment_completes_an_expired_link(world: World) -> None:
-    world.register_webhook()
-    payment = world.create_link()
-    world.advance(8 * 24 * 3600)
-    world.chain.pay(payment.requests[0])
-    world.scan()
-    world.drain()
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
-    assert "payment.confirmed" in world.receiver.events
-
-
-def test_the_sweep_writes_expired_on_what_is_pending_and_leaves_what_is_completed(world: World) -> None:
-    paid, unpaid = world.create_link(), world.create_link()
-    world.chain.pay(paid.requests[0])
-    world.scan()
-    world.now = max(paid.link.expires_at, unpaid.link.expires_at)
-    assert links.expire_due(world.services) == 1
-    assert world.load(paid).link.status is LinkStatus.COMPLETED
-    assert world.load(unpaid).link.status is LinkStatus.EXPIRED
-
-
-def test_a_link_that_is_paid_while_the_sweep_runs_stays_completed(world: World) -> None:
-    """The index of what is due may be read before the payment, and the link after it."""
-    payment = world.create_link()
-    world.chain.pay(payment.requests[0])
-    world.now = payment.link.expires_at
-    services = world.start(Interposed(world.client, "get_item", world.scan))
-    assert links.expire_due(services) == 0
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
-
-
-def test_native_payments_are_detected(world: World) -> None:
-    payment = world.create_link(currency="ETH-sepolia-sepolia", amount="0.5")
     world.chain.pay(payment.requests[0])
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
+    return payment
 
 
-def test_an_event_that_was_not_announced_is_found_by_the_sweep(world: World) -> None:
-    world.register_webhook()
+def test_a_fork_undoes_nothing_before_the_new_branch_is_longer_than_what_was_read(world: World) -> None:
+    payment = paid_and_recorded(world)
+    before = cursor(world)
+    world.chain.fork(4)
+    world.tick()
+    assert cursor(world) == before
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    world.chain.mine()
+    world.tick()
+    assert world.load(payment).link.status is LinkStatus.PENDING
+
+
+@pytest.mark.parametrize("moved_by", [0, 1])
+def test_a_node_that_has_lost_its_logs_but_not_its_receipts_undoes_nothing(world: World, moved_by: int) -> None:
+    payment = paid_and_recorded(world)
+    world.chain.fork(4, moved_by)
+    world.chain.hides_logs = True
+    with pytest.raises(InconsistentNode) as error:
+        scan(world)
+    assert "has a receipt in block" in error.value.reason
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert [entry.state for entry in logged(world)] == [TransferState.PAYMENT]
+    world.chain.hides_logs = False
+    world.tick()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert [entry.state for entry in logged(world)] == [TransferState.REVERSED, TransferState.PAYMENT]
+
+
+def test_a_checkpoint_whose_block_the_node_does_not_have_leads_to_an_older_one(world: World) -> None:
+    payment = paid_and_recorded(world)
+    world.chain.mine(20)
+    world.scan()
+    newest = cursor(world).checkpoints[-1].number
+    world.chain.fork(3)
+    world.chain.without_headers = {checkpoint.number for checkpoint in cursor(world).checkpoints[1:]} - {newest}
+    world.scan()
+    assert cursor(world).scanned_to > newest
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    world.chain.pay(world.create_link().requests[0])
+    world.chain.mine(2)
+    assert scan(world) == 1
+
+
+def test_a_fork_while_a_fork_is_read_is_followed_by_the_next_tick(world: World) -> None:
+    payment = paid_and_recorded(world)
+    world.services.store.write(replace(cursor(world), range_limit=1))
+    reads = list[int]()
+
+    def fork_again() -> None:
+        reads.append(1)
+        if len(reads) == 3:
+            world.chain.fork(6)
+
+    world.chain.fork(4)
+    world.chain.before_reading = fork_again
+    with pytest.raises(ChainUnavailable, match="forked again"):
+        scan(world)
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    world.chain.before_reading = lambda: None
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.PENDING
+
+
+def test_a_range_that_is_refused_while_a_fork_is_read_is_halved_and_a_refused_block_undoes_nothing(
+    world: World,
+) -> None:
+    payment = paid_and_recorded(world)
+    world.chain.fork(5)
+    world.chain.largest_range = 0
+    with pytest.raises(ChainUnavailable, match="refuses block"):
+        scan(world)
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    world.chain.largest_range = 1
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.PENDING
+
+
+def test_logs_that_a_node_indexed_late_are_found_when_the_blocks_are_read_again(world: World) -> None:
+    scan(world)
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
-    original, world.services.queue.send = world.services.queue.send, _refuse
-    with pytest.raises(ConnectionError):
-        world.scan()
-    world.services.queue.send = original
-    world.advance(60)
-    assert outbox.sweep(world.services) == 3
-    world.drain()
-    assert sorted(world.receiver.events) == sorted(
-        ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
-    )
-
-
-def _refuse(*_: object) -> None:
-    raise ConnectionError("the queue is away")
-
-
-def payment_as_stored(payment: SecurePayment) -> SecurePayment:
-    return replace(
-        payment,
-        link=replace(payment.link, version=1),
-        requests=tuple(replace(r, version=1) for r in payment.requests),
-    )
-
-
-def stored_payments(world: World, request_id: str) -> tuple[Payment, ...]:
-    return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
+    world.chain.hides_logs = True
+    for _ in range(3):
+        assert scan(world) == 0
+    world.chain.hides_logs = False
+    world.advance(599)
+    assert scanning.scan(world.services, "sepolia") == 0
+    world.advance(1)
+    assert scanning.scan(world.services, "sepolia") == 1
+    world.record()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED

@@ -1,14 +1,35 @@
 """Blocks read exactly once, and forks walked back to their ancestor."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.scanning.records import Cursor
-from chalicelib.scanning.rules import MAX_CHECKPOINTS, advance, cut_short, first_cursor, narrow, next_range, roll_back
+from chalicelib.scanning.records import Cursor, ScanLease, Verification
+from chalicelib.scanning.rules import (
+    LEASE,
+    MAX_CHECKPOINTS,
+    OLDEST_TICK,
+    VERIFIED_AFTER,
+    advance,
+    blocks_to_verify,
+    confirmed_height,
+    first_cursor,
+    is_outdated,
+    lag,
+    narrow,
+    next_range,
+    roll_back,
+    take_lease,
+    verified,
+    with_verifications,
+)
+
+NOW = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
+TIME = NOW - timedelta(seconds=24)
 
 
 @given(st.integers(0, 50), st.lists(st.integers(0, 30), min_size=1, max_size=20), st.integers(1, 9), st.integers(1, 7))
@@ -24,7 +45,7 @@ def test_every_confirmed_block_is_read_exactly_once_and_in_order(
             assert blocks.last - blocks.first < limit
             assert blocks.first <= cursor.scanned_to + 1
             read += range(max(blocks.first, cursor.scanned_to + 1), blocks.last + 1)
-            cursor = advance(cursor, Checkpoint(blocks.last, f"h{blocks.last}"), limit)
+            cursor = advance(cursor, Checkpoint(blocks.last, f"h{blocks.last}"), TIME, limit, NOW)
     assert read == list(range(first, max(head - confirmations + 2, first)))
     assert len(cursor.checkpoints) <= MAX_CHECKPOINTS
 
@@ -32,7 +53,7 @@ def test_every_confirmed_block_is_read_exactly_once_and_in_order(
 def test_the_range_before_is_read_once_more_where_there_is_room() -> None:
     cursor = Cursor("sepolia", 10, (), 100)
     for number in (20, 25):
-        cursor = advance(cursor, Checkpoint(number, f"h{number}"), 100)
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 100, NOW)
     assert next_range(cursor, 30, 1) == BlockRange(21, 30)
     assert next_range(replace(cursor, range_limit=5), 30, 1) == BlockRange(26, 30)
 
@@ -41,17 +62,9 @@ def test_a_refused_range_is_halved_and_the_limit_grows_back() -> None:
     cursor = narrow(narrow(Cursor("sepolia", 0, (), 100)))
     assert cursor.range_limit == 25
     for number in range(1, 60):
-        cursor = advance(cursor, Checkpoint(number, "h"), 100)
+        cursor = advance(cursor, Checkpoint(number, "h"), TIME, 100, NOW)
     assert cursor.range_limit == 100
     assert narrow(Cursor("sepolia", 0, (), 1)).range_limit == 1
-
-
-def test_a_range_that_is_cut_short_moves_the_cursor_as_far_as_all_is_done_and_halves_the_limit() -> None:
-    cursor = advance(Cursor("sepolia", 10, (), 100), Checkpoint(20, "h20"), 100)
-    cut = cut_short(cursor, Checkpoint(25, "h25"))
-    assert (cut.scanned_to, cut.newest, cut.range_limit) == (25, Checkpoint(25, "h25"), 50)
-    for done in (None, Checkpoint(20, "h20"), Checkpoint(15, "h15")):
-        assert cut_short(cursor, done) == replace(cursor, range_limit=50)
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=400))
@@ -59,7 +72,7 @@ def test_the_memory_of_checkpoints_is_short_and_reaches_far_back(steps: list[int
     cursor, number = Cursor("sepolia", 0, (), 10), 0
     for step in steps:
         number += step
-        cursor = advance(cursor, Checkpoint(number, "h"), 10)
+        cursor = advance(cursor, Checkpoint(number, "h"), TIME, 10, NOW)
     numbers = [checkpoint.number for checkpoint in cursor.checkpoints]
     assert numbers == sorted(set(numbers))
     assert numbers[-1] == number
@@ -71,7 +84,7 @@ def test_the_memory_of_checkpoints_is_short_and_reaches_far_back(steps: list[int
 def test_a_fork_leads_back_to_the_newest_common_checkpoint(length: int, fork_at: int) -> None:
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, length + 1):
-        cursor = advance(cursor, Checkpoint(number, f"a{number}"), 10)
+        cursor = advance(cursor, Checkpoint(number, f"a{number}"), TIME, 10, NOW)
     canonical = {n: f"a{n}" if n <= fork_at else f"b{n}" for n in range(1, length + 1)}
     rolled = roll_back(cursor, canonical)
     common = [c.number for c in cursor.checkpoints if c.number <= fork_at]
@@ -93,26 +106,28 @@ def test_the_range_before_is_read_once_more_only_where_both_fit_into_the_limit()
 
 @pytest.mark.parametrize(("limit", "grown"), [(1, 2), (15, 16), (16, 18), (31, 33), (32, 35), (98, 100), (100, 100)])
 def test_a_limit_grows_by_a_sixteenth_and_one(limit: int, grown: int) -> None:
-    assert advance(Cursor("sepolia", 0, (), limit), Checkpoint(1, "h"), 100).range_limit == grown
+    assert advance(Cursor("sepolia", 0, (), limit), Checkpoint(1, "h"), TIME, 100, NOW).range_limit == grown
 
 
-def test_a_range_that_is_cut_short_grows_no_limit_before_it_is_halved() -> None:
-    cut = cut_short(Cursor("sepolia", 10, (), 40), Checkpoint(25, "h25"))
-    assert (cut.scanned_to, cut.range_limit) == (25, 20)
-
-
-def test_a_fork_below_the_memory_is_read_again_from_before_the_oldest_checkpoint() -> None:
+def test_a_fork_below_all_checkpoints_is_read_again_from_a_range_before_the_oldest() -> None:
     checkpoints = (Checkpoint(10, "a10"), Checkpoint(20, "a20"))
     rolled = roll_back(Cursor("sepolia", 20, checkpoints, 5), {10: "b10", 20: "b20"})
-    assert (rolled.scanned_to, rolled.checkpoints) == (9, ())
-    assert roll_back(Cursor("sepolia", 20, (), 5), {}).scanned_to == 19
-    assert roll_back(Cursor("sepolia", 0, (), 5), {}).scanned_to == 0
+    assert (rolled.scanned_to, rolled.checkpoints) == (5, ())
+    assert roll_back(Cursor("sepolia", 20, (), 5), {}).scanned_to == 15
+    assert roll_back(Cursor("sepolia", 3, (), 5), {}).scanned_to == 0
+
+
+def test_a_checkpoint_whose_block_the_node_does_not_have_says_nothing() -> None:
+    cursor = Cursor("sepolia", 30, (Checkpoint(10, "a10"), Checkpoint(20, "a20"), Checkpoint(30, "a30")), 5)
+    for canonical in ({10: "a10", 20: None, 30: "b30"}, {10: "a10", 30: "b30"}):
+        rolled = roll_back(cursor, canonical)
+        assert (rolled.scanned_to, rolled.checkpoints) == (10, (Checkpoint(10, "a10"),))
 
 
 def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_in_spans_of_2_4_and_8() -> None:
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, 101):
-        cursor = advance(cursor, Checkpoint(number, f"h{number}"), 10)
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW)
     spans = [(1, 8), *((n, 8) for n in range(8, 40, 8)), *((n, 4) for n in range(40, 68, 4)), *((n, 2) for n in range(68, 84, 2))]
     kept = [checkpoint.number for checkpoint in cursor.checkpoints]
     assert kept[-17:] == list(range(84, 101))
@@ -122,7 +137,62 @@ def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_
 def test_no_more_than_64_checkpoints_are_kept_the_newest() -> None:
     cursor = Cursor("sepolia", 0, (), 10)
     for number in range(1, 3_000):
-        cursor = advance(cursor, Checkpoint(number, f"h{number}"), 10)
+        cursor = advance(cursor, Checkpoint(number, f"h{number}"), TIME, 10, NOW)
     numbers = [checkpoint.number for checkpoint in cursor.checkpoints]
     assert (MAX_CHECKPOINTS, len(numbers)) == (64, 64)
     assert numbers[-16:] == list(range(2_984, 3_000))
+
+
+def test_a_cursor_has_the_time_of_its_newest_block_and_when_it_was_read() -> None:
+    cursor = advance(Cursor("sepolia", 0, (), 10), Checkpoint(7, "h7"), TIME, 10, NOW)
+    assert (cursor.scanned_to, cursor.read_until, cursor.read_at) == (7, TIME, NOW)
+    assert lag(cursor, NOW) == timedelta(seconds=24)
+    assert lag(Cursor("sepolia", 7, (), 10), NOW) is None
+
+
+@pytest.mark.parametrize(("head", "confirmations", "confirmed"), [(100, 1, 100), (100, 2, 99), (100, 12, 89)])
+def test_the_newest_block_is_one_deep(head: int, confirmations: int, confirmed: int) -> None:
+    assert confirmed_height(head, confirmations) == confirmed
+
+
+def test_a_lease_lasts_60_seconds_and_is_taken_over_when_it_has_ended() -> None:
+    first = take_lease(None, "sepolia", NOW)
+    assert first == ScanLease("sepolia", NOW + LEASE)
+    assert timedelta(seconds=60) == LEASE
+    stored = replace(first, version=3)
+    assert take_lease(stored, "sepolia", NOW + LEASE - timedelta(milliseconds=1)) is None
+    assert take_lease(stored, "sepolia", NOW + LEASE) == ScanLease("sepolia", NOW + 2 * LEASE, version=3)
+
+
+@pytest.mark.parametrize(("seconds", "outdated"), [(-60, False), (0, False), (30, False), (30.001, True)])
+def test_a_tick_is_outdated_after_30_seconds(seconds: float, outdated: bool) -> None:
+    assert timedelta(seconds=30) == OLDEST_TICK
+    assert is_outdated(NOW, NOW + timedelta(seconds=seconds)) is outdated
+
+
+def test_the_blocks_that_were_read_are_read_again_after_10_minutes_and_after_6_hours() -> None:
+    assert (timedelta(minutes=10), timedelta(hours=6)) == VERIFIED_AFTER
+    cursor = with_verifications(Cursor("sepolia", 100, (), 40), NOW)
+    assert cursor.verifications == (Verification(100, 100, NOW),) * 2, "what was read before is not read again"
+    cursor = with_verifications(replace(cursor, scanned_to=190), NOW)
+    assert cursor.verifications == (Verification(100, 190, NOW),) * 2
+    for index, age in enumerate(VERIFIED_AFTER):
+        assert blocks_to_verify(cursor, index, NOW + age - timedelta(milliseconds=1)) is None
+        assert blocks_to_verify(cursor, index, NOW + age) == BlockRange(101, 140)
+
+
+def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_target() -> None:
+    cursor = with_verifications(Cursor("sepolia", 100, (), 40), NOW)
+    cursor = with_verifications(replace(cursor, scanned_to=190), NOW)
+    later = NOW + timedelta(hours=1)
+    read = []
+    while blocks := blocks_to_verify(cursor, 0, later):
+        read.append((blocks.first, blocks.last))
+        cursor = verified(cursor, 0, blocks.last)
+        moved = with_verifications(replace(cursor, scanned_to=300), later)
+        assert moved.verifications[0].target == (300 if blocks.last == 190 else 190)
+    assert read == [(101, 140), (141, 180), (181, 190)]
+    assert with_verifications(replace(cursor, scanned_to=300), later).verifications == (
+        Verification(190, 300, later),
+        Verification(100, 190, NOW),
+    )
