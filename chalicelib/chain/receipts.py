@@ -15,7 +15,9 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network
+from chalicelib.chain.hex_values import hash_of
 from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, unavailable_if_malformed
+from chalicelib.chain.logs import InconsistentNode
 
 _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """The ERC-20 event Transfer(indexed from, indexed to, value)."""
@@ -46,13 +48,15 @@ class PaymentSender:
 
 @unavailable_if_malformed
 def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-    """The sender of each payment; None if the receipt does not show it.
+    """The sender of each payment; None if the receipt does not show it. `tx_hash` has 0x on tron, too.
 
     One request for the receipts, and a second one for the code of payers that did not send the transaction themselves.
     """
     hashes = list(dict.fromkeys(payment.tx_hash for payment in payments))
     calls = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
     receipts = dict(zip(hashes, node.results(calls), strict=True))
+    if any(receipt and hash_of(receipt["transactionHash"]) != tx_hash.lower() for tx_hash, receipt in receipts.items()):
+        raise InconsistentNode(node.network, "it gave the receipt of another transaction")
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
     senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
