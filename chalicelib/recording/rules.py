@@ -24,11 +24,11 @@ class RecordedId:
 
     request_id: str
     tx_hash: str
-    ordinal: int
+    event_key: str
 
     @classmethod
     def of(cls, recorded: Payment | UnmatchedTransfer) -> Self:
-        return cls(recorded.request_id, recorded.tx_hash, recorded.ordinal)
+        return cls(recorded.request_id, recorded.tx_hash, recorded.event_key)
 
 
 @frozen
@@ -70,7 +70,7 @@ def ids(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> dict[Trans
     """The id of what each transfer became, or will become; without those whose request is not of the link."""
     requests = requests_by_topic(payment)
     return {
-        entry.transfer_id: RecordedId(requests[entry.reference_topic].request_id, entry.tx_hash, entry.ordinal)
+        entry.transfer_id: RecordedId(requests[entry.reference_topic].request_id, entry.tx_hash, entry.event_key)
         for entry in entries
         if entry.reference_topic in requests
     }
@@ -90,7 +90,7 @@ def with_totals(
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
     """The entries with their payments or unmatched transfers, found by block and log index.
 
-    Records from before transfers had ordinals are found by nothing else.
+    Records from before transfers had event keys are found by nothing else.
     """
     by_log = {(each.network, each.block_hash, each.log_index): each for each in recorded}
     found = ((entry, by_log.get((entry.network, entry.block_hash, entry.log_index))) for entry in entries)
@@ -116,9 +116,9 @@ class _Deciding:
         self._stored, self._context = stored, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._ids = ids(payment, stored.entries.values())
-        added = {(entry.tx_hash, entry.ordinal): entry for entry in self._entries(part.added)}
+        added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
-            successor = added.get((entry.tx_hash, entry.ordinal))
+            successor = added.get((entry.tx_hash, entry.event_key))
             if successor is not None and _same_content(entry, successor):
                 self._move(entry, successor)
             else:

@@ -56,6 +56,10 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Server
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # the client closes the connection of a response that is too long
+            super().handle()
+
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"] or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -8,6 +8,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.catalogue.contracts import payment_contracts
+from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender, payers_of
 from tests.chain.nodes import NodeResponses, node_of
 
@@ -28,7 +29,7 @@ def transfer(sender: str, to: str, amount: int = 500, **changes: Any) -> dict[st
 
 
 def receipt(*logs: dict[str, Any], sender: str = WALLET, to: str | None = PROXY) -> dict[str, Any]:
-    return {"from": sender, "to": to, "logs": list(logs)}
+    return {"transactionHash": TX, "from": sender, "to": to, "logs": list(logs)}
 
 
 def node(found: dict[str, Any] | None, code: str = "0x") -> NodeResponses:
@@ -122,4 +123,13 @@ def test_several_payments_are_two_requests_and_each_receipt_and_code_is_read_onc
 
 def test_a_receipt_of_another_form_is_no_response() -> None:
     with pytest.raises(ChainUnavailable):
-        payer({"from": WALLET})
+        payer({"transactionHash": TX, "from": WALLET})
+
+
+def test_the_receipt_of_another_transaction_is_a_contradiction() -> None:
+    found = receipt(transfer(WALLET, PAYEE))
+    assert payer({**found, "transactionHash": TX.upper().replace("0X", "0x")}) == PaymentSender(WALLET, True)
+    with pytest.raises(InconsistentNode):
+        payer({**found, "transactionHash": "0x" + "cd" * 32})
+    with pytest.raises(ChainUnavailable):
+        payer({name: value for name, value in found.items() if name != "transactionHash"})
