@@ -132,6 +132,8 @@ class SafeIntent(Record):
     transaction_hash: str | None = None
     span: int | None = None
     by_page: bool = False
+    account_id: str | None = None
+    """The link's account; None in items that were written before this field existed."""
     unpaid_announcements: int = field(default=0, metadata={"attribute": "in_vain"})
     version: int = 0
 

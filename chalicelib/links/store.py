@@ -88,9 +88,9 @@ def intent(store: Store, token: str) -> SafeIntent | None:
     return store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
 
 
-def tokens_of_due_intents(store: Store, now: datetime, limit: int) -> Iterator[str]:
+def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
     """Tokens of links whose intent is due for a check, at most `limit` per shard. One query per shard."""
-    return (_token_of(key) for key in store.due(SafeIntent, now, limit))
+    return (_token_of(key) for key in store.due(SafeIntent, now, limit, first_shard))
 
 
 def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
