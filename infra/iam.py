@@ -78,7 +78,9 @@ ACCESS = {
     "sweep_outbox": Access(
         tables={"webhooks": ("GetItem", "Query", "PutItem")}, due=("webhooks",), sends=("webhooks",)
     ),
-    "expire_links": Access(tables={"payments": ("GetItem", "PutItem", "DeleteItem")}, due=("payments",)),
+    "expire_links": Access(
+        tables={"payments": ("Query", "PutItem", "DeleteItem"), "ops": ("BatchGetItem",)}, due=("payments",)
+    ),
     "track_intents": Access(
         tables={"payments": ("BatchGetItem", "GetItem", "Query", "PutItem"), "ops": ("GetItem",)},
         due=("payments",),

@@ -79,7 +79,7 @@ WORKERS = {
     "deliver_webhook": ("webhooks", 38),
     "scan_chain": ("scanning", 42),
     "record_transfers": ("recording", 61),
-    "expire_links": ("links", 36),
+    "expire_links": ("links", 37),
     "track_intents": ("checkout.intents", 55),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`."""

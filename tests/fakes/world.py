@@ -22,8 +22,8 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
+from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
-from chalicelib.links import reading
 from chalicelib.links.creation import Draft, Item
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
@@ -219,6 +219,17 @@ class World:
         while waiting := [each for each in self.queue.messages if each.queue.endswith("recordings")]:
             self.queue.messages.remove(waiting[0])
             self.consume(waiting[0], services or self.services)
+
+    def read_past(self, moment: datetime) -> None:
+        """Advances the clock past `moment` unless it is, and scans blocks that are mined from then on."""
+        self.now = max(self.now, moment + timedelta(seconds=1))
+        self.chain.clock = self.clock
+        self.scan()
+
+    def expire(self, *payments: SecurePayment) -> int:
+        """Lets the expiry of links pass, the chain be read that far, and the sweep run; returns how many expired."""
+        self.read_past(max(payment.link.expires_at for payment in payments))
+        return expiry.expire_due(self.services)
 
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
