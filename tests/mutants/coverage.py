@@ -134,7 +134,8 @@ class _Observer:
         for cache in self._caches:  # or only the first test that uses it would execute what it holds
             cache.cache_clear()
         test = self.tests.setdefault(item.nodeid, ObservedTest(item.nodeid))
-        test.names = frozenset(_names_in(item.function.__code__))
+        function = getattr(item.function, "hypothesis", None)  # else the names would be those of Hypothesis's own code
+        test.names = frozenset(_names_in((function.inner_test if function else item.function).__code__))
         test.fixtures = {
             _name(each) for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined if each.scope != "function"
         }
