@@ -97,9 +97,14 @@ class _Probes(ast.NodeTransformer):
             for name in ("body", "orelse", "finalbody"):
                 statements = getattr(node, name, None)
                 if isinstance(statements, list):
-                    setattr(node, name, [each for one in statements for each in (self._probe(one), one)])
+                    setattr(node, name, [each for one in statements for each in self._probed(one)])
         self._in_function = outside
         return node
+
+    def _probed(self, statement: ast.stmt) -> tuple[ast.stmt, ...]:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            return (statement,)  # a docstring is one only as the first statement
+        return self._probe(statement), statement
 
     def _probe(self, statement: ast.stmt) -> ast.stmt:
         line = ast.Constant((self._path, statement.lineno))
