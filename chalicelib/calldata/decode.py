@@ -68,7 +68,7 @@ def _dynamic(kind: Kind, data: bytes, start: int) -> tuple[Any, int]:
     if isinstance(kind, tuple):
         return _struct(kind, data, start)
     length, first = read_uint(data, start), start + WORD
-    if length > len(data) - first:  # also where each member takes a word, so that no long array is made for nothing
+    if length > len(data) - first:  # before an array of so many members is built
         raise ValueError("the ABI data is shorter than it says")
     if isinstance(kind, Array):
         return _struct((kind.of,) * length, data, first)

@@ -121,7 +121,7 @@ def signed_transaction(raw: bytes, signatures: Sequence[bytes]) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    if value >> 63:  # not 0 for negative numbers, too
+    if value >> 63:  # a negative number stays negative
         raise ValueError("a number is negative or above 63 bits")
     out = bytearray()
     while value > 0x7F:

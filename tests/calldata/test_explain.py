@@ -163,7 +163,7 @@ def test_what_tokens_are_asked_is_told_in_one_sentence(transaction: Transaction,
         (transfer_from(DAI, WALLET, PAYEE, 15 * 10**17), [None, None, "1.5 DAI"]),
     ],
 )
-def test_known_contracts_and_amounts_of_listed_tokens_are_told_beside_the_arguments(
+def test_arguments_have_a_readable_form_for_known_contracts_and_listed_tokens(
     transaction: Transaction, human: list[str | None]
 ) -> None:
     assert [each.human for each in one("base", transaction).arguments] == human
@@ -305,7 +305,7 @@ def test_data_that_is_not_hexadecimal_is_said_to_be_so(data: str) -> None:
 @pytest.mark.parametrize(
     ("value", "sent"), [(0, ""), (5, " with 0.000000000000000005 ETH-base"), (10**18, " with 1 ETH-base")]
 )
-def test_an_unknown_call_is_told_with_its_contract_and_the_coins_sent(value: int, sent: str) -> None:
+def test_the_summary_of_an_unknown_call_names_its_contract_and_the_coins_sent(value: int, sent: str) -> None:
     told = one("base", Transaction(WALLET, "0x12345678", value))
     said = f"Unknown call: 4 bytes 0x12345678 to {WALLET}{sent}; no such function is used here; do not sign unless you know it"
     assert (told.summary, told.to, told.contract) == (said, WALLET, "unknown contract")
@@ -451,7 +451,7 @@ def test_a_length_beyond_the_data_is_refused_at_once(kind: Kind) -> None:
         read((kind,), (32).to_bytes(32, "big") + MAX_UINT256.to_bytes(32, "big"))
 
 
-def test_bytes_fill_the_data_exactly() -> None:
+def test_bytes_may_fill_the_data_to_its_end_but_not_exceed_it() -> None:
     head = (32).to_bytes(32, "big")
     assert read(("bytes",), head + (32).to_bytes(32, "big") + b"x" * 32) == (b"x" * 32,)
     with pytest.raises(ValueError, match="shorter"):

@@ -103,7 +103,7 @@ class _Probes(ast.NodeTransformer):
 
     def _probed(self, statement: ast.stmt) -> tuple[ast.stmt, ...]:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            return (statement,)  # a docstring is one only as the first statement
+            return (statement,)  # a docstring has to stay the first statement
         return self._probe(statement), statement
 
     def _probe(self, statement: ast.stmt) -> ast.stmt:

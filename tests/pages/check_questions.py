@@ -233,7 +233,7 @@ def approve_on_tron(batch_fee: int) -> Change:
 
 
 def spell_with_0(question: Json) -> None:
-    """Base58 has no 0: as the digit -1 it would give other spellings of addresses that contain z, the digit 57."""
+    """Base58 has no 0. Read as the digit -1, it would allow other spellings of addresses that contain z, the digit 57."""
     letters = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
     draw = random.Random(13)
     text = next(found for _ in range(1_000) if re.search("[^Tz]z", found := address(draw, "tron")))
@@ -268,7 +268,7 @@ def as_lists(value: Any) -> Any:
 
 
 def in_a_group(arguments: list[Any]) -> None:
-    """Makes batchPayments with one group, which costs more, of the payments of batchERC20Payments."""
+    """Puts the payments of batchERC20Payments into one group, as batchPayments takes them, which costs more gas."""
     arguments[0] = [(2, arguments[0])]
 
 

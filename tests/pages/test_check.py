@@ -84,7 +84,7 @@ def test_the_approval_and_the_payment_of_a_token_are_told_with_their_amounts() -
     assert (second["kind"], second["token"], second["amount"]) == ("pay", expected["token"], debit)
 
 
-def test_a_batch_is_told_with_its_fee_and_the_debit_of_a_single_currency() -> None:
+def test_the_steps_of_a_batch_show_its_fee_and_the_debit_of_a_single_currency() -> None:
     tokens, native, mixed = ask([one_token("batch", 30), coins("batch", 100), coins_and_tokens(30)])
     assert [answer["batchFee"] for answer in (tokens, native, mixed)] == [30, 100, 30]
     debits = [[(step["kind"], step.get("token"), step.get("amount")) for step in each["steps"]] for each in (tokens, native, mixed)]
@@ -95,8 +95,8 @@ def test_a_batch_is_told_with_its_fee_and_the_debit_of_a_single_currency() -> No
     assert "token" in native["steps"][0] and "token" not in mixed["steps"][1]
 
 
-def test_the_lowest_batch_fee_is_told_where_several_give_the_same_debit() -> None:
-    """The fee is rounded down, so 99 units are not changed by any."""
+def test_the_batch_fee_is_the_lowest_that_gives_the_debit() -> None:
+    """A fee is rounded down: of 98 units, each fee up to 1 % is 0."""
     question = coins("batch")
     for each in question["expected"]["payments"]:
         each["amount"] = "49"
@@ -233,10 +233,10 @@ REFUSED = {
     "an address of 161 bits": (one_token("single"), set_a_bit_above_the_payee, "shape", 1),
     "tron: an address in another spelling": (on_tron(), spell_with_0, "shape", -1),
     "tron: an address with another checksum": (on_tron(), put("payee", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU8"), "shape", -1),
-    "tron: a payee more": (on_tron(), encoded_again(1, lambda arguments: arguments[1].append(STRANGER)), "shape", 1),
-    "tron: an amount more": (on_tron(), encoded_again(1, lambda arguments: arguments[2].append(1)), "shape", 1),
-    "tron: a reference more": (on_tron(), encoded_again(1, lambda arguments: arguments[3].append(b"12345678")), "shape", 1),
-    "tron: a fee more": (on_tron(), encoded_again(1, lambda arguments: arguments[4].append(0)), "shape", 1),
+    "tron: one payee too many": (on_tron(), encoded_again(1, lambda arguments: arguments[1].append(STRANGER)), "shape", 1),
+    "tron: one amount too many": (on_tron(), encoded_again(1, lambda arguments: arguments[2].append(1)), "shape", 1),
+    "tron: one reference too many": (on_tron(), encoded_again(1, lambda arguments: arguments[3].append(b"12345678")), "shape", 1),
+    "tron: one fee too many": (on_tron(), encoded_again(1, lambda arguments: arguments[4].append(0)), "shape", 1),
     "batch: coins besides tokens from another wallet": (coins_and_tokens(0, is_funded=True), lambda q: None, "shape", -1),
     "tron: from another wallet": (on_tron(is_funded=True), lambda q: None, "shape", -1),
     "batch: nothing to pay": (one_token("batch"), lambda q: (q["expected"]["payments"].clear(), q["transactions"].clear()), "shape", -1),
