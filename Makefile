@@ -6,7 +6,7 @@ STAGE ?= local
 TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py))))
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
 
-.PHONY: help setup demo local test lint docs mutants bench page-hash screens package deploy clean
+.PHONY: help setup demo local test lint docs mutants chaos bench page-hash screens package deploy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -32,6 +32,9 @@ lint: setup ## check style, types and which package may import which
 
 mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=links, MODULE=fees, SAMPLE=10)
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
+
+chaos: setup ## long runs: kill processes, fork and flood a real chain, and 10,000 random outages of nodes (half an hour)
+	@CHAOS=1 OUTAGE_SCHEDULES=10000 .venv/bin/python -m pytest tests/chaos tests/outages --numprocesses auto --dist loadgroup
 
 docs: setup ## write docs/data.md, the list of all records, from the code
 	@.venv/bin/python -m infra.data_docs

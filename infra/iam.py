@@ -60,16 +60,21 @@ ACCESS = {
         decrypts_for="*",
     ),
     "scan_chain": Access(
-        tables={
-            "payments": ("BatchGetItem", "Query", "PutItem"),
-            "webhooks": ("Query", "PutItem"),
-            "ops": ("GetItem", "Query", "PutItem"),
-        },
+        tables={"payments": ("BatchGetItem", "Query", "BatchWriteItem"), "ops": ("GetItem", "PutItem")},
         consumes=("scans",),
-        sends=("webhooks",),
+        sends=("recordings",),
         rpc_urls=True,
     ),
-    "start_scans": Access(sends=("scans",), rpc_urls=True),
+    "record_transfers": Access(
+        tables={
+            "payments": ("BatchGetItem", *_RECORDS),
+            "webhooks": ("Query", "PutItem"),
+        },
+        consumes=("recordings",),
+        sends=("recordings", "webhooks"),
+    ),
+    "start_scans": Access(tables={"ops": ("BatchGetItem",)}, sends=("scans",), rpc_urls=True),
+    "sweep_transfers": Access(due=("payments",), sends=("recordings",)),
     "sweep_outbox": Access(
         tables={"webhooks": ("GetItem", "Query", "PutItem")}, due=("webhooks",), sends=("webhooks",)
     ),

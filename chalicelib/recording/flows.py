@@ -35,21 +35,31 @@ _SWEPT_PER_SHARD = 1000
 T = TypeVar("T", Link, Request)
 
 
+class _RecordedByOther(Exception):
+    """Another run has recorded the part."""
+
+
 def record(services: Services, token: str) -> int:
     """Records the work of a link, oldest first; returns how many transfers were recorded as payments or removed.
 
-    Safe to repeat and to run concurrently. Raises WriteConflict after ten conflicts.
+    Safe to repeat and to run concurrently: a run that finds that another one has recorded its part leaves the rest to
+    it, so that a link with much work occupies one worker. Raises WriteConflict after ten conflicts.
     """
     deadline = services.clock() + _TIME_PER_RUN
     payment, recorded = None, 0
-    while parts := scan_store.unrecorded(services.store, token, _PARTS_PER_READ):
+    while True:
+        parts = scan_store.unrecorded(services.store, token, _PARTS_PER_READ)
         for part in parts:
-            payment, count = _record_part(services, part, payment)
+            try:
+                payment, count = _record_part(services, part, payment)
+            except _RecordedByOther:
+                return recorded
             recorded += count
             if services.clock() >= deadline:
                 scanning.hint(services, [token])
                 return recorded
-    return recorded
+        if len(parts) < _PARTS_PER_READ:
+            return recorded
 
 
 def sweep(services: Services) -> int:
@@ -67,6 +77,7 @@ def _record_part(
     """Records one part; returns the link as it is stored now, and how many transfers were recorded.
 
     `payment` is the link if it is known from the part before. For a link that was merged into a batch, the batch's.
+    Raises _RecordedByOther if another run has recorded the part meanwhile.
     """
     for _ in range(_ATTEMPTS):
         payment = payment or link_store.current_link(services.store, part.link_token)
@@ -79,7 +90,7 @@ def _record_part(
         except WriteConflict:
             payment = None
             if not scan_store.is_unrecorded(services.store, part):
-                return None, 0
+                raise _RecordedByOther from None
     raise WriteConflict
 
 

@@ -1,13 +1,14 @@
-"""The queue consumer that scans one network, and the schedule that queues its ticks."""
+"""The queue consumer that scans one network, and the schedule that queues its ticks and logs its lag."""
 
 import json
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.networks import network
 from chalicelib.chain.logs import InconsistentNode
-from chalicelib.scanning import flows, rules
+from chalicelib.scanning import flows, rules, store
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message
 from chalicelib.storage.store import WriteConflict
@@ -39,7 +40,7 @@ def scan_chain(services: Services, body: str) -> None:
 
 
 def start_scans(services: Services) -> None:
-    """Queues one minute of ticks for every network that has a node, as messages with growing delays."""
+    """Queues one minute of ticks for every network that has a node, as messages with growing delays; logs their lag."""
     delays = range(0, _MINUTE, services.settings.scan_interval_seconds)
     scanned = [name for name in services.chains.networks if network(name) is not None]
     now = services.clock()
@@ -49,3 +50,16 @@ def start_scans(services: Services) -> None:
         for delay in delays
     ]
     services.queue.send(services.settings.scans_queue, messages)
+    _log_lag(services, scanned)
+
+
+def _log_lag(services: Services, networks: Iterable[str]) -> None:
+    """Logs how old the newest block is that was read of each network. One read.
+
+    The metric of lag is made of these lines (infra/template.yaml). They are written here, not by the ticks: so the lag
+    also grows if no tick ends, and one line per minute and network is as many as the metric has periods.
+    """
+    for name, cursor in store.cursors(services.store, networks).items():
+        lag = rules.lag(cursor, services.clock())
+        if lag is not None:
+            services.log.info("network lag", extra={"network": name, "lag_seconds": round(lag.total_seconds())})

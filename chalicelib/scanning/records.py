@@ -10,8 +10,9 @@ from chalicelib.chain.logs import Checkpoint
 
 LOG_RETENTION = timedelta(days=7)
 """How long a transfer stays in the log. No supported network forks deeper than this."""
-BLOCKS_PER_PARTITION = 16
-"""How many blocks share a partition of the log: more spread the writes less, fewer make a fork read more partitions."""
+BLOCKS_PER_PARTITION = 2
+"""How many blocks share a partition of the log. DynamoDB writes 1,000 items a second to a partition. The deeper a
+fork, the more partitions are read."""
 
 
 @frozen

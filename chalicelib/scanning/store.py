@@ -43,7 +43,7 @@ def logged_with_ids(store: Store, network: str, ids: Iterable[TransferId]) -> di
 
 
 def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
-    """The log's entries of the blocks from `first` to `last`, in block order. One query per 16 blocks."""
+    """The log's entries of the blocks from `first` to `last`, in block order. One query per two blocks."""
     found: list[LoggedTransfer] = []
     for partition in range(first // BLOCKS_PER_PARTITION, last // BLOCKS_PER_PARTITION + 1):
         entries = store.query(LoggedTransfer, LoggedTransfer.KEY.all(network=network, partition=partition))

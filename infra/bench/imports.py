@@ -23,6 +23,7 @@ _APP_AND_CLIENT = "import app; from chalicelib.storage.clients import aws_client
 _WORKERS = {
     "deliver_webhook and sweep_outbox": "chalicelib.webhooks.jobs",
     "scan_chain and start_scans": "chalicelib.scanning.jobs",
+    "record_transfers and sweep_transfers": "chalicelib.recording.jobs",
     "expire_links": "chalicelib.links.jobs",
     "track_intents": "chalicelib.checkout.intents.jobs",
 }

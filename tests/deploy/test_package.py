@@ -94,7 +94,9 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
         "api_handler": (1024, 29),
         "deliver_webhook": (512, 15),
         "scan_chain": (1024, 60),
+        "record_transfers": (1024, 60),
         "start_scans": (512, 60),
+        "sweep_transfers": (512, 60),
         "sweep_outbox": (512, 60),
         "expire_links": (512, 60),
         "track_intents": (512, 60),
@@ -102,7 +104,7 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
 
 
 def test_a_slow_receiver_holds_up_no_other_one(packages: dict[str, Path]) -> None:
-    for name, least in (("deliver_webhook", 20), ("scan_chain", 2)):
+    for name, least in (("deliver_webhook", 20), ("scan_chain", 2), ("record_transfers", 10)):
         (source,) = functions(packages["prod"])[name]["Events"].values()
         assert source["Properties"]["BatchSize"] == 1
         assert source["Properties"]["ScalingConfig"]["MaximumConcurrency"] >= least

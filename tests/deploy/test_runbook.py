@@ -7,11 +7,15 @@ import shlex
 import subprocess
 
 import pytest
+import yaml
 
 from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
+from chalicelib.base import records as base
+from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.settings import Settings
 from infra import admin
-from infra.iam import CHALICE_DIR
+from infra.iam import ACCESS, CHALICE_DIR
+from infra.stack import TEMPLATE
 
 ROOT = CHALICE_DIR.parent
 RUNBOOK = (ROOT / "infra" / "runbook.md").read_text()
@@ -40,6 +44,22 @@ def shell(script: str, **variables: str) -> str:
 def test_it_names_every_command_of_the_operator() -> None:
     (choices,) = re.findall(r"\{([a-z,-]+)\}", admin._parser().format_usage().replace("\n", ""))
     assert {command.split()[0] for command in COMMANDS} == set(choices.split(","))
+
+
+def test_its_table_has_every_alarm_and_no_other() -> None:
+    resources = yaml.safe_load(TEMPLATE.read_text())["Resources"].values()
+    alarms = [each["Properties"]["AlarmName"] for each in resources if each["Type"] == "AWS::CloudWatch::Alarm"]
+    places = {
+        "<function>": ACCESS,
+        "<network>": [network.name for network in ALL_NETWORKS],
+        "<table>": (base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS),
+    }
+    rows = re.findall(r"^\| (`.*?) \|", RUNBOOK.split("## Alarms")[1].split("## Dead letters")[0], re.MULTILINE)
+    explained = set()
+    for name in re.findall(r"`([^`]+)`", " ".join(rows)):
+        place = next((place for place in places if place in name), name)
+        explained |= {name.replace(place, value) for value in places.get(place, (name,))}
+    assert explained == {alarm["Fn::Sub"].removeprefix("${Prefix}-") for alarm in alarms}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,6 +1,8 @@
 """infra/template.yaml: what it says, and that a cloud makes it so."""
 
+import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +10,30 @@ import pytest
 import yaml
 
 from chalicelib.base import records as base
+from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.storage.store import DUE_INDEX
 from infra import stack
 from infra.iam import ACCESS, CHALICE_DIR, function_name
 from infra.local.cloud import Cloud
 from infra.stack import TEMPLATE, DeploymentStopped, apply_stack
 
+ROOT = CHALICE_DIR.parent
 STAGE = "dev"
 PREFIX = "payment-requests-dev"
 DOCUMENT = yaml.safe_load(TEMPLATE.read_text())
-CONSUMERS = {"webhooks": "deliver_webhook", "scans": "scan_chain"}
+CONSUMERS = {"webhooks": "deliver_webhook", "scans": "scan_chain", "recordings": "record_transfers"}
+
+SECONDS_BETWEEN_BLOCKS = {
+    "mainnet": 12,
+    "arbitrum-one": 0.25,
+    "optimism": 2,
+    "base": 2,
+    "matic": 2,
+    "bsc": 0.75,
+    "tron": 3 * 20,  # its newest solidified block is about 20 blocks old
+    "sepolia": 12,
+}
+"""By the networks' own documentation, rounded up."""
 
 
 def resources(kind: str) -> list[dict[str, Any]]:
@@ -88,9 +104,79 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
     assert watched == {
         ("ApproximateNumberOfMessagesVisible", "WebhooksDeadQueue"),
         ("ApproximateNumberOfMessagesVisible", "ScansDeadQueue"),
+        ("ApproximateNumberOfMessagesVisible", "RecordingsDeadQueue"),
         ("ApproximateAgeOfOldestMessage", "WebhooksQueue"),
         ("ApproximateAgeOfOldestMessage", "ScansQueue"),
+        ("ApproximateAgeOfOldestMessage", "RecordingsQueue"),
     }
+
+
+def test_every_table_and_index_that_throttles_rings_for_reads_and_writes() -> None:
+    watched = [
+        (alarm["Properties"]["MetricName"], *(each["Value"] for each in alarm["Properties"]["Dimensions"]))
+        for alarm in resources("AWS::CloudWatch::Alarm")
+        if alarm["Properties"]["Namespace"] == "AWS/DynamoDB"
+    ]
+    tables = {name: entry for name, entry in DOCUMENT["Resources"].items() if entry["Type"] == "AWS::DynamoDB::Table"}
+    throttles = [
+        (metric, {"Ref": name}) for name in tables for metric in ("ReadThrottleEvents", "WriteThrottleEvents")
+    ]
+    indexes = [
+        ("WriteThrottleEvents", {"Ref": name}, index["IndexName"])
+        for name, table in tables.items()
+        for index in table["Properties"].get("GlobalSecondaryIndexes", ())
+    ]
+    assert sorted(map(str, watched)) == sorted(map(str, throttles + indexes))
+
+
+def test_every_network_has_an_alarm_of_its_lag_five_minutes_above_what_is_normal() -> None:
+    config = json.loads((CHALICE_DIR / "config.json").read_text())
+    alarms = {
+        alarm["Properties"]["Dimensions"][0]["Value"]: alarm["Properties"]
+        for alarm in resources("AWS::CloudWatch::Alarm")
+        if alarm["Properties"]["MetricName"] == "Lag"
+    }
+    assert set(alarms) == {each.name for each in ALL_NETWORKS}
+    for stage in config["stages"].values():
+        settings = config["environment_variables"] | stage["environment_variables"]
+        confirmations = json.loads(settings["CONFIRMATIONS"])
+        for each in ALL_NETWORKS:
+            normal = confirmations.get(each.name, each.confirmations) * SECONDS_BETWEEN_BLOCKS[each.name]
+            assert normal + 300 <= alarms[each.name]["Threshold"] <= 450
+            assert text(alarms[each.name]["AlarmName"]) == f"{PREFIX}-lag-{each.name}"
+            assert (alarms[each.name]["Statistic"], alarms[each.name]["Period"]) == ("Maximum", 60)
+
+
+def test_a_metric_of_our_own_is_made_of_a_line_that_the_code_writes() -> None:
+    """CloudWatch does not tell whether a pattern ever matches."""
+    filters = [entry["Properties"] for entry in DOCUMENT["Resources"].values() if entry["Type"] == "AWS::Logs::MetricFilter"]
+    logged = lines_logged()
+    for each in filters:
+        (message,) = re.fullmatch(r'\{ \$\.message = "(.+)" \}', each["FilterPattern"]).groups()
+        assert message in logged
+        (metric,) = each["MetricTransformations"]
+        named = {metric["MetricValue"], *(entry["Value"] for entry in metric.get("Dimensions", ()))} - {"1"}
+        assert {f"$.{name}" for name in logged[message]} >= named
+        assert "Dimensions" not in metric or "DefaultValue" not in metric, "CloudWatch accepts one of them"
+    watched = {
+        alarm["Properties"]["MetricName"]
+        for alarm in resources("AWS::CloudWatch::Alarm")
+        if alarm["Properties"]["Namespace"] == {"Ref": "Prefix"}
+    }
+    assert watched == {each["MetricTransformations"][0]["MetricName"] for each in filters}
+
+
+def lines_logged() -> dict[str, set[str]]:
+    """The messages of all calls of a log, each with the names in its `extra` where the call lists them."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "chalicelib").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="log")), args=[ast.Constant(value=str(message))]):
+                    listed = [each.value.keys for each in node.keywords if isinstance(each.value, ast.Dict)]
+                    names = {key.value for keys in listed for key in keys if isinstance(key, ast.Constant)}
+                    found.setdefault(message, set()).update(names)
+    return found
 
 
 def test_an_alarm_is_heard_and_says_what_it_means() -> None:

@@ -27,7 +27,7 @@ from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links.multicalls.rules import Reason, recovery_action
-from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS
+from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.rules import MAX_ENDPOINTS, RETRY_DELAYS, EventContext
@@ -199,6 +199,7 @@ def test_every_error_code_is_in_the_table_and_nothing_else_is() -> None:
 
 
 def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
+    assert SMALL_PART == 1000, "the documents say a thousandth"
     tiers = ", ".join(str(rate) for rate in REQUESTS_PER_SECOND.values()).replace(", 20", " or 20")
     delays = ", ".join(str(delay) for delay in RETRY_DELAYS).replace(", 15", " and 15")
     for document, words in (
@@ -213,7 +214,10 @@ def test_the_numbers_in_the_text_are_those_of_the_code() -> None:
         (API, f"larger than {MAX_BODY_BYTES // 1024} kB"),
         (WEBHOOKS, f"may have {MAX_ENDPOINTS} webhooks"),
         (WEBHOOKS, f"{delays} seconds"),
-        (WEBHOOKS, f"At most {MAX_ANNOUNCED_PAYMENTS} payments of a request"),
+        (WEBHOOKS, f"After {MAX_SMALL_PAYMENTS} payments of a request, one of less than a thousandth of its amount"),
+        (WEBHOOKS, f"after {MAX_PAYMENTS:,} none is but the one that completes it"),
+        (DOCS["limits"], f"After {MAX_SMALL_PAYMENTS} payments of a request, those of less than a thousandth of its amount"),
+        (DOCS["limits"], f"After {MAX_PAYMENTS:,} payments this holds for every payment but the one that completes"),
         (DOCS["credentials"], f"Entries are kept for {AUDIT_RETENTION.days} days"),
     ):
         assert words in " ".join(document.text.split()), words
