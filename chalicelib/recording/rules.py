@@ -90,11 +90,12 @@ def with_totals(
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
     """The entries with their payments or unmatched transfers, found by block and log index.
 
-    Records from before transfers had ordinals are found by nothing else.
+    Records from before transfers had ordinals are found by nothing else. Their keys were others, so that they are new
+    records if they are written again.
     """
     by_log = {(each.network, each.block_hash, each.log_index): each for each in recorded}
     found = ((entry, by_log.get((entry.network, entry.block_hash, entry.log_index))) for entry in entries)
-    return [(entry, each) for entry, each in found if each is not None]
+    return [(entry, replace(each, ordinal=entry.ordinal, version=0)) for entry, each in found if each is not None]
 
 
 def decide(
@@ -166,8 +167,9 @@ class _Deciding:
         if known is None and not unmatched.has_room(request, kind):
             self._mark(entry, TransferState.IGNORED)
             return
-        new = unmatched.unmatched_transfer(request, entry, reason, self._context.now)
-        self._put_unmatched(replace(new, version=known.version if known else 0))
+        if known is None or known.status is PaymentStatus.REVERSED or known.block_hash != entry.block_hash:
+            new = unmatched.unmatched_transfer(request, entry, reason, self._context.now)
+            self._put_unmatched(replace(new, version=known.version if known else 0))
         if known is None:
             self._put_request(unmatched.with_one_more(request, kind))
         self._mark(entry, TransferState.UNMATCHED)

@@ -119,7 +119,7 @@ def test_500_payments_of_500_links_cost_the_scanner_70_calls_with_the_second_rea
 def test_a_tick_costs_the_same_whatever_links_are_open_and_payments_were_made_before(
     world: World, links: int, earlier: int
 ) -> None:
-    payment = [world.create_link() for _ in range(links)][0]
+    payment, *_ = [world.create_link() for _ in range(links)]
     for _ in range(earlier):
         world.chain.pay(payment.requests[0], amount=20_000)
     for _ in range(3):  # the blocks of the earlier ones are not read again after it

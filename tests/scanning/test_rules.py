@@ -171,7 +171,7 @@ def test_a_tick_is_outdated_after_30_seconds(seconds: float, outdated: bool) -> 
 
 
 def test_the_blocks_that_were_read_are_read_again_after_10_minutes_and_after_6_hours() -> None:
-    assert VERIFIED_AFTER == (timedelta(minutes=10), timedelta(hours=6))
+    assert (timedelta(minutes=10), timedelta(hours=6)) == VERIFIED_AFTER
     cursor = with_verifications(Cursor("sepolia", 100, (), 40), NOW)
     assert cursor.verifications == (Verification(100, 100, NOW),) * 2, "what was read before is not read again"
     cursor = with_verifications(replace(cursor, scanned_to=190), NOW)
