@@ -36,6 +36,8 @@ module makes keys.
   does not rely on a deletion.
 - Each record has the attribute `version`, the number of times it was written; every write that can race requires the
   version that was read. Attributes that an older item does not have are read as the default of the field.
+- A record that was put alone has the attribute `write_id`, a random text. If the response of the write was lost, the
+  repetition finds its own id and is no conflict. Transactions have a token instead (`ClientRequestToken`).
 - All tables have point-in-time recovery, encryption at rest and on-demand capacity (`infra/template.yaml`).
 """
 

@@ -133,4 +133,7 @@ class BadGateway(ServiceError):
 
 
 class ChainUnavailable(ServiceError):
+    """`reason` is what the node said or did, for logs only, not for callers; empty if there is no more to say."""
+
     status = 503
+    reason = ""

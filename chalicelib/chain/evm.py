@@ -9,7 +9,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import blocks, ranges, receipts, safe_reads, wallets
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
-from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient, RpcError, unavailable_if_malformed
+from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, READ_GAS, JsonRpcClient, RpcError, unavailable_if_malformed
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
@@ -61,7 +61,8 @@ class EvmChain:
     @unavailable_if_malformed
     def would_revert(self, sender: str, to: str, data: str) -> bool:
         try:
-            self._node.call("eth_call", {"from": hex_address(sender), "to": hex_address(to), "data": data}, "latest")
+            call = {"from": hex_address(sender), "to": hex_address(to), "data": data, "gas": hex(READ_GAS)}
+            self._node.call("eth_call", call, "latest")
         except RpcError as error:
             if error.is_revert:
                 return True
@@ -85,7 +86,7 @@ class EvmChain:
             if error.is_revert:
                 return False
             raise
-        return int(returned, 16) == 1
+        return quantity(returned, 2**256) == 1
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)

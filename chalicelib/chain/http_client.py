@@ -54,13 +54,13 @@ class HttpClient:
 
     def get(self, path: str) -> HttpResponse:
         """Raises HttpError."""
-        return self._request("GET", path)
+        return self._request("GET", path, self._max_bytes)
 
-    def post_json(self, path: str, body: Any) -> HttpResponse:
-        """Raises HttpError."""
-        return self._request("POST", path, json=body)
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
+        """Raises HttpError, also for a response that is longer than `max_bytes`, or than the client accepts."""
+        return self._request("POST", path, min(max_bytes, self._max_bytes), json=body)
 
-    def _request(self, method: str, path: str, **content: Any) -> HttpResponse:
+    def _request(self, method: str, path: str, max_bytes: int, **content: Any) -> HttpResponse:
         from urllib3 import Timeout
         from urllib3.exceptions import HTTPError, ReadTimeoutError
 
@@ -70,7 +70,7 @@ class HttpClient:
         try:
             response = self._pool.request(method, self._base_url + path, **options, **content)
             try:
-                body = self._read(response, deadline)
+                body = self._read(response, deadline, max_bytes)
             finally:
                 response.close()  # after a complete body the connection is already back in the pool and stays open
         except ReadTimeoutError as error:
@@ -79,7 +79,7 @@ class HttpClient:
             raise HttpError(str(error)) from error
         return HttpResponse(response.status, body)
 
-    def _read(self, response: Any, deadline: float) -> bytes:
+    def _read(self, response: Any, deadline: float, max_bytes: int) -> bytes:
         body, is_error = bytearray(), response.status >= 400
         if not is_error and not 200 <= response.status < 300:
             return b""
@@ -87,8 +87,8 @@ class HttpClient:
             body += chunk
             if is_error and len(body) > _MAX_ERROR_BYTES:
                 return bytes(body[:_MAX_ERROR_BYTES])
-            if len(body) > self._max_bytes:
-                raise ResponseTooLarge(f"the response is longer than {self._max_bytes} bytes")
+            if len(body) > max_bytes:
+                raise ResponseTooLarge(f"the response is longer than {max_bytes} bytes")
             if time.monotonic() > deadline:
                 raise ResponseTimeout("the response did not arrive in time")
         return bytes(body)

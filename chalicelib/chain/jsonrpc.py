@@ -12,10 +12,22 @@ from chalicelib.chain.http_client import HttpClient, HttpError, HttpResponse, Re
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """About 40,000 logs; nodes usually return at most 10,000. Parsed JSON takes several times as much memory."""
+_LARGEST_RESULTS = {
+    "eth_getLogs": MAX_RESPONSE_BYTES,
+    "eth_getTransactionReceipt": 8 * 1024 * 1024,  # twice what a transaction of 2**24 gas can log, as hexadecimal text
+    "eth_getBlockByNumber": 2 * 1024 * 1024,  # a header, and the hashes of 30,000 transactions
+    "eth_simulateV1": 4 * 1024 * 1024,  # the logs of 1,000 payments
+    "eth_getCode": 1024 * 1024,  # several times the longest code of a network
+    "eth_call": 256 * 1024,  # what Multicall3 returns for 200 tokens is half as long
+}
+"""The most bytes of a method's result as JSON. Foreign contracts can make nodes return megabytes."""
+_LARGEST_OTHER_RESULT = 64 * 1024
 _LARGEST_BATCH = 100
 """Calls in one JSON-RPC batch: nodes refuse larger ones (geth at 1,000, hosted nodes at 100 or more)."""
 _LONGEST_REASON = 500
 """Characters of a node's text in the log."""
+READ_GAS = 10_000_000
+"""The most gas of one read of a contract, which can be anybody's; hundreds of times what a balance or nonce takes."""
 _METHOD_NOT_FOUND = -32601
 _REVERTED_CODE = 3
 _REVERTED = ("revert", "out of gas", "opcode", "invalid jump", "stack ", "evm error", "vm execution error")
@@ -59,7 +71,7 @@ class NodeTimeout(ChainUnavailable):
 
 
 class NodeResponseTooLarge(ChainUnavailable):
-    """The node's response is longer than MAX_RESPONSE_BYTES."""
+    """The node's response is longer than the results of its calls may be."""
 
 
 class JsonRpcClient:
@@ -98,22 +110,24 @@ class JsonRpcClient:
         if self._batches:
             for start in range(0, len(bodies), _LARGEST_BATCH):
                 batch = bodies[start : start + _LARGEST_BATCH]
-                outcomes += _outcomes(self.network, self._post_calls(batch), range(start, start + len(batch)))
+                ids = range(start, start + len(batch))
+                outcomes += _outcomes(self.network, self._post_calls(batch, calls[start : ids.stop]), ids)
         else:
-            for body in bodies:
-                outcomes += _outcomes(self.network, self._post_calls(body), range(1))
+            for body, call in zip(bodies, calls, strict=True):
+                outcomes += _outcomes(self.network, self._post_calls(body, [call]), range(1))
         return outcomes
 
-    def post(self, path: str, body: Any) -> Any:
+    def post(self, path: str, body: Any, max_bytes: int) -> Any:
         """Posts JSON to a path of the node and returns the JSON of its response. Raises ChainUnavailable."""
-        response, content = self._exchange(path, body)
+        response, content = self._exchange(path, body, max_bytes)
         if not response.is_success:
             raise ChainUnavailable(self._no_answer) from HttpError(f"status {response.status}")
         return content
 
-    def _post_calls(self, body: Any) -> Any:
+    def _post_calls(self, body: Any, calls: Sequence[RpcCall]) -> Any:
         """Posts JSON-RPC calls and returns the responses. Raises the RpcError in a response of another status."""
-        response, content = self._exchange(self._rpc_path, body)
+        largest = sum(_LARGEST_RESULTS.get(method, _LARGEST_OTHER_RESULT) for method, _ in calls)
+        response, content = self._exchange(self._rpc_path, body, largest)
         if response.is_success:
             return content
         for each in content if isinstance(content, list) else [content]:
@@ -121,10 +135,10 @@ class JsonRpcClient:
                 raise RpcError(self.network, each["error"])
         raise ChainUnavailable(self._no_answer) from HttpError(f"status {response.status}")
 
-    def _exchange(self, path: str, body: Any) -> tuple[HttpResponse, Any]:
+    def _exchange(self, path: str, body: Any, max_bytes: int) -> tuple[HttpResponse, Any]:
         """Posts JSON and returns the response and its JSON. Raises ChainUnavailable."""
         try:
-            response = self._http.post_json(path, body)
+            response = self._http.post_json(path, body, max_bytes)
             return response, json.loads(response.body)
         except ResponseTimeout as error:
             raise NodeTimeout(f"The {self.network} node takes too long") from error
@@ -134,9 +148,9 @@ class JsonRpcClient:
             raise ChainUnavailable(self._no_answer) from error
 
 
-def contract_read(read: Call, block: str = "latest") -> RpcCall:
+def contract_read(read: Call, block: str = "latest", gas: int = READ_GAS) -> RpcCall:
     """A contract's function on the state after a block. Addresses are sent as 0x hex, on tron too."""
-    return "eth_call", [{"to": hex_address(read.to), "data": read.data}, block]
+    return "eth_call", [{"to": hex_address(read.to), "data": read.data, "gas": hex(gas)}, block]
 
 
 def block_at(number: int) -> RpcCall:

@@ -1,5 +1,6 @@
 """Decodes the events of the fee proxies into transfers, and defines the ranges of blocks they are read in."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -34,10 +35,11 @@ class InconsistentNode(ChainUnavailable):
 class ProxyTransfer:
     """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
 
-    `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `ordinal` counts
-    the fee proxies' transfers of the transaction from 0, in the order of their log indices. (network, `tx_hash`,
-    `ordinal`) identifies the transfer: it stays the same when a reorganization puts the transaction into another block,
-    or gives its logs other indices. `paid_at` is the time of the block, None until it has been read.
+    `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `event_key`
+    is a hash of what the event says and a number that tells equal events of a transaction apart. (network, `tx_hash`,
+    `event_key`) identifies the transfer: it stays the same when a reorganization puts the transaction into another
+    block, or when a node leaves out other logs of the transaction or gives them other indices. `paid_at` is the time of
+    the block, None until it has been read.
     """
 
     network: str
@@ -51,7 +53,7 @@ class ProxyTransfer:
     log_index: int
     block_number: int
     block_hash: str
-    ordinal: int = 0
+    event_key: str = ""
     paid_at: datetime | None = None
 
 
@@ -80,7 +82,7 @@ class BlockRange:
 
 
 def transfers_of(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[ProxyTransfer, ...]:
-    """The transfers among the JSON-RPC logs of one reading, in the order of the chain, with their ordinals.
+    """The transfers among the JSON-RPC logs of one reading, in the order of the chain, with their event keys.
 
     Logs of other contracts and other events are skipped, and a log that the node repeats counts once. Raises
     InconsistentNode if two logs contradict each other, ChainUnavailable if a log does not have the documented form.
@@ -91,13 +93,13 @@ def transfers_of(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[Proxy
         raise ChainUnavailable(f"The {network} node does not answer as it should") from error
     ordered = sorted(decoded, key=lambda transfer: (transfer.block_number, transfer.log_index))
     _check_contradictions(network, ordered)
-    counts = Counter[str]()
-    numbered = list[ProxyTransfer]()
+    counts = Counter[tuple[str, str]]()
+    identified = list[ProxyTransfer]()
     for transfer in ordered:
-        ordinal = counts[transfer.tx_hash]
-        numbered.append(replace(transfer, ordinal=ordinal) if ordinal else transfer)
-        counts[transfer.tx_hash] += 1
-    return tuple(numbered)
+        event = transfer.tx_hash, _digest(transfer)
+        identified.append(replace(transfer, event_key=f"{event[1]}-{counts[event]}"))
+        counts[event] += 1
+    return tuple(identified)
 
 
 def with_block_times(transfers: Iterable[ProxyTransfer], facts: Mapping[int, BlockFacts]) -> tuple[ProxyTransfer, ...]:
@@ -148,6 +150,19 @@ def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | Non
         block_number=quantity(log["blockNumber"]),
         block_hash=hash_of(log["blockHash"]),
     )
+
+
+def _digest(transfer: ProxyTransfer) -> str:
+    """16 hex digits of a hash of what the event says."""
+    said = (
+        transfer.token_address,
+        transfer.payee,
+        transfer.amount,
+        transfer.fee_amount,
+        transfer.fee_address,
+        transfer.reference_topic,
+    )
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
 def _check_contradictions(network: str, ordered: Sequence[ProxyTransfer]) -> None:

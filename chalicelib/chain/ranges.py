@@ -13,7 +13,6 @@ from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
     NodeTimeout,
     RpcCall,
-    RpcError,
     block_at,
     raise_first_error,
     unavailable_if_malformed,
@@ -117,6 +116,6 @@ def _outcome(node: JsonRpcClient, call: RpcCall) -> Any:
 
 def _reason(outcome: Any) -> str:
     """Why there are no logs, in the node's words if it has some."""
-    if isinstance(outcome, RpcError):
-        return outcome.reason
-    return outcome.message if isinstance(outcome, ChainUnavailable) else "the node returned no list of logs"
+    if isinstance(outcome, ChainUnavailable):
+        return outcome.reason or outcome.message
+    return "the node returned no list of logs"

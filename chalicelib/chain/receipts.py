@@ -15,8 +15,9 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network
-from chalicelib.chain.hex_values import quantity
+from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, unavailable_if_malformed
+from chalicelib.chain.logs import InconsistentNode
 
 _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """The ERC-20 event Transfer(indexed from, indexed to, value)."""
@@ -51,21 +52,19 @@ def blocks_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dic
 
     Hashes with or without 0x.
     """
-    distinct = list(dict.fromkeys(tx_hashes))
-    calls = [("eth_getTransactionReceipt", ["0x" + tx_hash.removeprefix("0x")]) for tx_hash in distinct]
-    receipts = zip(distinct, node.results(calls), strict=True)
-    return {tx_hash: quantity(receipt["blockNumber"]) if _succeeded(receipt) else None for tx_hash, receipt in receipts}
+    receipts = _receipts(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
+    succeeded = {key: each for key, each in receipts.items() if each and quantity(each["status"]) == 1}
+    found = {tx_hash: succeeded.get("0x" + tx_hash.removeprefix("0x")) for tx_hash in tx_hashes}
+    return {tx_hash: quantity(each["blockNumber"]) if each else None for tx_hash, each in found.items()}
 
 
 @unavailable_if_malformed
 def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-    """The sender of each payment; None if the receipt does not show it.
+    """The sender of each payment; None if the receipt does not show it. `tx_hash` has 0x on tron, too.
 
     One request for the receipts, and a second one for the code of payers that did not send the transaction themselves.
     """
-    hashes = list(dict.fromkeys(payment.tx_hash for payment in payments))
-    calls = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
-    receipts = dict(zip(hashes, node.results(calls), strict=True))
+    receipts = _receipts(node, [payment.tx_hash for payment in payments])
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
     senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
@@ -74,8 +73,16 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     )
 
 
-def _succeeded(receipt: Mapping[str, Any] | None) -> bool:
-    return receipt is not None and quantity(receipt["status"]) == 1
+def _receipts(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
+    """The receipts by their hashes with 0x; None for a transaction that is in no block. One request.
+
+    Raises InconsistentNode if one is of another transaction.
+    """
+    hashes = list(dict.fromkeys(tx_hashes))
+    receipts = dict(zip(hashes, node.results([("eth_getTransactionReceipt", [each]) for each in hashes]), strict=True))
+    if any(receipt and hash_of(receipt["transactionHash"]) != tx_hash.lower() for tx_hash, receipt in receipts.items()):
+        raise InconsistentNode(node.network, "it gave the receipt of another transaction")
+    return receipts
 
 
 def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> bytes | None:

@@ -13,6 +13,8 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.transaction import Call
+from chalicelib.chain.blocks import header_hash
+from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import (
     JsonRpcClient,
     NodeResponseTooLarge,
@@ -21,7 +23,7 @@ from chalicelib.chain.jsonrpc import (
     contract_read,
     unavailable_if_malformed,
 )
-from chalicelib.chain.logs import BlockRange
+from chalicelib.chain.logs import BlockRange, InconsistentNode
 from chalicelib.chain.ranges import checked_logs, logs_of, with_headers
 
 _NONCE = "0xaffed0e0"
@@ -48,14 +50,15 @@ class SafeEvent:
 def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int:
     """The nonce of a Safe's next transaction after a block: the number of transactions it had executed."""
     (nonce,) = node.results([contract_read(Call(safe, _NONCE), hex(block))])
-    return int(nonce, 16)
+    return quantity(nonce, 2**256)
 
 
 @unavailable_if_malformed
 def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
     """The Safe's event of a transaction in a block range; None if there is none.
 
-    Raises RangeTooLarge, or BlockRefused for a range of one block, if the node does not return the logs.
+    Raises RangeTooLarge, or BlockRefused for a range of one block, if the node does not return the logs, and
+    InconsistentNode if the event's block is not canonical.
 
     Reads the logs with the hash as a topic (Safe 1.4.1) and all events of the Safe (1.3.0). A contract that is not a
     Safe may emit any number of such events. If a single block has more of them than the node returns or the client
@@ -66,11 +69,15 @@ def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockR
     if not last:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
     event = _event_among(checked_logs(node.network, blocks, indexed), safe, safe_tx_hash)
-    if event is not None:
-        return event
-    if blocks.first == blocks.last and _has_too_many_logs(others):
+    if event is None and blocks.first == blocks.last and _has_too_many_logs(others):
         return None
-    return _event_among(checked_logs(node.network, blocks, others), safe, safe_tx_hash)
+    event = event or _event_among(checked_logs(node.network, blocks, others), safe, safe_tx_hash)
+    if event is not None:
+        number = event.block_number
+        header = last if number == blocks.last else node.results([block_at(number)])[0]
+        if not header or header_hash(node, header, number) != event.block_hash:
+            raise InconsistentNode(node.network, f"the event of a Safe has block hash {event.block_hash} at {number}")
+    return event
 
 
 def _has_too_many_logs(outcome: Any) -> bool:
@@ -97,7 +104,7 @@ def _event(safe: str, log: Mapping[str, Any]) -> SafeEvent | None:
     return SafeEvent(
         safe_tx_hash=safe_tx_hash,
         success=topics[0] == _SUCCESS_TOPIC,
-        block_number=int(log["blockNumber"], 16),
-        block_hash=log["blockHash"].lower(),
-        transaction_hash=log["transactionHash"].lower(),
+        block_number=quantity(log["blockNumber"]),
+        block_hash=hash_of(log["blockHash"]),
+        transaction_hash=hash_of(log["transactionHash"]),
     )

@@ -8,8 +8,14 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.reverts import revert_reason
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError, unavailable_if_malformed
+from chalicelib.chain.hex_values import quantity
+from chalicelib.chain.jsonrpc import JsonRpcClient, NodeResponseTooLarge, RpcCall, RpcError, unavailable_if_malformed
 
+_TRANSACTION_GAS = 2**24
+"""The most gas that a transaction can have on Ethereum since EIP-7825; payments take less on every network."""
+_SIMULATION_GAS = 50_000_000
+"""The most gas of all transactions together. Nodes refuse a simulation with more (geth, reth), or lower it."""
+TOO_LARGE = "the result of the transactions is too large to be checked"
 UNKNOWN_STEP = "this node cannot run a transaction after another one; it depends on the steps before it"
 _NO_FUNDS = "the sender does not have the native coin that the transaction sends"
 _FAILURES = {
@@ -54,17 +60,28 @@ class Simulator:
     def run(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """Simulates transactions, each with its sender, one after the other on the state of the newest block.
 
-        Without eth_simulateV1 only the first is run. The others depend on it, so their results are not known.
+        Without eth_simulateV1 only the first is run. The others depend on it, so their results are not known. Results
+        are not known either if they are too large: contracts of others that take part can return and log anything.
         """
         calls = [_transaction(sender, each) for sender, each in sent]
         if self._has_simulate:
             try:
                 return Simulation("eth_simulateV1", self._simulated(calls))
+            except NodeResponseTooLarge:
+                return Simulation("eth_simulateV1", tuple(StepResult(None, TOO_LARGE) for _ in calls))
             except RpcError as error:
                 self._has_simulate = not error.is_method_unknown
-        returned, estimate = self._node.outcomes([("eth_call", [calls[0], "latest"]), ("eth_estimateGas", [calls[0]])])
         rest = (StepResult(None, UNKNOWN_STEP) for _ in calls[1:])
-        return Simulation("eth_call", (_called_step(returned, estimate), *rest))
+        return Simulation("eth_call", (self._first_step(calls[0]), *rest))
+
+    def _first_step(self, call: dict[str, str]) -> StepResult:
+        limited = {**call, "gas": hex(_TRANSACTION_GAS)}
+        calls: list[RpcCall] = [("eth_call", [limited, "latest"]), ("eth_estimateGas", [limited])]
+        try:
+            returned, estimate = self._node.outcomes(calls)
+        except NodeResponseTooLarge:
+            return StepResult(None, TOO_LARGE)
+        return _called_step(returned, estimate)
 
     def _simulated(self, calls: list[dict[str, str]]) -> tuple[StepResult, ...]:
         """Simulates the calls by eth_simulateV1 in one block, unsigned and without gas fees, each after the one before.
@@ -72,9 +89,9 @@ class Simulator:
         Nodes refuse the whole block if a sender lacks the native coin that a call sends. The last call that sends the
         coin is then taken as the one that fails, and the calls before it are simulated again without it.
         """
-        block = {"blockStateCalls": [{"calls": calls}], "validation": False}
+        block = {"blockOverrides": {"gasLimit": hex(_SIMULATION_GAS)}, "calls": calls}
         try:
-            blocks = self._node.call("eth_simulateV1", block, "latest")
+            blocks = self._node.call("eth_simulateV1", {"blockStateCalls": [block], "validation": False}, "latest")
         except RpcError as error:
             cut = next((i for i in reversed(range(len(calls))) if int(calls[i]["value"], 16)), None)
             if cut is None or not _lacks_funds(error):
@@ -94,8 +111,8 @@ def _transaction(sender: str, each: Transaction) -> dict[str, str]:
 
 def _simulated_step(call: Mapping[str, Any]) -> StepResult:
     """The step of one call's result from eth_simulateV1."""
-    gas = int(call["gasUsed"], 16)
-    if int(call["status"], 16) == 1:
+    gas = quantity(call["gasUsed"])
+    if quantity(call["status"]) == 1:
         return StepResult(True, None, gas)
     failure = call.get("error") or {}
     return StepResult(False, _reason(failure.get("message"), call.get("returnData"), failure.get("data")), gas)
@@ -107,7 +124,7 @@ def _called_step(returned: Any, estimate: Any) -> StepResult:
         if not returned.is_revert and not _lacks_funds(returned):
             raise returned
         return StepResult(False, _reason(returned.reason, returned.data))
-    return StepResult(True, None, None if isinstance(estimate, RpcError) else int(estimate, 16))
+    return StepResult(True, None, None if isinstance(estimate, RpcError) else quantity(estimate))
 
 
 def _lacks_funds(error: RpcError) -> bool:

@@ -17,14 +17,16 @@ from chalicelib.calldata.reverts import printable, revert_reason
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import blocks, ranges, receipts, wallets
 from chalicelib.chain.http_client import HttpClient
-from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient, unavailable_if_malformed
+from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient, NodeResponseTooLarge, unavailable_if_malformed
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
-from chalicelib.chain.simulation import UNKNOWN_STEP, Simulation, StepResult
+from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chain.wallets import WalletReading
 
 _LONGEST_CODE = 64
+_LONGEST_RESPONSE = 1024 * 1024
+"""Bytes; several times the longest signed transaction with its result. Foreign contracts can return megabytes."""
 _CONTRACT_FAILED = ("CONTRACT_VALIDATE_ERROR", "CONTRACT_EXE_ERROR")
 """java-tron's codes for a call that fails, for example because there is no contract. Other codes are node failures."""
 
@@ -55,7 +57,7 @@ class TronChain:
     def head(self) -> int:
         """The number of the newest solidified block. Also raises ChainUnavailable if the node serves another chain."""
         blocks.check_chain_id(self.network, self._node.call("eth_chainId"))
-        block = self._node.post("/walletsolidity/getnowblock", {})
+        block = self._node.post("/walletsolidity/getnowblock", {}, MAX_RESPONSE_BYTES)  # with all its transactions
         number: int = block["block_header"]["raw_data"].get("number", 0)  # protobuf's JSON leaves zeros out
         if not isinstance(number, int):
             raise TypeError("a block number is an integer")
@@ -102,14 +104,21 @@ class TronChain:
 
     @unavailable_if_malformed
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
-        """Simulates the first transaction by a constant call, with its energy; nodes cannot run the others after it."""
+        """Simulates the first transaction by a constant call, with its energy; nodes cannot run the others after it.
+
+        Nodes limit the energy of a constant call (`vm.maxEnergyLimitForConstant`); the call has no field for it.
+        """
         rest = (StepResult(None, UNKNOWN_STEP) for _ in sent[1:])
-        return Simulation("triggerconstantcontract", (self._constant_call(*sent[0]), *rest))
+        try:
+            first = self._constant_call(*sent[0])
+        except NodeResponseTooLarge:
+            first = StepResult(None, TOO_LARGE)
+        return Simulation("triggerconstantcontract", (first, *rest))
 
     def broadcast(self, signed: bytes) -> BroadcastResult:
         """Sends a signed transaction to the network. Raises BadGateway if the outcome is not known."""
         try:
-            response = self._node.post("/wallet/broadcasthex", {"transaction": signed.hex()})
+            response = self._node.post("/wallet/broadcasthex", {"transaction": signed.hex()}, _LONGEST_RESPONSE)
         except ChainUnavailable as error:
             message = "The Tron node did not answer; the transaction may have been sent: look it up before sending anew"
             raise BadGateway(message) from error
@@ -129,7 +138,7 @@ class TronChain:
         }
         if transaction.value:
             fields["call_value"] = transaction.value
-        response = self._node.post("/wallet/triggerconstantcontract", fields)
+        response = self._node.post("/wallet/triggerconstantcontract", fields, _LONGEST_RESPONSE)
         energy = response.get("energy_used")
         gas = energy if isinstance(energy, int) else None
         outcome: Mapping[str, Any] = response["result"]

@@ -9,11 +9,15 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20, multicall3
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.batch import batch_fee_of
+from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcCall, code_at, contract_read, unavailable_if_malformed
 
 _HIGHEST_BATCH_FEE_BPS = 1_000
 """The owner of the contract can set any fee. Payers are not offered a batch with a fee above a tenth."""
 _HIGHEST_GAS_PRICE = 2**128
+_MULTICALL_GAS = 40_000_000
+"""100,000 for each of 401 reads. Nodes refuse an eth_call with more than 50 million (geth, reth), or lower it."""
+_UINT256 = 2**256
 
 
 @frozen
@@ -51,7 +55,7 @@ def read_by_multicall(
         reads += [erc20.balance_of(token, wallet), erc20.allowance(token, wallet, spender)]
     if batch_fee:
         reads.append(batch_fee_of(node.network))
-    aggregate = contract_read(multicall3.aggregate(node.network, reads))
+    aggregate = contract_read(multicall3.aggregate(node.network, reads), gas=_MULTICALL_GAS)
     returned, gas_price = node.results([aggregate, ("eth_gasPrice", [])])
     values = [multicall3.as_uint(value) for value in multicall3.decode(returned)]
     if len(values) != len(reads):
@@ -60,7 +64,7 @@ def read_by_multicall(
     if len(known) != len(reads):
         raise ChainUnavailable(f"A contract on {node.network} does not answer balanceOf, allowance or batchFee")
     fee = _checked_batch_fee(node.network, known.pop()) if batch_fee else 0
-    return _wallet_reading(tokens, known, int(gas_price, 16), fee)
+    return _wallet_reading(tokens, known, quantity(gas_price, _HIGHEST_GAS_PRICE), fee)
 
 
 @unavailable_if_malformed
@@ -71,14 +75,15 @@ def read_one_by_one(node: JsonRpcClient, wallet: str, tokens: Sequence[str], spe
         calls.append(contract_read(erc20.balance_of(token, wallet)))
         calls.append(contract_read(erc20.allowance(token, wallet, spender)))
     balance, gas_price, *returned = node.results(calls)
-    return _wallet_reading(tokens, [int(balance, 16), *map(_uint, returned)], int(gas_price, 16), 0)
+    values = [quantity(balance, _UINT256), *map(_uint, returned)]
+    return _wallet_reading(tokens, values, quantity(gas_price, _HIGHEST_GAS_PRICE), 0)
 
 
 @unavailable_if_malformed
 def read_batch_fee(node: JsonRpcClient) -> int:
     """The batch contract's own fee, in basis points of the amounts. Raises ChainUnavailable if it is above a tenth."""
     (fee,) = node.results([contract_read(batch_fee_of(node.network))])
-    return _checked_batch_fee(node.network, int(fee, 16))
+    return _checked_batch_fee(node.network, _uint(fee))
 
 
 @unavailable_if_malformed
@@ -89,9 +94,7 @@ def has_code(node: JsonRpcClient, address: str) -> bool:
 
 
 def _wallet_reading(tokens: Sequence[str], values: Sequence[int], gas_price: int, batch_fee_bps: int) -> WalletReading:
-    """The reading of a native balance, then balance and allowance of each token. ValueError for a bad gas price."""
-    if not 0 <= gas_price < _HIGHEST_GAS_PRICE:
-        raise ValueError("the gas price is out of range")
+    """The reading of a native balance, then balance and allowance of each token."""
     native, *of_tokens = (BaseUnits(value) for value in values)
     pairs = zip(tokens, of_tokens[::2], of_tokens[1::2], strict=True)
     readings = {token: TokenReading(balance, allowance) for token, balance, allowance in pairs}

@@ -175,7 +175,7 @@ def _payment_of(request: Request, transfer: LoggedTransfer, now: datetime) -> Pa
         log_index=transfer.log_index,
         block_number=transfer.block_number,
         tx_hash=transfer.tx_hash,
-        ordinal=transfer.ordinal,
+        event_key=transfer.event_key,
         amount=transfer.amount,
         fee_amount=transfer.fee_amount,
         fee_address=transfer.fee_address,

@@ -1,11 +1,11 @@
 """What recording one part of a link's transfers changes: which records are written, and which events follow."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Key, Record
+from chalicelib.base.records import Record
 from chalicelib.links.records import SecurePayment
 from chalicelib.recording import payments, unmatched
 from chalicelib.recording.payments import Decision
@@ -24,11 +24,11 @@ class RecordedId:
 
     request_id: str
     tx_hash: str
-    ordinal: int
+    event_key: str
 
     @classmethod
     def of(cls, recorded: Payment | UnmatchedTransfer) -> Self:
-        return cls(recorded.request_id, recorded.tx_hash, recorded.ordinal)
+        return cls(recorded.request_id, recorded.tx_hash, recorded.event_key)
 
 
 @frozen
@@ -47,10 +47,10 @@ class Stored:
 
 @dataclass
 class Changes:
-    """What one part changes, in memory: `payment` is the link after it, `records` the others to write."""
+    """What one part changes, in memory: `payment` is the link after it, `records` the others to write, by key."""
 
     payment: SecurePayment
-    records: dict[Key, Record] = field(default_factory=dict)
+    records: dict[Hashable, Record] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     recorded: int = 0
     """How many transfers were recorded as payments or removed."""
@@ -70,7 +70,7 @@ def ids(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> dict[Trans
     """The id of what each transfer became, or will become; without those whose request is not of the link."""
     requests = requests_by_topic(payment)
     return {
-        entry.transfer_id: RecordedId(requests[entry.reference_topic].request_id, entry.tx_hash, entry.ordinal)
+        entry.transfer_id: RecordedId(requests[entry.reference_topic].request_id, entry.tx_hash, entry.event_key)
         for entry in entries
         if entry.reference_topic in requests
     }
@@ -90,12 +90,12 @@ def with_totals(
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
     """The entries with their payments or unmatched transfers, found by block and log index.
 
-    Records from before transfers had ordinals are found by nothing else. Their keys were others, so that they are new
+    Records from before transfers had event keys are found by nothing else. Their keys were others, so that they are new
     records if they are written again.
     """
     by_log = {(each.network, each.block_hash, each.log_index): each for each in recorded}
     found = ((entry, by_log.get((entry.network, entry.block_hash, entry.log_index))) for entry in entries)
-    return [(entry, replace(each, ordinal=entry.ordinal, version=0)) for entry, each in found if each is not None]
+    return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
 
 
 def decide(
@@ -117,9 +117,9 @@ class _Deciding:
         self._stored, self._context = stored, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._ids = ids(payment, stored.entries.values())
-        added = {(entry.tx_hash, entry.ordinal): entry for entry in self._entries(part.added)}
+        added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
-            successor = added.get((entry.tx_hash, entry.ordinal))
+            successor = added.get((entry.tx_hash, entry.event_key))
             if successor is not None and _same_content(entry, successor):
                 self._move(entry, successor)
             else:

@@ -14,7 +14,8 @@ def recorded(
     """The payments and the unmatched transfers with these ids that exist. Two keys per id, in batches of 100."""
     wanted: dict[Key, type[Record]] = {}
     for each in ids:
-        names = {"request_id": each.request_id, "network": network, "tx_hash": each.tx_hash, "ordinal": each.ordinal}
+        names = {"request_id": each.request_id, "network": network, "tx_hash": each.tx_hash}
+        names["event_key"] = each.event_key
         wanted[Payment.KEY.of(**names)] = Payment
         wanted[UnmatchedTransfer.KEY.of(**names)] = UnmatchedTransfer
     found = list(store.get_many(wanted).values())

@@ -81,13 +81,13 @@ class PaymentStatus(StrEnum):
 
 @frozen
 class Payment(Record):
-    """One confirmed transfer that counts for a request, identified by its transaction and ordinal (chain/logs.py).
+    """One confirmed transfer that counts for a request, identified by its transaction and event key (chain/logs.py).
 
     So it stays the same payment if a fork moves the transaction to another block. `is_announced` means that the
     merchant was told of it by an event.
     """
 
-    KEY = KeyPattern(PAYMENTS, "PAYMENTS#{request_id}", "{network}#{tx_hash}#{ordinal:04}")
+    KEY = KeyPattern(PAYMENTS, "PAYMENTS#{request_id}", "{network}#{tx_hash}#{event_key}")
 
     request_id: str
     network: str
@@ -102,7 +102,7 @@ class Payment(Record):
     detected_at: datetime
     paid_at: datetime | None = None
     """The block's timestamp."""
-    ordinal: int = 0
+    event_key: str = ""
     is_announced: bool = True
     version: int = 0
 
@@ -114,7 +114,7 @@ class UnmatchedTransfer(Record):
     Addresses are lower-case hex on every network, as in the log; `token_address` is None for the native coin.
     """
 
-    KEY = KeyPattern(PAYMENTS, "STRAYS#{request_id}", "{network}#{tx_hash}#{ordinal:04}")
+    KEY = KeyPattern(PAYMENTS, "STRAYS#{request_id}", "{network}#{tx_hash}#{event_key}")
 
     request_id: str
     network: str
@@ -129,5 +129,5 @@ class UnmatchedTransfer(Record):
     detected_at: datetime
     paid_at: datetime | None = None
     status: PaymentStatus = PaymentStatus.CONFIRMED
-    ordinal: int = 0
+    event_key: str = ""
     version: int = 0

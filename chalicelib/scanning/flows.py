@@ -161,8 +161,11 @@ def _write_log(services: Services, cursor: Cursor, found: list[LoggedTransfer]) 
     """Writes the entries that are new, and the work for all that are not recorded. Raises Throttled."""
     if not found:
         return _Written(0, ())
-    stored = store.logged(services.store, [entry.key for entry in found])
-    new = transfer_log.new_entries(found, stored)
+    stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
+    for entry in transfer_log.reindexed(found, stored):
+        reason = f"{entry.tx_hash} had another log index before in the same block"
+        services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
+    new = [entry for entry in found if entry.transfer_id not in stored]
     work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
     return _write(services, new, work)
 
@@ -195,8 +198,8 @@ def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int
     gone = transfer_log.vanished(removed, added)
     blocks_of = chain.blocks_of_transactions(sorted({entry.tx_hash for entry in gone}))
     transfer_log.check_vanished(cursor.network, gone, blocks_of, last)
-    stored = store.logged(services.store, [entry.key for entry in added])
-    new = transfer_log.new_entries(added, stored)
+    stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
+    new = [entry for entry in added if entry.transfer_id not in stored]
     replaced = Replaced(tuple(removed), tuple(added))
     written = _write(services, new, transfer_log.work_of_fork(replaced, cursor.version, services.clock()))
     followed = _store_cursor(services, followed)

@@ -31,7 +31,7 @@ def scan_chain(services: Services, body: str) -> None:
     except InconsistentNode as error:
         services.log.error("node contradicts itself", extra={"network": name, "reason": error.reason})
     except ChainUnavailable as error:
-        services.log.error("scan failed", extra={"network": name, "reason": error.message})
+        services.log.error("scan failed", extra={"network": name, "reason": error.reason or error.message})
     except WriteConflict:
         services.log.info("another scan was faster", extra={"network": name})
     else:

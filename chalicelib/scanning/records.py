@@ -81,12 +81,12 @@ class TransferState(StrEnum):
 
 @frozen
 class TransferId:
-    """Identifies a transfer in a block. `ordinal` counts the fee proxies' events of its transaction from 0."""
+    """Identifies a transfer in a block. `event_key` is its own in its transaction (chain/logs.py)."""
 
     block_number: int
     block_hash: str
     tx_hash: str
-    ordinal: int
+    event_key: str
 
 
 @frozen
@@ -97,14 +97,14 @@ class LoggedTransfer(Record):
     """
 
     KEY = KeyPattern(
-        PAYMENTS, "TRANSFERS#{network}#{partition}", "{block_number:012}#{block_hash}#{tx_hash}#{ordinal:04}"
+        PAYMENTS, "TRANSFERS#{network}#{partition}", "{block_number:012}#{block_hash}#{tx_hash}#{event_key}"
     )
 
     network: str
     block_number: int
     block_hash: str
     tx_hash: str
-    ordinal: int
+    event_key: str
     log_index: int
     reference_topic: str
     link_token: str
@@ -124,7 +124,7 @@ class LoggedTransfer(Record):
 
     @property
     def transfer_id(self) -> TransferId:
-        return TransferId(self.block_number, self.block_hash, self.tx_hash, self.ordinal)
+        return TransferId(self.block_number, self.block_hash, self.tx_hash, self.event_key)
 
     @property
     def vanishes_at(self) -> datetime:
@@ -139,7 +139,7 @@ class LoggedTransfer(Record):
             block_number=each.block_number,
             block_hash=each.block_hash,
             tx_hash=each.tx_hash,
-            ordinal=each.ordinal,
+            event_key=each.event_key,
         )
 
 

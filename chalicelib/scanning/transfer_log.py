@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Key
 from chalicelib.chain.logs import InconsistentNode, ProxyTransfer
-from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
+from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 
 TRANSFERS_PER_PART = 24
 """The most transfers of one piece of work. Recording a transfer writes up to four records (its entry in the log, a
@@ -18,7 +17,7 @@ REMOVALS_PER_PART = 12
 """As TRANSFERS_PER_PART, for work with removed transfers: undoing one writes up to seven records."""
 
 _OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
-_Identity = tuple[str, int]
+_Identity = tuple[str, str]
 T = TypeVar("T")
 
 
@@ -48,7 +47,7 @@ def entries(
             block_number=transfer.block_number,
             block_hash=transfer.block_hash,
             tx_hash=transfer.tx_hash,
-            ordinal=transfer.ordinal,
+            event_key=transfer.event_key,
             log_index=transfer.log_index,
             reference_topic=transfer.reference_topic,
             link_token=links[transfer.reference_topic],
@@ -64,25 +63,14 @@ def entries(
     ]
 
 
-def new_entries(found: Iterable[LoggedTransfer], stored: Mapping[Key, LoggedTransfer]) -> list[LoggedTransfer]:
-    """The entries that are not in the log yet.
-
-    Raises InconsistentNode if the node gave another event for an entry of the same block before: a log's index, amount
-    and addresses cannot change while its block stays the same.
-    """
-    new = []
-    for entry in found:
-        known = stored.get(entry.key)
-        if known is None:
-            new.append(entry)
-        elif _event(known) != _event(entry):
-            raise InconsistentNode(entry.network, f"{entry.tx_hash} has another event than before in the same block")
-    return new
+def reindexed(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:
+    """The entries that had another log index before in the same block, which a node can only give by mistake."""
+    return [entry for entry in found if (known := stored.get(entry.transfer_id)) and known.log_index != entry.log_index]
 
 
-def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[Key, LoggedTransfer]) -> list[LoggedTransfer]:
+def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:
     """The entries that the recorder has not recorded, whether they are new or not."""
-    return [entry for entry in found if stored.get(entry.key, entry).state in _OPEN]
+    return [entry for entry in found if stored.get(entry.transfer_id, entry).state in _OPEN]
 
 
 def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[UnrecordedTransfers]:
@@ -183,9 +171,4 @@ def _chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def _identity(entry: LoggedTransfer) -> _Identity:
-    return entry.tx_hash, entry.ordinal
-
-
-def _event(entry: LoggedTransfer) -> tuple[object, ...]:
-    """What the event says, without what was added to it when it was read."""
-    return entry.log_index, entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount
+    return entry.tx_hash, entry.event_key

@@ -6,10 +6,11 @@ conditional, and a decision is never applied to another state than the one it wa
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
@@ -18,12 +19,18 @@ from chalicelib.storage import codec
 from chalicelib.storage.clients import aws_client
 
 T = TypeVar("T", bound=Record)
+C = TypeVar("C")
+R = TypeVar("R")
 DUE_INDEX = "by_due"
 """The sparse index (due_shard, due_at) of the records that a sweep has to process (`Record.next_due`)."""
 DUE_SHARDS = 8
 """The number of partitions for each group of the index, which share its writes."""
 LARGEST_TRANSACTION = 100
 """The number of writes that DynamoDB accepts in one transaction."""
+AT_ONCE = 8
+"""How many calls of one batch read or write are made at the same time; below botocore's 10 connections."""
+_LARGEST_BATCH_READ = 100
+"""The number of keys that DynamoDB accepts in one BatchGetItem."""
 _LARGEST_BATCH_WRITE = 25
 """The number of writes that DynamoDB accepts in one BatchWriteItem."""
 _CONTENTION_ATTEMPTS = 8
@@ -57,8 +64,10 @@ Write = Record | Delete | Absent
 
 
 class Store:
-    def __init__(self, prefix: str, client: Any = None) -> None:
+    def __init__(self, prefix: str, client: Any = None, at_once: int = AT_ONCE) -> None:
+        """`at_once` is how many calls of one batch read or write are made at the same time."""
         self.prefix = prefix
+        self._at_once = at_once
         if client is not None:
             self.client = client
 
@@ -73,26 +82,37 @@ class Store:
 
     def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
         """The wanted records that exist, of any tables, by consistent reads of 100 keys a call. Raises Throttled."""
-        records: dict[Key, Any] = {}
         keys = list(wanted)
-        for start in range(0, len(keys), 100):
-            unread: dict[str, Any] = {}
-            for key in keys[start : start + 100]:
-                of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": True})
-                of_table["Keys"].append(_key(key))
-            for attempt in range(_CONTENTION_ATTEMPTS):
-                response = self.client.batch_get_item(RequestItems=unread)
-                for table, items in response["Responses"].items():
-                    for item in items:
-                        key = Key(table.removeprefix(f"{self.prefix}-"), item["pk"]["S"], item["sk"]["S"])
-                        records[key] = codec.decode(wanted[key], item)
-                unread = response.get("UnprocessedKeys", {})
-                if not unread:
-                    break
-                time.sleep(0.01 * 2**attempt)
-            else:
-                raise Throttled
-        return records
+        items = self._for_each(_chunks(keys, _LARGEST_BATCH_READ), self._get_batch)
+        return {key: codec.decode(wanted[key], item) for of_chunk in items for key, item in of_chunk}
+
+    def _get_batch(self, keys: Sequence[Key]) -> list[tuple[Key, codec.Attributes]]:
+        """The items of up to 100 keys that exist, with their keys."""
+        unread: dict[str, Any] = {}
+        for key in keys:
+            of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": True})
+            of_table["Keys"].append(_key(key))
+        found: list[tuple[Key, codec.Attributes]] = []
+        for attempt in range(_CONTENTION_ATTEMPTS):
+            response = self.client.batch_get_item(RequestItems=unread)
+            for table, items in response["Responses"].items():
+                name = table.removeprefix(f"{self.prefix}-")
+                found += [(Key(name, item["pk"]["S"], item["sk"]["S"]), item) for item in items]
+            unread = response.get("UnprocessedKeys", {})
+            if not unread:
+                return found
+            time.sleep(0.01 * 2**attempt)
+        raise Throttled
+
+    def _for_each(self, chunks: Iterable[C], call: Callable[[C], R]) -> list[R]:
+        """The results of a call for each chunk, in order; several at once, so that many chunks do not take long."""
+        listed = list(chunks)
+        if len(listed) < 2 or self._at_once < 2:
+            return [call(chunk) for chunk in listed]
+        from concurrent.futures import ThreadPoolExecutor  # most processes read no batch
+
+        with ThreadPoolExecutor(min(len(listed), self._at_once)) as pool:
+            return list(pool.map(call, listed))
 
     def query(self, cls: type[T], keys: KeyRange, limit: int | None = None) -> tuple[T, ...]:
         """All records in a range of keys, or the first `limit`, in the order of their keys, by a consistent read."""
@@ -124,6 +144,7 @@ class Store:
 
         One conditional write, so the count is exact under concurrent calls. Only the record's key and `vanishes_at` are
         used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
+        A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
         """
         errors = self.client.exceptions
         try:
@@ -148,7 +169,7 @@ class Store:
         return int(response["Attributes"]["calls"]["N"])
 
     def uncount(self, counter: Record) -> None:
-        """Subtracts one from a count. Raises Throttled as `count` does."""
+        """Subtracts one from a count, or two if a response was lost, but never below 0. Raises Throttled."""
         errors = self.client.exceptions
         try:
             self.client.update_item(
@@ -192,17 +213,22 @@ class Store:
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
         which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
+
+        A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
+        itself: a transaction has one token for all attempts, and a single put stores a random `write_id`.
         """
         actions = [self._action(write) for write in writes]
-        errors = self.client.exceptions
+        errors, write_id = self.client.exceptions, token_hex(12)
         for attempt in range(_CONTENTION_ATTEMPTS):
             try:
                 if len(actions) == 1 and "Put" in actions[0]:
-                    self.client.put_item(**actions[0]["Put"])
+                    self.client.put_item(**_with_write_id(actions[0]["Put"], write_id))
                 else:
-                    self.client.transact_write_items(TransactItems=actions)
+                    self.client.transact_write_items(TransactItems=actions, ClientRequestToken=write_id)
                 return
             except errors.ConditionalCheckFailedException as error:
+                if error.response.get("Item", {}).get("write_id") == {"S": write_id}:
+                    return
                 raise WriteConflict from error
             except errors.TransactionCanceledException as error:
                 codes = {reason.get("Code") for reason in error.response["CancellationReasons"]}
@@ -210,8 +236,8 @@ class Store:
                     raise WriteConflict from error
                 if not codes & {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}:
                     raise
-            except errors.TransactionConflictException:
-                pass  # another transaction holds the record
+            except (errors.TransactionConflictException, errors.TransactionInProgressException):
+                pass  # another transaction holds the record, or an earlier attempt of this one is not finished
             time.sleep(0.01 * 2**attempt)
         raise WriteConflict
 
@@ -222,18 +248,19 @@ class Store:
         one transaction: after an error some may be written; write all again. Raises Throttled.
         """
         puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
-        keys = list(puts)
-        for start in range(0, len(keys), _LARGEST_BATCH_WRITE):
-            unwritten: dict[str, Any] = {}
-            for key in keys[start : start + _LARGEST_BATCH_WRITE]:
-                unwritten.setdefault(self._table(key.table), []).append(puts[key])
-            for attempt in range(_CONTENTION_ATTEMPTS):
-                unwritten = self._write_batch(unwritten)
-                if not unwritten:
-                    break
-                time.sleep(0.01 * 2**attempt)
-            else:
-                raise Throttled
+        self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)
+
+    def _put_batch(self, puts: Sequence[tuple[Key, dict[str, Any]]]) -> None:
+        """Writes up to 25 items."""
+        unwritten: dict[str, Any] = {}
+        for key, put in puts:
+            unwritten.setdefault(self._table(key.table), []).append(put)
+        for attempt in range(_CONTENTION_ATTEMPTS):
+            unwritten = self._write_batch(unwritten)
+            if not unwritten:
+                return
+            time.sleep(0.01 * 2**attempt)
+        raise Throttled
 
     def _write_batch(self, requests: dict[str, Any]) -> dict[str, Any]:
         """Sends one BatchWriteItem; returns the requests that DynamoDB did not process, all of them if it throttles."""
@@ -282,11 +309,21 @@ class Store:
         return f"{self.prefix}-{name}"
 
 
+def _chunks(values: Sequence[C], size: int) -> Iterator[Sequence[C]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
 def item_of(record: Record, key: Key) -> codec.Attributes:
     """The item that is written for a record: its fields, the next version, its key and its index attributes."""
     item = {**codec.encode(record), **_key(key), **_index(record, key)}
     item["version"] = {"N": str(record.version + 1)}
     return item
+
+
+def _with_write_id(put: dict[str, Any], write_id: str) -> dict[str, Any]:
+    """A put that stores the id, and that returns the stored item, with its id, if the condition fails."""
+    item = {**put["Item"], "write_id": {"S": write_id}}
+    return {**put, "Item": item, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
 
 def _key(key: Key) -> codec.Attributes:

@@ -6,7 +6,19 @@ import platform
 import sys
 from collections.abc import Callable
 
-from infra.bench import batches, calldata, detection, flows, handlers, imports, logs, multicalls, sign_in, wallet_reads
+from infra.bench import (
+    batches,
+    calldata,
+    detection,
+    flows,
+    handlers,
+    imports,
+    load,
+    logs,
+    multicalls,
+    sign_in,
+    wallet_reads,
+)
 from infra.bench.deployment import use_local_settings
 from infra.bench.figures import Figure, table
 from infra.local.process import LOCAL, StackProblem
@@ -23,6 +35,7 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "combining payouts on a local cloud": multicalls.measure,
     f"detection: {detection.LOGS} new logs, {detection.PAYMENTS} of them payments": detection.measure,
     "logs of the fee proxies": logs.measure,
+    f"{load.RATE} payments a second on one network (virtual time)": load.measure,
 }
 
 

@@ -134,7 +134,7 @@ class _Batches:
     def __init__(self, client: Any) -> None:
         self._client, self.exceptions = client, client.exceptions
 
-    def transact_write_items(self, TransactItems: list[dict[str, Any]]) -> None:
+    def transact_write_items(self, TransactItems: list[dict[str, Any]], ClientRequestToken: str) -> None:
         puts = [action["Put"] for action in TransactItems]
         for start in range(0, len(puts), self._SIZE):
             batch = puts[start : start + self._SIZE]

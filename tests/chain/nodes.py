@@ -16,7 +16,7 @@ class NodeResponses:
         self.sent: list[tuple[str, list[Any]]] = []
         self.requests = 0
 
-    def post_json(self, path: str, body: Any) -> HttpResponse:
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
         self.requests += 1
         self.sent += [(call["method"], call["params"]) for call in body]
         responses = [{"id": call["id"], "result": self.results[call["method"]](*call["params"])} for call in body]

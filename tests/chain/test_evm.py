@@ -24,7 +24,7 @@ from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, Inconsiste
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safe_reads import SAFE_TOPICS, SafeEvent
-from chalicelib.chain.simulation import UNKNOWN_STEP, StepResult
+from chalicelib.chain.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chain.wallets import TokenReading
 
 HASH = "0x" + "ab" * 32
@@ -61,12 +61,28 @@ class Node(ThreadingHTTPServer):
             {"jsonrpc": "2.0", "id": call["id"], "result": result} for call, result in zip(calls, results, strict=True)
         ]
 
+    def logs(self, indexed: list[Any], all_events: list[Any], head: int = 9) -> None:
+        """Answers a query with a second topic with `indexed`, others with `all_events`, and headers up to `head`."""
+
+        def result(method: str, query: Any) -> Any:
+            if method == "eth_getLogs":
+                return indexed if len(query["topics"]) == 2 else all_events
+            return block(int(query, 16)) if int(query, 16) <= head else None
+
+        self.answer = lambda calls: [
+            {"id": call["id"], "result": result(call["method"], call["params"][0])} for call in calls
+        ]
+
     def error(self, error: Any) -> None:
         self.answer = lambda calls: [{"jsonrpc": "2.0", "id": call["id"], "error": error} for call in calls]
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Node
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # the client closes the connection of a response that is too long
+            super().handle()
 
     def do_POST(self) -> None:
         calls = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -321,7 +337,7 @@ def test_a_payer_is_a_wallet_who_sent_the_transaction_or_has_no_code_of_its_own(
 
     def answer(calls: list[dict[str, Any]]) -> Any:
         asked.extend(call["method"] for call in calls)
-        receipt = {"from": sender, "to": token, "logs": [log]}
+        receipt = {"transactionHash": HASH, "from": sender, "to": token, "logs": [log]}
         results = [receipt if call["method"] == "eth_getTransactionReceipt" else code for call in calls]
         return [{"jsonrpc": "2.0", "id": c["id"], "result": r} for c, r in zip(calls, results, strict=True)]
 
@@ -608,18 +624,23 @@ def test_a_safe_says_what_it_executed_in_either_of_its_versions(node: Node) -> N
         safe_log(SUCCESS, (one,), "0x" + payment, removed=True),
         safe_log(SUCCESS, (one,), "0x" + payment, address=WALLET),
     ]
-    node.results(block(9), [], logs)
+    node.logs([], logs)
     events = [node.chain.safe_event(SAFE, each, SPAN) for each in (one, other, "0x" + "03" * 32)]
     facts = (6, HASH, "0x" + "ef" * 32)
     assert events == [SafeEvent(one, True, *facts), SafeEvent(other, False, *facts), None]
-    node.results(block(9), logs[:1], [])
+    node.logs(logs[:1], [])
     assert node.chain.safe_event(SAFE, one, SPAN) == SafeEvent(one, True, *facts)
-    node.results(None, [], [])
+    node.logs([], [], head=8)
     with pytest.raises(ChainUnavailable, match="does not have block"):
         node.chain.safe_event(SAFE, one, SPAN)
-    node.results(block(9), [safe_log(SUCCESS, (one,), "0x" + payment, blockNumber="0xa")], [])
+    node.logs([safe_log(SUCCESS, (one,), "0x" + payment, blockNumber="0xa")], [])
     with pytest.raises(InconsistentNode):
         node.chain.safe_event(SAFE, one, SPAN)
+    for number in ("0x6", "0x9"):
+        node.logs([safe_log(SUCCESS, (one,), "0x" + payment, blockNumber=number, blockHash="0x" + "cd" * 32)], [])
+        with pytest.raises(InconsistentNode) as raised:
+            node.chain.safe_event(SAFE, one, SPAN)
+        assert "cdcd" in raised.value.reason
 
 
 @pytest.mark.parametrize(
@@ -648,7 +669,7 @@ def test_the_nonce_of_a_safe_is_read_as_of_a_block(node: Node) -> None:
 
     node.answer = answer
     assert node.chain.safe_nonce(SAFE, 18) == 31
-    assert asked == [("eth_call", [{"to": SAFE.lower(), "data": "0xaffed0e0"}, "0x12"])]
+    assert asked == [("eth_call", [{"to": SAFE.lower(), "data": "0xaffed0e0", "gas": hex(10_000_000)}, "0x12"])]
 
 
 def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
@@ -656,19 +677,9 @@ def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
 ) -> None:
     monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 5_000)
     one = "0x" + "01" * 32
-    event = safe_log(SUCCESS, (one,), "0x" + "00" * 32, blockNumber="0x9")
-    flood = [safe_log(SUCCESS, (), "0x" + "00" * 64, blockNumber="0x9")] * 100
-    found = [event]
-
-    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        def result(call: dict[str, Any]) -> Any:
-            if call["method"] != "eth_getLogs":
-                return block(9)
-            return found if len(call["params"][0]["topics"]) == 2 else flood
-
-        return [{"id": call["id"], "result": result(call)} for call in calls]
-
-    node.answer, alone = answer, BlockRange(9, 9)
+    found = [safe_log(SUCCESS, (one,), "0x" + "00" * 32, blockNumber="0x9")]
+    node.logs(found, [safe_log(SUCCESS, (), "0x" + "00" * 64, blockNumber="0x9")] * 100)
+    alone = BlockRange(9, 9)
     for blocks in (SPAN, alone):
         assert node.chain.safe_event(SAFE, one, blocks) == SafeEvent(one, True, 9, HASH, "0x" + "ef" * 32)
     found.clear()
@@ -684,7 +695,7 @@ def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_n
 
     def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if len(calls) == 1:
-            return [{"id": calls[0]["id"], "result": block(9)}]
+            return [{"id": calls[0]["id"], "result": block(int(calls[0]["params"][0], 16))}]
         last, indexed, others = calls
         asked[:] = [indexed["params"][0], others["params"][0]]
         return [
@@ -705,3 +716,70 @@ def test_a_contract_that_floods_its_events_hides_none_that_is_indexed_and_says_n
     refusal = "daily request limit exceeded"
     with pytest.raises(BlockRefused):
         node.chain.safe_event(SAFE, one, BlockRange(9, 9))
+
+
+HOSTILE = "0x" + "ff" * 3_700_000
+"""What a contract can return, or log, within the gas of a simulation: 7.4 MB of text."""
+
+
+def test_a_contract_that_returns_megabytes_leaves_the_result_of_a_simulation_unknown(node: Node) -> None:
+    simulating(node, step(), step(returnData=HOSTILE))
+    found = node.chain.simulate(sent(STEP, STEP))
+    assert found == Simulation("eth_simulateV1", (StepResult(None, TOO_LARGE),) * 2)
+    without_simulation(node, {"result": HOSTILE}, {"result": "0x5208"})
+    found = node.chain.simulate(sent(STEP, STEP))
+    assert found == Simulation("eth_call", (StepResult(None, TOO_LARGE), StepResult(None, UNKNOWN_STEP)))
+
+
+def test_a_simulation_of_a_thousand_payments_is_read(node: Node) -> None:
+    logs = [{"data": "0x" + "00" * 160, "topics": ["0x" + "00" * 32] * 3, "transactionHash": HASH}] * 3_000
+    simulating(node, step(logs=logs))
+    assert node.chain.simulate(sent(STEP)).steps == (StepResult(True, None, 21_000),)
+
+
+def test_every_call_that_runs_a_contract_has_a_limit_of_gas_and_of_the_result(node: Node) -> None:
+    asked = list[dict[str, Any]]()
+
+    def answer(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked.extend(call for call in calls if call["method"] in ("eth_call", "eth_estimateGas", "eth_simulateV1"))
+        return [{"id": call["id"], "result": HOSTILE} for call in calls]
+
+    node.answer, chain = answer, node.chain
+    reads: list[Callable[[], object]] = [
+        lambda: chain.read_wallet(WALLET, [SAFE], SPENDER, batch_fee=True),
+        chain.read_batch_fee,
+        lambda: chain.would_revert(WALLET, SAFE, "0x12"),
+        lambda: chain.is_valid_signature(SAFE, bytes(32), bytes(65)),
+        lambda: chain.safe_nonce(SAFE, 9),
+        lambda: chain.has_code(SAFE),
+        lambda: chain.payers_of([PaidTransfer(HASH, SAFE, WALLET, 5)]),
+    ]
+    for read in reads:
+        with pytest.raises(ChainUnavailable):
+            read()
+    assert len(asked) == 5
+    assert all(0 < int(call["params"][0]["gas"], 16) <= 50_000_000 for call in asked)
+    asked.clear()
+    chain.simulate(sent(STEP))
+    assert [call["method"] for call in asked] == ["eth_simulateV1"]
+    assert int(asked[0]["params"][0]["blockStateCalls"][0]["blockOverrides"]["gasLimit"], 16) == 50_000_000
+
+
+def test_a_node_that_refuses_says_nothing_about_a_call(node: Node) -> None:
+    node.error({"code": -32005, "message": "daily request limit exceeded"})
+    with pytest.raises(ChainUnavailable):
+        node.chain.would_revert(WALLET, SAFE, "0x")
+
+
+@pytest.mark.parametrize("nonce", ["0x" + "f" * 65, "0x" + "00" * 64, "-0x1", "0x", None, 5])
+def test_a_nonce_of_another_form_is_no_answer(node: Node, nonce: Any) -> None:
+    node.results(nonce)
+    with pytest.raises(ChainUnavailable):
+        node.chain.safe_nonce(SAFE, 9)
+
+
+@pytest.mark.parametrize("number", ["-0x1", "0x", "0x1_0", " 0x10", "16", 16, None, "0x" + "1" * 17])
+def test_a_head_that_is_no_number_is_no_answer(node: Node, number: Any) -> None:
+    node.results(hex(11155111), number)
+    with pytest.raises(ChainUnavailable):
+        node.chain.head()

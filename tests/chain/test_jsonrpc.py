@@ -21,9 +21,11 @@ class Http:
     def __init__(self, *responses: Any) -> None:
         self.responses = list(responses)
         self.sent: list[tuple[str, Any]] = []
+        self.limits: list[int] = []
 
-    def post_json(self, path: str, body: Any) -> HttpResponse:
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
         self.sent.append((path, body))
+        self.limits.append(max_bytes)
         response = self.responses.pop(0)
         if isinstance(response, Exception):
             raise response
@@ -157,7 +159,9 @@ def test_a_response_counts_with_a_status_from_200_to_299(status: int, counts: bo
 
 def test_contracts_and_blocks_are_asked_for_in_hex() -> None:
     address = "0x" + "aB" * 20
-    assert jsonrpc.contract_read(Call(address, "0x12")) == ("eth_call", [{"to": address.lower(), "data": "0x12"}, "latest"])
+    read = {"to": address.lower(), "data": "0x12", "gas": "0x989680"}
+    assert jsonrpc.contract_read(Call(address, "0x12")) == ("eth_call", [read, "latest"])
+    assert jsonrpc.contract_read(Call(address, "0x12"), gas=16) == ("eth_call", [{**read, "gas": "0x10"}, "latest"])
     assert jsonrpc.contract_read(Call(address, "0x12"), "0x1f")[1][1] == "0x1f"
     assert jsonrpc.block_at(31) == ("eth_getBlockByNumber", ["0x1f", False])
     assert jsonrpc.code_at(address) == ("eth_getCode", [address.lower(), "latest"])
@@ -195,7 +199,7 @@ def test_another_body_of_another_status_is_no_answer(body: Any) -> None:
         node(Http(HttpResponse(403, json.dumps(body).encode()))).results(CALLS)
     assert type(raised.value) is ChainUnavailable
     with pytest.raises(ChainUnavailable) as raised:
-        node(Http(HttpResponse(403, json.dumps({"error": ERROR}).encode()))).post("/wallet/broadcasthex", {})
+        node(Http(HttpResponse(403, json.dumps({"error": ERROR}).encode()))).post("/wallet/broadcasthex", {}, 100)
     assert type(raised.value) is ChainUnavailable
 
 
@@ -205,3 +209,25 @@ def test_a_batch_has_at_most_100_calls() -> None:
     assert [len(body) for _, body in http.sent] == [100, 30]
     with pytest.raises(ChainUnavailable, match="batches"):
         node(Http([result(id, id) for id in range(100)], [result(id, id) for id in range(30)])).results([("x", [])] * 130)
+
+
+@pytest.mark.parametrize(
+    ("method", "kilobytes"),
+    [
+        ("eth_getLogs", 32_768),
+        ("eth_getTransactionReceipt", 8_192),
+        ("eth_simulateV1", 4_096),
+        ("eth_getBlockByNumber", 2_048),
+        ("eth_getCode", 1_024),
+        ("eth_call", 256),
+        ("eth_getBalance", 64),
+    ],
+)
+def test_a_response_may_be_as_long_as_the_results_of_its_calls(method: str, kilobytes: int) -> None:
+    http = Http([result(0, 1)], [result(id, id) for id in range(3)])
+    node(http).call(method)
+    node(http).results([(method, [])] * 2 + [("eth_gasPrice", [])])
+    alone = Http(result(0, 1), result(0, 1))
+    node(alone, batches=False).results([(method, []), ("eth_gasPrice", [])])
+    assert http.limits == [kilobytes * 1024, (2 * kilobytes + 64) * 1024]
+    assert alone.limits == [kilobytes * 1024, 64 * 1024]

@@ -110,7 +110,7 @@ def test_every_field_of_a_log_has_its_place_in_the_transfer() -> None:
     token, payee, fee_address = (f"0x{digit * 40}" for digit in "def")
     data = encode(["address", "address", "uint256", "uint256", "address"], [token, payee, 10**9, 10**7, fee_address])
     log = log_of("ERC20FeeProxy", ERC20_TRANSFER_TOPIC, data) | {
-        "topics": [ERC20_TRANSFER_TOPIC, "0x" + "AB" * 32],
+        "topics": [ERC20_TRANSFER_TOPIC.upper().replace("0X", "0x"), "0x" + "AB" * 32],
         "transactionHash": "0x" + "CD" * 32,
         "blockHash": "0x" + "EF" * 32,
         "logIndex": "0x1f",

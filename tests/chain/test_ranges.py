@@ -72,7 +72,7 @@ class LimitedNode:
         self.heads: dict[int, Any] = {}
         self.logs: Any = []
 
-    def post_json(self, path: str, body: Any) -> HttpResponse:
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
         calls = body if isinstance(body, list) else [body]
         self.sent.append([call["method"] for call in calls])
         is_refused = any(self._is_refused(call) for call in calls)
@@ -109,7 +109,7 @@ class Outage:
     def __init__(self, response: Any) -> None:
         self.response = response
 
-    def post_json(self, path: str, body: Any) -> HttpResponse:
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
         if isinstance(self.response, Exception):
             raise self.response
         assert isinstance(self.response, HttpResponse)
@@ -201,7 +201,7 @@ def test_every_call_of_a_batch_that_fails_on_its_own_is_an_outage() -> None:
 def test_a_batch_that_fails_once_is_read_call_by_call() -> None:
     http = LimitedNode(200, None, most=100)
     post, failures = http.post_json, [HttpResponse(429, b"Too Many Requests")]
-    http.post_json = lambda path, body: failures.pop() if failures else post(path, body)  # type: ignore[method-assign]
+    http.post_json = lambda *request: failures.pop() if failures else post(*request)  # type: ignore[method-assign]
     assert read_range(http.client(), SPAN, Checkpoint(4, HASH)).last.hash == HASH
     assert http.sent == [["eth_getBlockByNumber"] * 2, ["eth_getLogs"], ["eth_getBlockByNumber"]]
 

@@ -8,6 +8,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.catalogue.contracts import payment_contracts
+from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender, payers_of
 from tests.chain.nodes import NodeResponses, node_of
 
@@ -28,7 +29,7 @@ def transfer(sender: str, to: str, amount: int = 500, **changes: Any) -> dict[st
 
 
 def receipt(*logs: dict[str, Any], sender: str = WALLET, to: str | None = PROXY) -> dict[str, Any]:
-    return {"from": sender, "to": to, "logs": list(logs)}
+    return {"transactionHash": TX, "from": sender, "to": to, "logs": list(logs)}
 
 
 def node(found: dict[str, Any] | None, code: str = "0x") -> NodeResponses:
@@ -52,6 +53,7 @@ def test_the_payer_of_a_token_sent_it_to_the_payee() -> None:
         transfer(OTHER, PAYEE, 499),
         transfer(OTHER, WALLET),
         transfer(OTHER, PAYEE, address=OTHER),
+        transfer(OTHER, PAYEE, address="0x" + "ff" * 19 + "fe"),  # of the native coin (EIP-7708)
         transfer(OTHER, PAYEE, topics=["0x" + "00" * 32, word(OTHER), word(PAYEE)]),
         transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER)]),
         transfer(OTHER, PAYEE, topics=[TRANSFER, word(OTHER), word(PAYEE), word(PAYEE)]),
@@ -104,6 +106,13 @@ def test_an_address_with_code_is_no_wallet_unless_its_key_delegates(code: str, i
     assert payer(receipt(transfer(WALLET, PAYEE)), code=code) == PaymentSender(WALLET, True), "it signed the transaction"
 
 
+def test_the_payer_of_the_native_coin_is_not_read_from_the_logs_of_its_transfers() -> None:
+    """EIP-7708: the system address emits a log for each transfer of the coin, also for those between contracts."""
+    coin = [transfer(sender, to, address="0x" + "ff" * 19 + "fe") for sender, to in ((OTHER, PROXY), (PROXY, PAYEE))]
+    assert payer(receipt(*coin), NATIVE) == PaymentSender(WALLET, True)
+    assert payer(receipt(*coin, to=OTHER), NATIVE) is None
+
+
 def test_several_payments_are_two_requests_and_each_receipt_and_code_is_read_once() -> None:
     http = node(receipt(transfer(OTHER, PAYEE), transfer(OTHER, PAYEE, 7)))
     paid = [PAID, PaidTransfer(TX, TOKEN, PAYEE, 7), PaidTransfer(TX, TOKEN, PAYEE, 8)]
@@ -114,4 +123,13 @@ def test_several_payments_are_two_requests_and_each_receipt_and_code_is_read_onc
 
 def test_a_receipt_of_another_form_is_no_response() -> None:
     with pytest.raises(ChainUnavailable):
-        payer({"from": WALLET})
+        payer({"transactionHash": TX, "from": WALLET})
+
+
+def test_the_receipt_of_another_transaction_is_a_contradiction() -> None:
+    found = receipt(transfer(WALLET, PAYEE))
+    assert payer({**found, "transactionHash": TX.upper().replace("0X", "0x")}) == PaymentSender(WALLET, True)
+    with pytest.raises(InconsistentNode):
+        payer({**found, "transactionHash": "0x" + "cd" * 32})
+    with pytest.raises(ChainUnavailable):
+        payer({name: value for name, value in found.items() if name != "transactionHash"})

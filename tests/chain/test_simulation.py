@@ -25,7 +25,7 @@ class FundedNode:
         self.funds, self.refusal = funds, refusal
         self.sent: list[dict[str, Any]] = []
 
-    def post_json(self, path: str, body: Any) -> HttpResponse:
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
         self.sent += body
         return HttpResponse(200, json.dumps([{"id": call["id"], **self._response(call)} for call in body]).encode())
 
@@ -50,7 +50,8 @@ def test_the_steps_are_sent_as_one_block_on_the_newest_one() -> None:
     sent = {"from": SENDER.lower(), "to": TO, "data": "0x095ea7b3"}
     calls = [{**sent, "value": "0x0"}, {**sent, "value": "0x1a"}]
     assert call["method"] == "eth_simulateV1"
-    assert call["params"] == [{"blockStateCalls": [{"calls": calls}], "validation": False}, "latest"]
+    block = {"blockOverrides": {"gasLimit": hex(50_000_000)}, "calls": calls}
+    assert call["params"] == [{"blockStateCalls": [block], "validation": False}, "latest"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_a_node_that_refuses_for_another_reason_is_asked_for_the_first_step_alon
     with pytest.raises(RpcError):
         simulator.run([(SENDER, replace(STEP, value=11))])
     assert [call["method"] for call in http.sent] == ["eth_simulateV1", "eth_call", "eth_estimateGas"]
-    step = {"from": SENDER.lower(), "to": TO, "data": "0x095ea7b3", "value": "0xb"}
+    step = {"from": SENDER.lower(), "to": TO, "data": "0x095ea7b3", "value": "0xb", "gas": "0x1000000"}
     assert [call["params"] for call in http.sent[1:]] == [[step, "latest"], [step]]
     assert simulator.run([(SENDER, STEP)]).method == "eth_simulateV1"
 

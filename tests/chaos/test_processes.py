@@ -138,6 +138,7 @@ def test_forks_deeper_than_the_confirmations_are_corrected_and_told_again(
 ) -> None:
     payer = Payer(chain)
     for depth in (4, 7, 12):
+        chain.mine(60)  # the funds and approvals of the payer stay below the fork
         payment = deployed.create_link()
         payer.pay(payment.requests[0])
         chain.mine(3)

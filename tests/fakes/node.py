@@ -134,7 +134,7 @@ class FakeNode:
     def _receipt(self, tx_hash: str) -> dict[str, str] | None:
         for block in self.chain.blocks[: self._head]:
             if any(log["transactionHash"] == tx_hash for log in block.logs):
-                return {"blockNumber": hex(block.number), "status": "0x1"}
+                return {"blockNumber": hex(block.number), "status": "0x1", "transactionHash": tx_hash}
         return None
 
 

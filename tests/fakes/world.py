@@ -175,7 +175,7 @@ class World:
         """Returns the services of a new process on the same tables, queue, chain and clock."""
         return Services(
             settings=Settings(**self._settings),
-            store=Store(PREFIX, client or self.client),
+            store=Store(PREFIX, client or self.client, at_once=1),  # moto is not safe under threads
             queue=queue or self.queue,
             secrets=PlainSecrets(),
             chains=self._chains,

@@ -7,6 +7,7 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
@@ -87,6 +88,27 @@ def test_a_native_payment_that_the_sender_cannot_afford_is_the_step_that_fails(n
     (step,) = node.simulate([(poor, paying(1))]).steps
     assert step.success is False
     assert "native coin" in str(step.reason)
+
+
+@pytest.mark.parametrize(
+    ("code", "success"),
+    [
+        ("623800006000f3", None),  # returns 3.7 MB
+        ("623800006000fd", None),  # reverts with 3.7 MB
+        ("5b6000600056", False),  # never ends
+    ],
+)
+def test_a_hostile_contract_takes_neither_megabytes_nor_the_nodes_time(
+    chain: Chain, node: EvmChain, payer: Payer, code: str, success: bool | None
+) -> None:
+    hostile = "0x" + "66" * 20
+    chain.rpc("anvil_setCode", hostile, "0x" + code)
+    found = node.simulate([(payer.address, approve(FUSDC, PROXY, 1)), (payer.address, Transaction(hostile, "0x", 0))])
+    assert found.method == "eth_simulateV1"
+    assert [step.success for step in found.steps] == ([True, False] if success is False else [None, None])
+    with pytest.raises(ChainUnavailable):
+        node.safe_nonce(hostile, node.head())
+    assert not node.is_valid_signature(hostile, bytes(32), bytes(65))
 
 
 def test_the_payer_is_found_in_direct_and_batch_payments_and_of_a_safe(

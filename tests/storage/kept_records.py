@@ -142,13 +142,13 @@ UNMATCHED = UnmatchedTransfer(
     reason="wrong_network",
     detected_at=NOW,
 )
-TRANSFER_ID = TransferId(8_000_123, "0x" + HASH, "0x" + OTHER_HASH, 1)
+TRANSFER_ID = TransferId(8_000_123, "0x" + HASH, "0x" + OTHER_HASH, f"{HASH[:16]}-1")
 LOGGED = LoggedTransfer(
     network="sepolia",
     block_number=8_000_123,
     block_hash="0x" + HASH,
     tx_hash="0x" + OTHER_HASH,
-    ordinal=1,
+    event_key=f"{HASH[:16]}-1",
     log_index=17,
     reference_topic="0x" + HASH,
     link_token=TOKEN,
@@ -283,7 +283,7 @@ RECORDS: dict[str, Record] = {
         INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
     ),
     "payment": PAYMENT,
-    "payment, second of its transaction, not announced": replace(PAYMENT, ordinal=1, is_announced=False),
+    "payment, with an event key, not announced": replace(PAYMENT, event_key=f"{HASH[:16]}-1", is_announced=False),
     "payment, reversed": replace(PAYMENT, status=PaymentStatus.REVERSED, paid_at=NOW - HOUR, version=1),
     "unmatched transfer, of the coin": UNMATCHED,
     "unmatched transfer, of a token, reversed": replace(

@@ -33,13 +33,13 @@ ADDED = {
         "other_payee_count",
         "right_payee_count",
     },
-    "Payment": {"ordinal", "is_announced"},
-    "UnmatchedTransfer": {"ordinal"},
+    "Payment": {"event_key", "is_announced"},
+    "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},
 }
 """The attributes that are written since, by kind; items without them are read."""
 KEYS_CHANGED = {"Payment", "UnmatchedTransfer"}
-"""Kinds that had the block's hash and the log's index in their sort key, in place of the transaction and the ordinal."""
+"""Kinds that had the block's hash and the log's index in their sort key, in place of the transaction and the event key."""
 KEPT = sorted(BEFORE["items"].keys() - NOT_READ_ANY_MORE)
 
 
@@ -64,11 +64,11 @@ def test_a_record_is_written_as_it_always_was_except_for_the_attributes_that_wer
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if kind_of(RECORDS[name]) in KEYS_CHANGED])
-def test_a_changed_sort_key_has_the_transaction_and_the_ordinal(name: str) -> None:
+def test_a_changed_sort_key_has_the_transaction_and_the_event_key(name: str) -> None:
     record = RECORDS[name]
     assert isinstance(record, Payment | UnmatchedTransfer)
     assert record.key.pk == BEFORE["items"][name]["item"]["pk"]["S"]
-    assert record.key.sk == f"{record.network}#{record.tx_hash}#0000"
+    assert record.key.sk == f"{record.network}#{record.tx_hash}#"
 
 
 @pytest.mark.parametrize("name", KEPT)

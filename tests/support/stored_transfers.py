@@ -64,7 +64,7 @@ def paid_by(node: Node, wallet: str, amount: int) -> None:
     """Makes the node return one transaction, in which the wallet sends `amount` fUSDC to the payee."""
     words = ["0x" + address[2:].lower().rjust(64, "0") for address in (wallet, PAYEE)]
     log = {"address": FUSDC, "topics": [_TRANSFER_TOPIC, *words], "data": f"0x{amount:064x}"}
-    receipt = {"from": wallet, "to": FUSDC, "status": "0x1", "logs": [log]}
+    receipt = {"transactionHash": TX_HASH, "from": wallet, "to": FUSDC, "status": "0x1", "logs": [log]}
 
     def answer(calls: list[Any]) -> bytes:
         assert {(call["method"], call["params"][0]) for call in calls} == {("eth_getTransactionReceipt", TX_HASH)}
