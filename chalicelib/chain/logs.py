@@ -35,8 +35,8 @@ class InconsistentNode(ChainUnavailable):
 class ProxyTransfer:
     """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
 
-    `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `event_key`
-    is a hash of what the event says and a number that tells equal events of a transaction apart. (network, `tx_hash`,
+    `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `event_key` is a
+    hash of what the event says and a number that tells equal events of a transaction apart. (network, `tx_hash`,
     `event_key`) identifies the transfer: it stays the same when a reorganization puts the transaction into another
     block, or when a node leaves out other logs of the transaction or gives them other indices. `paid_at` is the time of
     the block, None until it has been read.
