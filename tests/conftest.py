@@ -43,7 +43,7 @@ FIRST = (
     "pages/",
     "onchain/",
     "local/",
-    "detection/test_crashes.py",
+    "recording/test_crashes.py",
     "webhooks/test_real_queue.py",
     "chain/",
     "outbound/",

@@ -114,7 +114,7 @@ def _read(
 
     Requests that were written before their totals were kept get them here, by two queries each.
     """
-    entries = scan_store.logged_with_ids(services.store, part.network, [*part.added, *part.removed])
+    entries = scan_store.logged(services.store, part.network, [*part.added, *part.removed])
     ids = rules.ids(payment, entries.values())
     paid, unmatched = store.recorded(services.store, part.network, ids.values())
     removed = {ids[each].request_id for each in part.removed if each in ids}

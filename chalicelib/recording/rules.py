@@ -1,11 +1,11 @@
 """What recording one part of a link's transfers changes: which records are written, and which events follow."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Key, Record
+from chalicelib.base.records import Record
 from chalicelib.links.records import SecurePayment
 from chalicelib.recording import payments, unmatched
 from chalicelib.recording.payments import Decision
@@ -47,10 +47,10 @@ class Stored:
 
 @dataclass
 class Changes:
-    """What one part changes, in memory: `payment` is the link after it, `records` the others to write."""
+    """What one part changes, in memory: `payment` is the link after it, `records` the others to write, by key."""
 
     payment: SecurePayment
-    records: dict[Key, Record] = field(default_factory=dict)
+    records: dict[Hashable, Record] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     recorded: int = 0
     """How many transfers were recorded as payments or removed."""
@@ -90,11 +90,12 @@ def with_totals(
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
     """The entries with their payments or unmatched transfers, found by block and log index.
 
-    Records from before transfers had event keys are found by nothing else.
+    Records from before transfers had event keys are found by nothing else. Their keys were others, so that they are new
+    records if they are written again.
     """
     by_log = {(each.network, each.block_hash, each.log_index): each for each in recorded}
     found = ((entry, by_log.get((entry.network, entry.block_hash, entry.log_index))) for entry in entries)
-    return [(entry, each) for entry, each in found if each is not None]
+    return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
 
 
 def decide(
@@ -166,8 +167,9 @@ class _Deciding:
         if known is None and not unmatched.has_room(request, kind):
             self._mark(entry, TransferState.IGNORED)
             return
-        new = unmatched.unmatched_transfer(request, entry, reason, self._context.now)
-        self._put_unmatched(replace(new, version=known.version if known else 0))
+        if known is None or known.status is PaymentStatus.REVERSED or known.block_hash != entry.block_hash:
+            new = unmatched.unmatched_transfer(request, entry, reason, self._context.now)
+            self._put_unmatched(replace(new, version=known.version if known else 0))
         if known is None:
             self._put_request(unmatched.with_one_more(request, kind))
         self._mark(entry, TransferState.UNMATCHED)

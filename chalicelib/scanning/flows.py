@@ -113,7 +113,9 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
         if blocks is None:
             continue
         try:
-            reading = chain.read_range(blocks, None)
+            reading = chain.read_range(blocks, cursor.newest)
+        except Disconnected:
+            return missing  # a fork, which is followed when the next block is read
         except RangeTooLarge as error:
             _log_refusal(services, cursor.network, blocks, error)
             _store_cursor(services, rules.narrow(cursor))
@@ -159,11 +161,11 @@ def _write_log(services: Services, cursor: Cursor, found: list[LoggedTransfer]) 
     """Writes the entries that are new, and the work for all that are not recorded. Raises Throttled."""
     if not found:
         return _Written(0, ())
-    stored = store.logged(services.store, [entry.key for entry in found])
+    stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
     for entry in transfer_log.reindexed(found, stored):
         reason = f"{entry.tx_hash} had another log index before in the same block"
         services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
-    new = [entry for entry in found if entry.key not in stored]
+    new = [entry for entry in found if entry.transfer_id not in stored]
     work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
     return _write(services, new, work)
 
@@ -180,23 +182,24 @@ def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int
 
     The transfers of the replaced blocks and those of the new ones become work for the recorder, a transfer that is in
     both as one that moved. Nothing is undone before every new block was read, and before the node's receipts confirm
-    that what is missing is gone. Raises ChainUnavailable if the new blocks are not all confirmed yet.
+    that what is missing is gone. The range after the cursor is read as well, as far as its blocks are confirmed,
+    because a fork often moves transactions into later blocks. Raises ChainUnavailable if the chain forks again
+    meanwhile, or if a block is refused.
     """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
     common = rules.roll_back(cursor, canonical)
     facts = {"network": cursor.network, "from_block": cursor.scanned_to, "to_block": common.scanned_to}
     services.log.error("fork deeper than the confirmations", extra=facts)
-    if newest < cursor.scanned_to:
-        raise ChainUnavailable(f"The {cursor.network} node has not confirmed the blocks after a fork yet")
-    followed, added = _read_again(services, chain, common, cursor.scanned_to)
+    last = min(cursor.scanned_to + cursor.range_limit, newest)
+    followed, added = _read_again(services, chain, common, last)
     logged = store.logged_in(services.store, cursor.network, common.scanned_to + 1, cursor.scanned_to)
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
     removed = transfer_log.removed_by_fork(logged, hashes)
     gone = transfer_log.vanished(removed, added)
     blocks_of = chain.blocks_of_transactions(sorted({entry.tx_hash for entry in gone}))
-    transfer_log.check_vanished(cursor.network, gone, blocks_of, cursor.scanned_to)
-    stored = store.logged(services.store, [entry.key for entry in added])
-    new = [entry for entry in added if entry.key not in stored]
+    transfer_log.check_vanished(cursor.network, gone, blocks_of, last)
+    stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
+    new = [entry for entry in added if entry.transfer_id not in stored]
     replaced = Replaced(tuple(removed), tuple(added))
     written = _write(services, new, transfer_log.work_of_fork(replaced, cursor.version, services.clock()))
     followed = _store_cursor(services, followed)

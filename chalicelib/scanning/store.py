@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from chalicelib.base.records import Key
 from chalicelib.scanning.records import (
     BLOCKS_PER_PARTITION,
     Cursor,
@@ -31,14 +30,9 @@ def lease(store: Store, network: str) -> ScanLease | None:
     return store.get(ScanLease, ScanLease.KEY.of(network=network))
 
 
-def logged(store: Store, keys: Iterable[Key]) -> dict[Key, LoggedTransfer]:
-    """The log's entries with these keys, without those that do not exist; read in batches of 100."""
-    return store.get_many(dict.fromkeys(keys, LoggedTransfer))
-
-
-def logged_with_ids(store: Store, network: str, ids: Iterable[TransferId]) -> dict[TransferId, LoggedTransfer]:
+def logged(store: Store, network: str, ids: Iterable[TransferId]) -> dict[TransferId, LoggedTransfer]:
     """The log's entries with these ids, without those that do not exist; read in batches of 100."""
-    found = logged(store, [LoggedTransfer.key_of(network, each) for each in ids])
+    found = store.get_many({LoggedTransfer.key_of(network, each): LoggedTransfer for each in ids})
     return {entry.transfer_id: entry for entry in found.values()}
 
 

@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Key
 from chalicelib.chain.logs import InconsistentNode, ProxyTransfer
-from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
+from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 
 TRANSFERS_PER_PART = 24
 """The most transfers of one piece of work. Recording a transfer writes up to four records (its entry in the log, a
@@ -64,14 +63,14 @@ def entries(
     ]
 
 
-def reindexed(found: Iterable[LoggedTransfer], stored: Mapping[Key, LoggedTransfer]) -> list[LoggedTransfer]:
+def reindexed(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:
     """The entries that had another log index before in the same block, which a node can only give by mistake."""
-    return [entry for entry in found if (known := stored.get(entry.key)) and known.log_index != entry.log_index]
+    return [entry for entry in found if (known := stored.get(entry.transfer_id)) and known.log_index != entry.log_index]
 
 
-def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[Key, LoggedTransfer]) -> list[LoggedTransfer]:
+def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:
     """The entries that the recorder has not recorded, whether they are new or not."""
-    return [entry for entry in found if stored.get(entry.key, entry).state in _OPEN]
+    return [entry for entry in found if stored.get(entry.transfer_id, entry).state in _OPEN]
 
 
 def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[UnrecordedTransfers]:

@@ -104,6 +104,7 @@ def _tick(world: World) -> tuple[float, Calls, int]:
         started = time.perf_counter()
         recorded = scanning.scan(world.services, chain.network)
         taken = time.perf_counter() - started
+    world.record()
     if recorded != PAYMENTS:
         raise AssertionError(f"a tick recorded {recorded} payments, not {PAYMENTS}, so its time cannot be compared")
     return taken, calls, chain.reads - reads_before

@@ -61,6 +61,7 @@ def _background() -> dict[str, Calls]:
         world.chain.pay(world.create_link().requests[0])
         world.chain.mine()
         counts["scan tick with one payment"] = tick()
+        counts["record one payment"] = _count(client, world.record)
         world.chain.mine()
         counts["scan tick that reads the payment again"] = tick()
         delivery = world.queue.messages.pop(0)

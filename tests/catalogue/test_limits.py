@@ -20,7 +20,7 @@ from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.checkout.intents.rules import UNREAD_GRACE
 from chalicelib.outbound.sender import DEADLINE_SECONDS
-from chalicelib.recording.payments import MAX_ANNOUNCED_PAYMENTS
+from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.transfers.flows import MAX_LISTED, MAX_REFUNDS
@@ -62,7 +62,11 @@ CHOSEN = {
     ),
     "an intent whose events cannot be read is kept an hour longer": (UNREAD_GRACE, timedelta(hours=1)),
     "a logo has at most 512 pixels a side": (MAX_SIDE, 512),
-    "the merchant is told of 100 payments of a request one by one": (MAX_ANNOUNCED_PAYMENTS, 100),
+    "after 100 payments of a request those of less than a thousandth of its amount are only summed up": (
+        (MAX_SMALL_PAYMENTS, SMALL_PART),
+        (100, 1000),
+    ),
+    "2000 payments of a request are listed": (MAX_PAYMENTS, 2000),
     "unmatched transfers of each kind are kept up to these numbers": (
         MAX_PER_KIND,
         {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50},

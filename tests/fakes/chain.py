@@ -143,6 +143,8 @@ class FakeChain:
         self.before_reading()
         if blocks.last >= len(self.blocks) - self.lag:
             raise ChainUnavailable("lags behind")
+        if after is not None and after.number >= len(self.blocks) - self.lag:
+            raise ChainUnavailable("lags behind")
         if after is not None and self.blocks[after.number].hash != after.hash:
             raise Disconnected
         if blocks.last - blocks.first >= self.largest_range:

@@ -27,6 +27,7 @@ from chalicelib.links import flows as links
 from chalicelib.links.creation import Draft, Item
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
+from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
@@ -209,16 +210,25 @@ class World:
         self.chain.mine(2)
         self.tick(services)
 
-    def tick(self, services: Services | None = None) -> None:
-        """Runs a scan tick, and records what it found. Mines nothing."""
-        scan_chain(services or self.services, json.dumps({"network": self.chain.network}))
-        self.record(services)
+    def tick(self, services: Services | None = None, network: str | None = None) -> int:
+        """Runs a scan tick, and records what it found; returns as `record`. Mines nothing."""
+        scan_chain(services or self.services, json.dumps({"network": network or self.chain.network}))
+        return self.record(services)
 
-    def record(self, services: Services | None = None) -> None:
-        """Consumes the messages for the recorder that are in the queue."""
+    def record(self, services: Services | None = None) -> int:
+        """Consumes the messages for the recorder that are in the queue.
+
+        Returns how many transfers were recorded as payments or removed.
+        """
+        recorded = 0
         while waiting := [each for each in self.queue.messages if each.queue.endswith("recordings")]:
             self.queue.messages.remove(waiting[0])
-            self.consume(waiting[0], services or self.services)
+            try:
+                recorded += recording.record(services or self.services, json.loads(waiting[0].body)["link"])
+            except BaseException:
+                self._return(waiting[0])
+                raise
+        return recorded
 
     def read_past(self, moment: datetime) -> None:
         """Advances the clock past `moment` unless it is, and scans blocks that are mined from then on."""
@@ -248,8 +258,11 @@ class World:
         try:
             jobs[message.queue.rpartition("-")[2]](services, message.body)
         except BaseException:
-            self.queue.messages.append(Waiting(self.now + timedelta(seconds=90), message.queue, message.body))
+            self._return(message)
             raise
+
+    def _return(self, message: Waiting) -> None:
+        self.queue.messages.append(Waiting(self.now + timedelta(seconds=90), message.queue, message.body))
 
 
 def draft(**changes: Any) -> Draft:

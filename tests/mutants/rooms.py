@@ -21,7 +21,8 @@ TARGETS = {
     "requests": "**/rules.py references.py",
     "links": "**/rules.py creation.py",
     "transfers": "**/rules.py",
-    "detection": "**/rules.py events.py payments.py unmatched.py",
+    "scanning": "rules.py transfer_log.py",
+    "recording": "rules.py payments.py unmatched.py events.py",
     "checkout": "**/rules.py",
     "pages": "payment/check.js",
 }

@@ -8,7 +8,6 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.records import RequestStatus
-from chalicelib.scanning import flows as scanning
 from infra.local.chain import Chain
 from tests.fakes.world import World
 
@@ -51,11 +50,11 @@ def allowance(chain: Chain, token: str, owner: str, spender: str) -> int:
 
 
 def settle(world: World, chain: Chain) -> int:
-    """Mines until what was sent is confirmed and lets a scan read it; how many payments it recorded."""
+    """Mines until what was sent is confirmed and runs a scan tick; returns how many payments were recorded."""
     known = network_named(chain.network)
     assert known is not None
     chain.mine(known.confirmations)
-    return scanning.scan(world.services, chain.network)
+    return world.tick(network=chain.network)
 
 
 def assert_completed(world: World, payment: SecurePayment) -> None:

@@ -7,7 +7,6 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.logs import BlockRange
 from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.scanning import flows as scanning
 from infra.local.chain import Chain, RpcError
 from tests.fakes.chain import FakeChains
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World
@@ -22,7 +21,7 @@ NATIVE_PROXY = "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687"
 
 def scan(world: World, chain: Chain, network: str = "sepolia") -> int:
     chain.mine(2)
-    return scanning.scan(world.services, network)
+    return world.tick(network=network)
 
 
 def test_a_token_payment_moves_exactly_the_promised_sums_and_is_detected(
@@ -180,7 +179,7 @@ def test_the_same_payment_on_another_chain_is_ignored(world: World, chain: Chain
         base.mine(20)
         both = FakeChains(EvmChain("sepolia", chain.url), EvmChain("base", base.url))  # type: ignore[arg-type]
         elsewhere = World(world.client, chains=both)
-        assert scanning.scan(elsewhere.services, "base") == 0
+        assert elsewhere.tick(network="base") == 0
         assert len(EvmChain("base", base.url).read_range(BlockRange(0, head_of(base)), None).logs) == 1
     assert world.load(payment).requests[0].paid == 0
 
@@ -193,7 +192,7 @@ def test_a_reorganisation_that_drops_the_payment_before_confirmation_sends_nothi
     payment = world.create_link()
     snapshot = chain.snapshot()
     payer.pay(world, payment)
-    assert scanning.scan(world.services, "sepolia") == 0
+    assert world.tick() == 0
     chain.revert(snapshot)
     chain.mine(3)
     assert scan(world, chain) == 0

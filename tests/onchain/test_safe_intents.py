@@ -18,7 +18,6 @@ from chalicelib.checkout.intents.rules import IntentDraft
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
 from chalicelib.links.rules import check_payable
-from chalicelib.scanning import flows as scanning
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
 from tests.fakes.world import PAYEE, World, in_process_aws
@@ -57,7 +56,7 @@ class Merchant:
 
     def scan(self) -> None:
         self.chain.mine(2)
-        scanning.scan(self.world.services, "sepolia")
+        self.world.tick()
 
     def look(self, payment: SecurePayment) -> SafeIntent:
         """A few minutes later the schedule fires."""

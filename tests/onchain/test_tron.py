@@ -11,7 +11,6 @@ from chalicelib.links.multicalls import reading
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.scanning import flows as scanning
 from infra.local.tron import SOLID_AFTER, TronNode
 from tests.fakes.world import World, draft
 from tests.onchain.ledger import Ledger, allowance, assert_completed, confirmed, request_ids, settle
@@ -37,7 +36,7 @@ def world(world_on: Callable[..., World]) -> World:
 
 def settle_solid(world: World, tron: TronNode) -> int:
     """What is recorded once the blocks are solid; before that, nothing is."""
-    assert scanning.scan(world.services, "tron") == 0
+    assert world.tick(network="tron") == 0
     tron.chain.mine(SOLID_AFTER)
     return settle(world, tron.chain)
 

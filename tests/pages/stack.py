@@ -16,8 +16,10 @@ from moto import mock_aws
 from chalicelib.catalogue.networks import network
 from chalicelib.links import reading as links
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.recording import flows as recording
 from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning import flows as scanning
+from chalicelib.scanning import store as scan_store
 from infra.local.chain import Chain
 from infra.local.gateway import Server
 from infra.local.tron import SOLID_AFTER, TronNode
@@ -58,6 +60,8 @@ class Stack:
         self.mine(network(name).confirmations, name)  # type: ignore[union-attr]
         with self.lock:
             scanning.scan(running(), name)
+            for token in list(scan_store.links_with_work(running().store, running().clock(), 1000, 0)):
+                recording.record(running(), token)
 
     def mine(self, blocks: int = 1, name: str = "sepolia") -> None:
         if name == "tron":
@@ -95,7 +99,7 @@ def running_stack() -> Iterator[Stack]:
             create_cloud({"sepolia": chain.url, "tron": tron.url})
             thread.start()
             stack = Stack(chain, tron, Shop(Api(server.server_port)), pay, api, served.lock)
-            stack.settle()  # detection has begun, as it has wherever somebody pays
+            stack.settle()  # the networks are being read, as they are wherever somebody pays
             yield stack
             server.close()
             thread.join()

@@ -94,6 +94,8 @@ def test_each_network_has_a_lag_of_its_own_and_all_are_one_read(world: World) ->
         lags = Minutes(both.services).lags()
     assert calls.by_operation == {"BatchGetItem": 1}
     assert lags["sepolia"] - lags["tron"] > 90
+
+
 def test_a_message_says_when_it_is_due(world: World) -> None:
     planning = World(world.client, scan_interval_seconds=30)
     start_scans(planning.services)

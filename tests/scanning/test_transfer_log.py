@@ -19,7 +19,7 @@ from chalicelib.scanning.transfer_log import (
     check_vanished,
     counting,
     entries,
-    new_entries,
+    reindexed,
     removed_by_fork,
     unrecorded,
     vanished,
@@ -41,7 +41,7 @@ TRANSFER = ProxyTransfer(
     log_index=3,
     block_number=77,
     block_hash="0xbb",
-    ordinal=2,
+    event_key="e-2",
     paid_at=PAID_AT,
 )
 
@@ -49,7 +49,7 @@ TRANSFER = ProxyTransfer(
 def entry(number: int = 1, **changes: object) -> LoggedTransfer:
     """The entry of a transfer in transaction `number` of a block of its own; two links have every other one each."""
     made = replace(
-        TRANSFER, tx_hash=f"0x{number:02}", block_number=number, block_hash=f"0xb{number}", log_index=0, ordinal=0
+        TRANSFER, tx_hash=f"0x{number:02}", block_number=number, block_hash=f"0xb{number}", log_index=0, event_key="e-0"
     )
     (of_log,) = entries([made], {"0xaa": f"link{number % 2}"}, NOW)
     return replace(of_log, **changes)  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def test_an_entry_has_every_fact_of_the_transfer_the_link_and_both_times() -> No
             block_number=77,
             block_hash="0xbb",
             tx_hash="0x01",
-            ordinal=2,
+            event_key="e-2",
             log_index=3,
             reference_topic="0xaa",
             link_token="01LINK",
@@ -95,36 +95,16 @@ def test_a_transfer_of_nothing_is_left_out() -> None:
     assert counting([none, one, TRANSFER]) == [one, TRANSFER]
 
 
-def test_an_entry_is_kept_for_seven_days_and_16_blocks_share_a_partition() -> None:
+def test_an_entry_is_kept_for_seven_days_and_two_blocks_share_a_partition() -> None:
     assert entry().vanishes_at == NOW + LOG_RETENTION == NOW + timedelta(days=7)
-    assert [entry(number).partition for number in (15, 16, 31, 32)] == [0, 1, 1, 2]
+    assert [entry(number).partition for number in (1, 2, 3, 4)] == [0, 1, 1, 2]
     assert entry(16).key == LoggedTransfer.key_of("sepolia", entry(16).transfer_id)
 
 
-def test_only_what_is_not_in_the_log_is_new() -> None:
-    first, second = entry(1), entry(2)
-    recorded = replace(first, state=TransferState.PAYMENT, detected_at=NOW - timedelta(hours=1), link_token="moved")
-    assert new_entries([first, second], {first.key: recorded}) == [second]
-    assert new_entries([first, second], {}) == [first, second]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"log_index": 9},
-        {"reference_topic": "0xab"},
-        {"token_address": None},
-        {"payee": "0x" + "44" * 20},
-        {"amount": BaseUnits(6)},
-        {"fee_amount": BaseUnits(2)},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_another_event_for_an_entry_of_the_same_block_is_a_contradiction(change: dict[str, object]) -> None:
-    first = entry(1)
-    with pytest.raises(InconsistentNode) as error:
-        new_entries([replace(first, **change)], {first.key: first})  # type: ignore[arg-type]
-    assert error.value.reason == "0x01 has another event than before in the same block"
+def test_an_entry_that_has_another_log_index_than_before_is_named() -> None:
+    first, second, third = entry(1), entry(2), entry(3)
+    before = replace(second, log_index=9, state=TransferState.PAYMENT, detected_at=NOW - timedelta(hours=1))
+    assert reindexed([first, second, third], {first.transfer_id: first, second.transfer_id: before}) == [second]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +113,7 @@ def test_another_event_for_an_entry_of_the_same_block_is_a_contradiction(change:
 )
 def test_work_is_what_the_recorder_has_not_recorded_or_has_undone(state: TransferState, is_work: bool) -> None:
     first = entry(1)
-    assert unrecorded([first], {first.key: replace(first, state=state)}) == ([first] if is_work else [])
+    assert unrecorded([first], {first.transfer_id: replace(first, state=state)}) == ([first] if is_work else [])
     assert unrecorded([first], {}) == [first]
 
 
@@ -230,8 +210,8 @@ def test_a_block_that_was_not_asked_for_is_not_known_to_be_replaced() -> None:
 
 def test_a_transfer_that_is_in_a_new_block_has_not_vanished() -> None:
     moved, gone = entry(1), entry(2)
-    other_ordinal = entry(2, ordinal=1)
-    assert vanished([moved, gone], [entry(1, block_hash="0xnew"), other_ordinal]) == [gone]
+    another = entry(2, event_key="e-1")
+    assert vanished([moved, gone], [entry(1, block_hash="0xnew"), another]) == [gone]
 
 
 @pytest.mark.parametrize(("block", "contradicts"), [(None, False), (10, True), (11, True), (12, False)])

@@ -39,8 +39,16 @@ from chalicelib.requests.records import (
     RequestStatus,
     UnmatchedTransfer,
 )
-from chalicelib.scanning.records import Cursor
-from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, EndpointUrl, Event
+from chalicelib.scanning.records import (
+    Cursor,
+    LoggedTransfer,
+    ScanLease,
+    TransferId,
+    TransferState,
+    UnrecordedTransfers,
+    Verification,
+)
+from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, EndpointUrl, Event, EventVariant
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123_000, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -134,14 +142,33 @@ UNMATCHED = UnmatchedTransfer(
     reason="wrong_network",
     detected_at=NOW,
 )
-UNFINALIZED = UnfinalizedTransfer(
+TRANSFER_ID = TransferId(8_000_123, "0x" + HASH, "0x" + OTHER_HASH, f"{HASH[:16]}-1")
+LOGGED = LoggedTransfer(
     network="sepolia",
     block_number=8_000_123,
     block_hash="0x" + HASH,
+    tx_hash="0x" + OTHER_HASH,
+    event_key=f"{HASH[:16]}-1",
     log_index=17,
+    reference_topic="0x" + HASH,
     link_token=TOKEN,
-    request_id=REQUEST_ID,
+    token_address=None,
+    payee="0x" + "11" * 20,
+    amount=BaseUnits(MAX_UINT256),
+    fee_amount=BaseUnits(0),
+    fee_address=WALLET.lower(),
+    paid_at=NOW - HOUR,
     detected_at=NOW,
+)
+UNRECORDED = UnrecordedTransfers(
+    link_token=TOKEN,
+    network="sepolia",
+    sequence=44,
+    block_number=8_000_123,
+    part=2,
+    digest=HASH[:16],
+    detected_at=NOW,
+    added=(TRANSFER_ID,),
 )
 API_KEY = ApiKey(
     key_hash=HASH,
@@ -237,6 +264,15 @@ RECORDS: dict[str, Record] = {
         reference="its own",
         version=4,
     ),
+    "request, with totals": replace(
+        REQUEST,
+        payment_count=100,
+        unlisted_count=4_900,
+        unlisted_amount=BaseUnits(MAX_UINT256),
+        unknown_token_count=20,
+        other_payee_count=30,
+        right_payee_count=50,
+    ),
     "reference": Reference("0x" + HASH, TOKEN, 3),
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
     "intent, pending": INTENT,
@@ -247,14 +283,21 @@ RECORDS: dict[str, Record] = {
         INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
     ),
     "payment": PAYMENT,
+    "payment, with an event key, not announced": replace(PAYMENT, event_key=f"{HASH[:16]}-1", is_announced=False),
     "payment, reversed": replace(PAYMENT, status=PaymentStatus.REVERSED, paid_at=NOW - HOUR, version=1),
     "unmatched transfer, of the coin": UNMATCHED,
     "unmatched transfer, of a token, reversed": replace(
         UNMATCHED, token_address=WALLET.lower(), status=PaymentStatus.REVERSED, paid_at=NOW, version=1
     ),
-    "unfinalized payment": UNFINALIZED,
-    "unfinalized unmatched transfer": replace(UNFINALIZED, block_number=123_456_789_012, is_unmatched=True),
+    "logged transfer": LOGGED,
+    "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
+    "unrecorded transfers": UNRECORDED,
+    "unrecorded transfers, after a fork": replace(UNRECORDED, added=(), removed=(TRANSFER_ID, TRANSFER_ID), version=1),
+    "scan lease": ScanLease("sepolia", NOW, version=7),
     "cursor, new": Cursor("sepolia", 8_000_000, (), 2000),
+    "cursor, with times": Cursor(
+        "sepolia", 8_000_000, (), 2000, read_until=NOW, read_at=NOW, verifications=(Verification(1, 2, NOW),), version=3
+    ),
     "cursor": Cursor("tron", 60_000_000, (Checkpoint(1, "0x01"), Checkpoint(2, "0x02")), 1, version=44),
     "account": Account(ACCOUNT, "the shop", NOW),
     "user, by wallet": User(WALLET, ACCOUNT, None, NOW),
@@ -333,6 +376,7 @@ RECORDS: dict[str, Record] = {
     "webhook URL, of a client id": EndpointUrl(ACCOUNT, CLIENT, ENDPOINT.url, ENDPOINT.webhook_id),
     "webhook URL, of an account": EndpointUrl(ACCOUNT, None, ENDPOINT.url, ENDPOINT.webhook_id),
     "event, in the outbox": EVENT,
+    "event, with variants": replace(EVENT, variants=(EventVariant("payment.confirmed.checkout", "{}"),)),
     "event, announced": replace(EVENT, client_id=CLIENT, announced=True, version=1),
     "delivery, pending": DELIVERY,
     "delivery, being sent": replace(DELIVERY, state=DeliveryState.SENDING, version=1),

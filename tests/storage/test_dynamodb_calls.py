@@ -30,33 +30,28 @@ def test_reading_or_paying_a_link_is_the_read_of_the_credential_its_counter_and_
     assert calls[flow] == {"BatchGetItem": 1, "UpdateItem": 1, "Query": 1}
 
 
-def test_a_tick_without_a_new_block_reads_the_cursor(calls: Calls) -> None:
-    assert calls["scan tick without a new block"] == {"GetItem": 1}
+def test_a_tick_without_a_new_block_reads_the_cursor_and_takes_and_ends_its_lease(calls: Calls) -> None:
+    assert calls["scan tick without a new block"] == {"GetItem": 2, "PutItem": 2}
 
 
 def test_a_tick_without_a_payment_moves_the_cursor(calls: Calls) -> None:
-    assert calls["scan tick without a payment"] == {"GetItem": 1, "PutItem": 1}
+    assert calls["scan tick without a payment"] == {"GetItem": 2, "PutItem": 3}
 
 
-def test_a_payment_is_recorded_in_one_transaction_and_each_of_its_three_events_announced_in_another(
-    calls: Calls,
-) -> None:
-    """Read: references, the link, its payments, the webhooks of the account and of the client id."""
-    assert calls["scan tick with one payment"] == {
-        "GetItem": 1,
-        "BatchGetItem": 1,
-        "Query": 4,
-        "TransactWriteItems": 1 + 3,
-        "PutItem": 1,
-    }
+def test_a_tick_with_a_payment_reads_references_and_the_log_and_writes_an_entry_and_its_work(calls: Calls) -> None:
+    assert calls["scan tick with one payment"] == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "PutItem": 3}
+
+
+def test_a_payment_is_recorded_in_one_transaction_and_its_event_announced_in_another(calls: Calls) -> None:
+    """Read: the work, the link, the entry, its payment, the webhooks of account and client id."""
+    assert calls["record one payment"] == {"Query": 2 + 2, "BatchGetItem": 2, "TransactWriteItems": 1 + 1}
 
 
 def test_a_payment_that_is_read_again_is_looked_up_and_nothing_is_written_but_the_cursor(calls: Calls) -> None:
     assert calls["scan tick that reads the payment again"] == {
-        "GetItem": 1,
-        "BatchGetItem": 1,
-        "Query": 2,
-        "PutItem": 1,
+        "GetItem": 2,
+        "BatchGetItem": 2,
+        "PutItem": 3,
     }
 
 

@@ -18,7 +18,7 @@ LATER = START + timedelta(days=1)
 
 
 def part(link: int, number: int) -> UnrecordedTransfers:
-    transfer = TransferId(number, "0xaa", "0xbb", 0)
+    transfer = TransferId(number, "0xaa", "0xbb", "e-0")
     return UnrecordedTransfers(
         f"LINK{link}", "base", number, number, 0, "d", START + timedelta(seconds=number), (transfer,)
     )

@@ -10,7 +10,6 @@ from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.references import payment_reference
-from chalicelib.scanning import flows as scanning
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction
@@ -176,7 +175,7 @@ def test_a_refund_on_tron_goes_to_the_base58_address_of_the_payer(world: World) 
     payment = tron.create_link(currency="USDT-tron", payee=TRON_PAYEE, fee_percentage=None, fee_address=None)
     log = chain.pay(payment.requests[0], amount=20_000_000)
     chain.payers[log["transactionHash"]] = TRON_PAYEE
-    scanning.scan(tron.services, "tron")
+    tron.tick(network="tron")
     (found,) = listed(tron, payment)
     assert found.refund is not None
     assert (found.refund.payer, found.refund.amount) == (TRON_PAYEE, 7_500_000)
