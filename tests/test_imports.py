@@ -76,7 +76,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 38),
+    "deliver_webhook": ("webhooks", 46),
     "scan_chain": ("detection", 60),
     "expire_links": ("links", 36),
     "track_intents": ("checkout.intents", 55),

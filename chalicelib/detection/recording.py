@@ -215,7 +215,7 @@ class LinkRecorder:
         for transfer in changes.unmatched:
             self._unmatched[transfer.request_id][transfer.log_position] = _written(transfer)
         if changes.events:
-            webhooks.announce(self._services, [replace(event, version=1) for event in changes.events])
+            webhooks.queue_announcements(self._services, changes.events)
 
     def _payments_of(self, request: Request) -> dict[LogPosition, Payment]:
         if request.request_id not in self._payments:

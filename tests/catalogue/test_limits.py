@@ -24,8 +24,9 @@ from chalicelib.detection.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.outbound.sender import DEADLINE_SECONDS
 from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.transfers.flows import MAX_LISTED, MAX_REFUNDS
+from chalicelib.webhooks.deliveries.rules import GIVE_UP, LEASE
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from chalicelib.webhooks.records import EVENT_RETENTION
-from chalicelib.webhooks.rules import GIVE_UP, LEASE, MAX_ENDPOINTS
 
 DEFAULTS = {each.name: each.default for each in fields(Settings)}
 DAY = 24 * 60 * 60

@@ -17,7 +17,12 @@ from infra.stack import TEMPLATE, DeploymentStopped, apply_stack
 STAGE = "dev"
 PREFIX = "payment-requests-dev"
 DOCUMENT = yaml.safe_load(TEMPLATE.read_text())
-CONSUMERS = {"webhooks": "deliver_webhook", "scans": "scan_chain"}
+CONSUMERS = {
+    "announcements": "announce_events",
+    "webhooks": "deliver_webhook",
+    "webhook-retries": "retry_webhook",
+    "scans": "scan_chain",
+}
 
 
 def resources(kind: str) -> list[dict[str, Any]]:
@@ -85,12 +90,9 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["Namespace"] == "AWS/SQS"
     }
-    assert watched == {
-        ("ApproximateNumberOfMessagesVisible", "WebhooksDeadQueue"),
-        ("ApproximateNumberOfMessagesVisible", "ScansDeadQueue"),
-        ("ApproximateAgeOfOldestMessage", "WebhooksQueue"),
-        ("ApproximateAgeOfOldestMessage", "ScansQueue"),
-    }
+    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans")
+    dead = {("ApproximateNumberOfMessagesVisible", f"{name}DeadQueue") for name in names}
+    assert watched == dead | {("ApproximateAgeOfOldestMessage", f"{name}Queue") for name in names}
 
 
 def test_an_alarm_is_heard_and_says_what_it_means() -> None:

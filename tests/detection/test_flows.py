@@ -381,8 +381,7 @@ def test_an_event_that_was_not_announced_is_found_by_the_sweep(world: World) -> 
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
     original, world.services.queue.send = world.services.queue.send, _refuse
-    with pytest.raises(ConnectionError):
-        world.scan()
+    world.scan()
     world.services.queue.send = original
     world.advance(60)
     assert outbox.sweep(world.services) == 3

@@ -26,7 +26,7 @@ from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
 from chalicelib.storage.store import Delete
-from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as webhooks
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, evm_wallet

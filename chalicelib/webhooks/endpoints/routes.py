@@ -1,4 +1,4 @@
-"""The operations of webhooks, on the auth host."""
+"""The operations that register, list, switch and delete webhooks, on the auth host."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
@@ -33,14 +33,5 @@ OPERATIONS = (
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
         errors=(400, 401, 403, 404, 409),
-    ),
-    Operation(
-        "POST", "/v1/webhook/test", "test_webhook",
-        "Send a sample event to every active webhook",
-        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
-        scope="webhooks:write",
-        status=201,
-        errors=(400, 401, 403, 404),
-        lists_problems=True,
     ),
 )
