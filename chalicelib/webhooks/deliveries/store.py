@@ -66,7 +66,7 @@ def change(store: Store, before: Delivery | None, after: Delivery) -> Delivery:
 def change_all(store: Store, changes: Sequence[Change]) -> tuple[Delivery, ...]:
     """Writes deliveries in as few transactions as they fit, but for those that were changed since they were read.
 
-    Returns those written, as they are stored.
+    Returns those written, as they are stored. Raises WriteConflict if a new one was not written by anybody.
     """
     written: list[Delivery] = []
     for start in range(0, len(changes), CHUNK):
@@ -90,7 +90,8 @@ def _one_by_one(store: Store, changes: Sequence[Change]) -> list[Delivery]:
         try:
             written.append(change(store, before, after))
         except WriteConflict:
-            continue  # another process changed it, or has written it already
+            if before is None and delivery(store, after.delivery_id) is None:
+                raise  # not written by anybody: the table was too busy
     return written
 
 
