@@ -103,7 +103,7 @@ def calls_of(act: Act) -> int:
 @pytest.mark.parametrize("act", [detect, detect_and_deliver, sweep_after_a_lost_message])
 def test_no_event_is_lost_wherever_the_process_dies(act: Act, before: bool) -> None:
     calls = calls_of(act)
-    assert calls > 5
+    assert calls > 2
     for fatal in range(1, calls + 1):
         world, _ = run(act, Tripwire(fatal, before))
         delivered = {posted.event: posted.delivery for posted in world.receiver.posted}
