@@ -26,7 +26,8 @@ from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
-from chalicelib.webhooks import routes as webhooks
+from chalicelib.webhooks.deliveries import routes as deliveries
+from chalicelib.webhooks.endpoints import routes as webhooks
 
 if TYPE_CHECKING:
     from chalicelib.services import Services
@@ -42,6 +43,7 @@ ROOMS = (
     broadcasts,
     transfers,
     webhooks,
+    deliveries,
     sign_in,
     api_keys,
     client_ids,
@@ -59,12 +61,30 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
     register_routes(app, ROOMS, services)
 
-    @app.on_sqs_message(queue=settings.webhooks_queue, batch_size=1, maximum_concurrency=20)
+    @app.on_sqs_message(queue=settings.announcements_queue, batch_size=1, maximum_concurrency=10)
+    def announce_events(event: Any) -> None:
+        from chalicelib.webhooks import jobs
+
+        for message in event:
+            jobs.announce_events(services(), message.body)
+
+    @app.on_sqs_message(
+        queue=settings.webhooks_queue, batch_size=1, maximum_concurrency=settings.webhook_concurrency
+    )
     def deliver_webhook(event: Any) -> None:
         from chalicelib.webhooks import jobs
 
         for message in event:
             jobs.deliver_webhook(services(), message.body)
+
+    @app.on_sqs_message(
+        queue=settings.webhook_retries_queue, batch_size=1, maximum_concurrency=settings.webhook_retry_concurrency
+    )
+    def retry_webhook(event: Any) -> None:
+        from chalicelib.webhooks import jobs
+
+        for message in event:
+            jobs.retry_webhook(services(), message.body)
 
     @app.on_sqs_message(queue=settings.scans_queue, batch_size=1, maximum_concurrency=10)
     def scan_chain(event: Any) -> None:
@@ -125,7 +145,9 @@ _SETTINGS = Settings.read()
 app = build(_SETTINGS, services)
 
 # Lambda finds a handler by its name in this module.
+announce_events = app.handler_map["announce_events"]
 deliver_webhook = app.handler_map["deliver_webhook"]
+retry_webhook = app.handler_map["retry_webhook"]
 scan_chain = app.handler_map["scan_chain"]
 record_transfers = app.handler_map["record_transfers"]
 start_scans = app.handler_map["start_scans"]

@@ -136,6 +136,10 @@ class Settings:
     multicall_max_children: int = _setting(_whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
     webhook_allow_loopback: bool = _setting(_flag, False)
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
+    webhook_concurrency: int = _setting(_whole(2, 1000), 100)
+    """How many first attempts of deliveries are made at the same time."""
+    webhook_retry_concurrency: int = _setting(_whole(2, 1000), 50)
+    """The same for retries, tests, and attempts at webhooks that failed last."""
     header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
     payment_processor: str = _setting(_text, "service-network")
@@ -212,6 +216,14 @@ class Settings:
     @property
     def webhooks_queue(self) -> str:
         return f"{self.resource_prefix}-webhooks"
+
+    @property
+    def webhook_retries_queue(self) -> str:
+        return f"{self.resource_prefix}-webhook-retries"
+
+    @property
+    def announcements_queue(self) -> str:
+        return f"{self.resource_prefix}-announcements"
 
     @property
     def scans_queue(self) -> str:

@@ -45,18 +45,29 @@ ACCESS = {
             "identity": ("BatchGetItem", *_RECORDS),
             "sessions": ("BatchGetItem", *_RECORDS),
             "payments": ("BatchGetItem", *_RECORDS),
-            "webhooks": (*_RECORDS, "ConditionCheckItem"),
+            "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
         },
-        sends=("webhooks",),
+        sends=("webhooks", "webhook-retries"),
         encrypts_for="*",
         decrypts_for="answer#*",  # responses stored for idempotency keys, but no webhook secrets
         rpc_urls=True,
     ),
-    "deliver_webhook": Access(
-        tables={"webhooks": ("GetItem", "PutItem")},
-        consumes=("webhooks",),
+    "announce_events": Access(
+        tables={"webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem")},
+        consumes=("announcements",),
         sends=("webhooks",),
+    ),
+    "deliver_webhook": Access(
+        tables={"webhooks": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem")},
+        consumes=("webhooks",),
+        sends=("webhook-retries",),
+        decrypts_for="*",
+    ),
+    "retry_webhook": Access(
+        tables={"webhooks": ("BatchGetItem", *_RECORDS)},
+        consumes=("webhook-retries",),
+        sends=("webhooks", "webhook-retries"),
         decrypts_for="*",
     ),
     "scan_chain": Access(
@@ -68,17 +79,21 @@ ACCESS = {
     "record_transfers": Access(
         tables={
             "payments": ("BatchGetItem", *_RECORDS),
-            "webhooks": ("Query", "PutItem"),
+            "webhooks": ("PutItem",),
         },
         consumes=("recordings",),
-        sends=("recordings", "webhooks"),
+        sends=("recordings", "announcements"),
     ),
     "start_scans": Access(tables={"ops": ("BatchGetItem",)}, sends=("scans",), rpc_urls=True),
     "sweep_transfers": Access(due=("payments",), sends=("recordings",)),
     "sweep_outbox": Access(
-        tables={"webhooks": ("GetItem", "Query", "PutItem")}, due=("webhooks",), sends=("webhooks",)
+        tables={"webhooks": ("GetItem", "PutItem", "DeleteItem")},
+        due=("webhooks",),
+        sends=("announcements", "webhooks", "webhook-retries"),
     ),
-    "expire_links": Access(tables={"payments": ("GetItem", "PutItem", "DeleteItem")}, due=("payments",)),
+    "expire_links": Access(
+        tables={"payments": ("Query", "PutItem", "DeleteItem"), "ops": ("BatchGetItem",)}, due=("payments",)
+    ),
     "track_intents": Access(
         tables={"payments": ("BatchGetItem", "GetItem", "Query", "PutItem"), "ops": ("GetItem",)},
         due=("payments",),
@@ -112,7 +127,7 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
         yield _allow(f"Due{table.title()}", ["dynamodb:Query"], [arn])
     for queue in access.consumes:
         consuming = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
-        yield _allow(f"Consume{queue.title()}", consuming, [f"arn:aws:sqs:*:*:{prefix}-{queue}"])
+        yield _allow(f"Consume{queue.title().replace('-', '')}", consuming, [f"arn:aws:sqs:*:*:{prefix}-{queue}"])
     if access.sends:
         queues = [f"arn:aws:sqs:*:*:{prefix}-{queue}" for queue in access.sends]
         batch = ["sqs:SendMessageBatch"] if stage == "local" else []

@@ -8,6 +8,7 @@ ServiceError                         a status and a message that tells the calle
 ├── Unauthorized               401   no credential, or an unknown one
 ├── Forbidden                  403   the credential is valid but does not permit the call
 │   ├── ForeignOrigin          403   the credential does not allow the Origin
+│   ├── LinkAwaitingChain      403   the link's expiry has passed, its network was not read that far, in links.errors
 │   ├── LinkClosed             403   the link has expired or was invalidated, in links.errors
 │   └── WrongWallet            403   only the creator's wallet may pay the payout, in links.errors
 ├── NotFound                   404

@@ -68,12 +68,12 @@ def _dynamic(kind: Kind, data: bytes, start: int) -> tuple[Any, int]:
     if isinstance(kind, tuple):
         return _struct(kind, data, start)
     length, first = read_uint(data, start), start + WORD
-    if length > len(data):
+    if length > len(data) - first:  # before an array of so many members is built
         raise ValueError("the ABI data is shorter than it says")
     if isinstance(kind, Array):
         return _struct((kind.of,) * length, data, first)
     raw = data[first : first + length]
     end = start + len(bytes_tail(raw))
-    if len(raw) != length or data[start:end] != bytes_tail(raw):
+    if data[start:end] != bytes_tail(raw):
         raise ValueError("bytes are not padded with zeros")
     return raw, end

@@ -116,7 +116,7 @@ def batch_tron(call: DecodedCall) -> Explanation:
     """batchERC20PaymentsWithReference of ERC20BatchPayments: payments in one TRC-20 token."""
     values = call.values
     columns = [values[name] for name in ("_recipients", "_amounts", "_paymentReferences", "_feeAmounts")]
-    if len({len(column) for column in columns}) != 1 or not columns[0] or not any(values["_feeAddress"]):
+    if len({len(column) for column in columns}) != 1 or not all(columns) or not any(values["_feeAddress"]):
         raise ValueError("it is not a batch as it is built here")
     token, receiver, function = values["_tokenAddress"], values["_feeAddress"], FUNCTIONS[PAY_ERC20]
     rows = zip(*columns, strict=True)

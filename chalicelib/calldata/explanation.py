@@ -64,7 +64,7 @@ class DecodedCall:
     to: str | None
     function: Function
     values: dict[str, Any]
-    value: int = 0
+    value: int
 
     def address(self, name: str) -> str:
         raw: bytes = self.values[name]

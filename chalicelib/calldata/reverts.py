@@ -33,7 +33,7 @@ def revert_reason(data: bytes) -> str:
             return printable(text) or "reverted with an empty reason"
         if selector == _PANIC:
             code = read_uint(arguments, 0)
-            return f"panic 0x{code:02x}: {_PANICS.get(code, 'a check of the compiler failed')}"[:MAX_REASON]
+            return f"panic 0x{code:02x}: {_PANICS.get(code, 'a check of the compiler failed')}"
     except ValueError:
         pass  # the data after the selector is malformed
     if len(selector) < 4:

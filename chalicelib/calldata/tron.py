@@ -26,7 +26,6 @@ _TRIGGER = 31
 _TYPE_URL = b"type.googleapis.com/protocol.TriggerSmartContract"
 _PREFIX = b"\x41"
 _BYTES, _NUMBER = 2, 0
-_INT64 = 2**63
 
 
 @frozen
@@ -122,7 +121,7 @@ def signed_transaction(raw: bytes, signatures: Sequence[bytes]) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    if not 0 <= value < _INT64:
+    if value >> 63:  # a negative number stays negative
         raise ValueError("a number is negative or above 63 bits")
     out = bytearray()
     while value > 0x7F:

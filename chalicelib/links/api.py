@@ -14,7 +14,7 @@ from chalicelib.links.fees.schemas import fee_plan_or_null
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import Reason, block_reason
 from chalicelib.links.records import PaymentType, SecurePayment
-from chalicelib.links.rules import check_unlocked, status_at
+from chalicelib.links.rules import check_unlocked, shown_status, status_at
 from chalicelib.links.schemas import (
     Branding,
     CreateSecurePayment,
@@ -51,7 +51,7 @@ def _found(
     return SecurePaymentFound(
         token=link.token,
         securePaymentUrl=page_url(link, pay_url),
-        status=status_at(link, now),
+        status=shown_status(status_at(link, now)),
         paymentType="batch" if link.payment_type is PaymentType.BATCH else "single",
         createdAt=iso(link.created_at),
         expiresAt=iso(link.expires_at),

@@ -29,6 +29,16 @@ class LinkLocked(Locked):
         self.payment, self.intent, self.branding = payment, intent, branding
 
 
+class LinkAwaitingChain(Forbidden):
+    """The link is past its expiry, and its network was not read that far: payments sent in time may still be found."""
+
+    shown_by = "chalicelib.links.schemas"
+
+    def __init__(self, payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
+        super().__init__("Secure payment is past its expiry; payments sent before it are still being looked for")
+        self.payment, self.branding = payment, branding
+
+
 class LinkClosed(Forbidden):
     """The link can no longer be paid; `link_status` says why. `payment` is None if the body omits the link."""
 

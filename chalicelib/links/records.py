@@ -34,6 +34,8 @@ class LinkStatus(StrEnum):
     COMPLIANCE_FAILED = "compliance_failed"
     PARTIALLY_SETTLED = "partially_settled"
     """A multicall of which some children are paid; computed from the children, never stored."""
+    AWAITING_CHAIN = "awaiting_chain"
+    """Past its expiry, while payments sent before it may still be unseen; computed from the time, never stored."""
     ASSEMBLING = "assembling"
     """A multicall whose children are being claimed; reads do not return it yet."""
 
@@ -72,15 +74,18 @@ class Link(Record):
     successor_token: str | None = None
     merged_tokens: tuple[str, ...] = ()
     completed_at: datetime | None = None
+    expiry_check_at: datetime | None = None
+    """When it is checked again whether the chain was read past `expires_at`; None before the first check."""
     version: int = 0
 
     @property
     def next_due(self) -> datetime | None:
-        """While pending, its expiry (None for a multicall); while assembling, when it counts as abandoned."""
+        """While pending, its expiry or the next check of it (None for a multicall); while assembling, when it counts as
+        abandoned."""
         if self.status is LinkStatus.ASSEMBLING:
             return self.created_at + ASSEMBLY_TIME
         if self.status is LinkStatus.PENDING and self.payment_type is not PaymentType.MULTICALL:
-            return self.expires_at
+            return self.expiry_check_at or self.expires_at
         return None
 
 
@@ -127,6 +132,8 @@ class SafeIntent(Record):
     transaction_hash: str | None = None
     span: int | None = None
     by_page: bool = False
+    account_id: str | None = None
+    """The link's account; None in items that were written before this field existed."""
     unpaid_announcements: int = field(default=0, metadata={"attribute": "in_vain"})
     version: int = 0
 

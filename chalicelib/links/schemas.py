@@ -13,7 +13,7 @@ from chalicelib.catalogue.networks import network
 from chalicelib.http.errors import details_of
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.creation import Draft, Item
-from chalicelib.links.errors import LinkClosed, LinkCompleted, LinkLocked, WrongWallet
+from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.links.records import Link, LinkStatus, SafeIntent, SecurePayment
@@ -242,6 +242,12 @@ def _(error: LinkLocked) -> dict[str, Any]:
     statuses = [_locked_status(request, error.intent) for request in error.payment.requests]
     facts = _page_facts(error.payment, error.branding)
     return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses}
+
+
+@details_of.register
+def _(error: LinkAwaitingChain) -> dict[str, Any]:
+    facts = _page_facts(error.payment, error.branding)
+    return {"code": LinkStatus.AWAITING_CHAIN.value, "status": LinkStatus.PENDING.value, **facts}
 
 
 @details_of.register

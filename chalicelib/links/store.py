@@ -71,9 +71,16 @@ def intents(store: Store, tokens: Iterable[str]) -> list[SafeIntent]:
     return list(store.get_many({SafeIntent.KEY.of(link_token=token): SafeIntent for token in tokens}).values())
 
 
-def due_tokens(store: Store, now: datetime, limit: int) -> Iterator[str]:
+def link_with_networks(store: Store, token: str) -> tuple[Link | None, frozenset[str]]:
+    """A link in any status, and the networks of its requests. One query."""
+    records = store.query_mixed((Link, Request, SafeIntent), Link.KEY.partition(token=token))
+    found = next((record for record in records if isinstance(record, Link)), None)
+    return found, frozenset(record.network for record in records if isinstance(record, Request))
+
+
+def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
     """Tokens of links that are due (`Link.next_due`), at most `limit` per shard. One query per shard."""
-    return (_token_of(key) for key in store.due(Link, now, limit))
+    return (_token_of(key) for key in store.due(Link, now, limit, first_shard))
 
 
 def intent(store: Store, token: str) -> SafeIntent | None:
@@ -81,9 +88,9 @@ def intent(store: Store, token: str) -> SafeIntent | None:
     return store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
 
 
-def tokens_of_due_intents(store: Store, now: datetime, limit: int) -> Iterator[str]:
+def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
     """Tokens of links whose intent is due for a check, at most `limit` per shard. One query per shard."""
-    return (_token_of(key) for key in store.due(SafeIntent, now, limit))
+    return (_token_of(key) for key in store.due(SafeIntent, now, limit, first_shard))
 
 
 def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:

@@ -1,8 +1,8 @@
 """The only sender of requests to URLs that merchants enter. Protects against SSRF and ends after five seconds.
 
 It connects to public addresses only, and to the same address that it checked (no second DNS lookup). It follows no
-redirects, uses no proxy or credentials of the environment, verifies certificates, does not read response bodies, and
-closes the connection at the deadline.
+redirects, uses no proxy or credentials of the environment, verifies certificates, reads no more than the first kilobyte
+of a response's body, and closes the connection at the deadline.
 
 `requests` and `requests_hardened` are imported inside functions, so that code which sends nothing does not load them.
 """
@@ -12,9 +12,11 @@ import re
 import socket
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import closing, suppress
+from dataclasses import field, replace
 from functools import cache
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -23,6 +25,10 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 
 DEADLINE_SECONDS = 5.0  # interface.md, Delivery and retry: for DNS, connect, TLS, request and response headers together
+ANSWER_BYTES = 1024
+"""How much of a response's body is read."""
+ANSWER_SECONDS = 1.0
+"""How long its body is read after the headers, within the deadline: an attempt that has its status ends soon."""
 MAX_URL_LENGTH = 2048
 USER_AGENT = "payment-requests-webhooks/1"
 
@@ -36,10 +42,15 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @frozen
 class PostResult:
-    """The result of one attempt: either the HTTP status, or a short reason why there is none."""
+    """The result of one attempt: either the HTTP status, or a short reason why there is none.
+
+    `answer` is the beginning of the response's body as text without control characters.
+    """
 
     status: int | None
     error: str | None
+    answer: str = ""
+    duration_ms: int = field(default=0, compare=False)
 
     @property
     def delivered(self) -> bool:
@@ -76,26 +87,27 @@ class WebhookSender:
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> PostResult:
         """Posts `body` unchanged, once. Never raises; the error text has no secrets and no data of the receiver.
 
-        The status counts if the response headers were complete before the deadline.
+        The status counts if the response headers were complete before the deadline, whatever happens to the body.
         """
+        began = time.monotonic()
+        result = self._post(url, headers, body)
+        return replace(result, duration_ms=int((time.monotonic() - began) * 1000))
+
+    def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> PostResult:
         try:
             _host_and_port(url, self._allow_loopback)
         except BadRequest as refusal:
             return PostResult(None, f"address refused: {refusal.message}")
         _adapter_class()  # its imports take long the first time, and must not count towards the deadline
-        result = PostResult(None, None)
         with _Deadline(self._seconds) as deadline:
             try:
-                result = PostResult(self._status(url, headers, body, deadline), None)
+                return self._response(url, headers, body, deadline)
             # A response passes through the parsers of four libraries. Any exception there is a failed attempt; if it
             # were raised, SQS would deliver the message again and the POST would be repeated before its time.
             except Exception as error:  # noqa: BLE001
-                result = PostResult(None, _reason(error))
-        if deadline.is_over:  # the parser may have taken the shutdown for the end of the headers
-            return PostResult(None, _TIMED_OUT)
-        return result
+                return PostResult(None, _TIMED_OUT if deadline.is_over else _reason(error))
 
-    def _status(self, url: str, headers: Mapping[str, str], body: bytes, deadline: "_Deadline") -> int:
+    def _response(self, url: str, headers: Mapping[str, str], body: bytes, deadline: "_Deadline") -> PostResult:
         import requests
 
         # An adapter, not a session: a session would use the environment and read the body of a redirect.
@@ -106,7 +118,26 @@ class WebhookSender:
             closing(_adapter_class()(is_https, self._allow_loopback, deadline)) as adapter,
             closing(adapter.send(request, stream=True, timeout=self._seconds)) as response,
         ):
-            return int(response.status_code)
+            if deadline.is_over:  # the parser may have taken the shutdown for the end of the headers
+                return PostResult(None, _TIMED_OUT)
+            return PostResult(int(response.status_code), None, _beginning(response.raw, deadline))
+
+
+def _beginning(body: Any, deadline: "_Deadline") -> str:
+    """The first bytes of a response's body as text. What goes wrong while they are read only makes it shorter."""
+    deadline.shorten(ANSWER_SECONDS)
+    received, left = b"", ANSWER_BYTES
+    with suppress(Exception):  # the status counts already
+        while left > 0 and (piece := body.read1(left, decode_content=False)):
+            received += piece
+            left -= len(piece)
+    return _plain_text(received[:ANSWER_BYTES])
+
+
+def _plain_text(received: bytes) -> str:
+    """Bytes as UTF-8 text, others are replaced, without control and format characters but for new lines and tabs."""
+    text = received.decode("utf-8", "replace")
+    return "".join(each for each in text if each in "\n\t" or not unicodedata.category(each).startswith("C"))
 
 
 class _Deadline:
@@ -118,19 +149,19 @@ class _Deadline:
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
+        self._timers = [_timer(seconds, self._expire)]
         self._lock = threading.Lock()
         self._watched: list[socket.socket] = []
         self.is_over = False
 
     def __enter__(self) -> Self:
-        self._timer.start()
+        self._timers[0].start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._timer.join()
+        for timer in self._timers:
+            timer.cancel()
+            timer.join()
         for watched in self._watched:
             watched.close()
 
@@ -148,6 +179,11 @@ class _Deadline:
             if self.is_over:
                 self._shut_down()
 
+    def shorten(self, seconds: float) -> None:
+        """Ends after this many seconds from now, if that is sooner."""
+        self._timers.append(_timer(seconds, self._expire))
+        self._timers[-1].start()
+
     def _expire(self) -> None:
         with self._lock:
             self.is_over = True
@@ -157,6 +193,12 @@ class _Deadline:
         for watched in self._watched:
             with suppress(OSError):  # the receiver may have closed the connection
                 watched.shutdown(socket.SHUT_RDWR)
+
+
+def _timer(seconds: float, act: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(seconds, act)
+    timer.daemon = True
+    return timer
 
 
 @cache

@@ -13,6 +13,7 @@ from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.checkout.flows import PayOptions, quote
 from chalicelib.checkout.rules import due_of
 from chalicelib.links.multicalls import reading as multicalls
+from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable, status_at
@@ -24,9 +25,9 @@ from chalicelib.services import Services
 class PageFacts:
     """A link as its page shows it before any script runs.
 
-    `state` is `pending`, `completed`, `in_progress` (a multisig transaction is proposed), or another status of the
-    link, in which it cannot be paid. `dues` are the amounts still owed per payee; `steps` are the transactions with a
-    QR code, in order: `approve`, `pay`.
+    `state` is `pending`, `completed`, `in_progress` (a multisig transaction is proposed), `awaiting_chain`, or another
+    status of the link, in which it cannot be paid. `dues` are the amounts still owed per payee; `steps` are the
+    transactions with a QR code, in order: `approve`, `pay`.
     """
 
     token: str
@@ -47,12 +48,13 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
         payment = _load(services, visitor, token)
     except NotFound:
         return None
-    parts = _parts(services, payment)
+    details = multicalls.details(services, payment) if payment.link.payment_type is PaymentType.MULTICALL else None
+    parts = _parts(payment, details)
     dues = tuple(due_of(r, part.link, currency_of(r)) for part in parts for r in part.requests if remaining(r))
     networks = [request.network for part in parts for request in part.requests]
     return PageFacts(
         token=payment.link.token,
-        state=_state(services, payment),
+        state=_state(payment, details, services.clock()),
         network=networks[0] if networks else "",
         reference=payment.link.reference,
         expires_at=payment.link.expires_at,
@@ -92,16 +94,18 @@ def _load(services: Services, visitor: Caller, token: str) -> SecurePayment:
         raise
 
 
-def _parts(services: Services, payment: SecurePayment) -> Sequence[SecurePayment]:
-    if payment.link.payment_type is not PaymentType.MULTICALL:
+def _parts(payment: SecurePayment, details: MulticallDetails | None) -> Sequence[SecurePayment]:
+    if details is None:
         return (payment,)
-    return [child.payment for child in multicalls.details(services, payment).children if child.payment is not None]
+    return [child.payment for child in details.children if child.payment is not None]
 
 
-def _state(services: Services, payment: SecurePayment) -> str:
+def _state(payment: SecurePayment, details: MulticallDetails | None, now: datetime) -> str:
     if payment.is_paid:
         return "completed"
-    return "in_progress" if payment.is_locked else status_at(payment.link, services.clock()).value
+    if payment.is_locked:
+        return "in_progress"
+    return (details.time_status if details else status_at(payment.link, now)).value
 
 
 def _steps(payment: SecurePayment, dues: Sequence[Due]) -> tuple[str, ...]:

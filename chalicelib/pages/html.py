@@ -19,7 +19,13 @@ _MOST_LISTED = 20
 """Payees listed one by one; the rest is a number."""
 _DECIMAL_COMMA = frozenset({"de", "es", "fr", "it", "pt", "ru"})
 """Languages with a decimal comma; in them 12.625 would read as more than twelve thousand."""
-_ENDED = {"completed": "paid", "in_progress": "safe", "expired": "expired", "invalidated": "invalidated"}
+_ENDED = {
+    "completed": "paid",
+    "in_progress": "safe",
+    "awaiting_chain": "awaiting",
+    "expired": "expired",
+    "invalidated": "invalidated",
+}
 """Prefix of the message keys by state; `closed` for other states."""
 
 

@@ -102,8 +102,7 @@ def _commit(services: Services, part: UnrecordedTransfers, payment: SecurePaymen
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "link": part.link_token})
-    if changes.events:
-        webhooks.announce(services, [replace(event, version=1) for event in changes.events])
+    webhooks.queue_announcements(services, changes.events)
     return _after(changes, bool(written)), changes.recorded
 
 

@@ -50,6 +50,11 @@ def unrecorded(store: Store, token: str, limit: int) -> tuple[UnrecordedTransfer
     return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(link_token=token), limit)
 
 
+def has_work(store: Store, tokens: Iterable[str]) -> bool:
+    """Whether the recorder has work left for one of these links. One query per link, until one has work."""
+    return any(unrecorded(store, token, 1) for token in tokens)
+
+
 def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
     """Whether this work is still to be done. One read."""
     return store.get(UnrecordedTransfers, part.key) is not None

@@ -139,6 +139,18 @@ class Store:
         next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
         return tuple(codec.decode(cls, item) for item in items), next_cursor
 
+    def head(self, cls: type[T], pk: str, after: str | None, limit: int) -> tuple[T, ...]:
+        """The first `limit` records of a partition in the order of sort keys above `after`, by a consistent read."""
+        above = (after or FIRST_SORT_KEY)[:_LONGEST_SORT_KEY]
+        response = self.client.query(
+            TableName=self._table(cls.KEY.table),
+            KeyConditionExpression="pk = :pk AND sk > :after",
+            ExpressionAttributeValues={":pk": {"S": pk}, ":after": {"S": above}},
+            ConsistentRead=True,
+            Limit=limit,
+        )
+        return tuple(codec.decode(cls, item) for item in response["Items"])
+
     def count(self, counter: Record, limit: int) -> int | None:
         """Adds one to the attribute `calls` of a record and returns the new count; None if it is already `limit`.
 

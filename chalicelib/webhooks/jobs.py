@@ -1,19 +1,35 @@
-"""The queue consumer that attempts deliveries, and the schedule that sweeps the outbox."""
+"""The queue consumers that announce events and attempt deliveries, and the schedule that sweeps the outbox."""
 
 import json
 
 from chalicelib.services import Services
-from chalicelib.webhooks import flows, outbox
+from chalicelib.webhooks import announcing, outbox
+from chalicelib.webhooks.deliveries import flows as deliveries
+from chalicelib.webhooks.deliveries import waiting
+
+
+def announce_events(services: Services, body: str) -> None:
+    """Announces up to ten events per message."""
+    announcing.announce(services, json.loads(body)["eventIds"])
 
 
 def deliver_webhook(services: Services, body: str) -> None:
-    """Makes one attempt of one delivery per message."""
+    """Makes one first attempt of one delivery per message."""
     message = json.loads(body)
-    flows.deliver(services, message["deliveryId"], message["attempt"])
+    deliveries.deliver(services, message["deliveryId"], message["attempt"], in_slow_lane=False)
+
+
+def retry_webhook(services: Services, body: str) -> None:
+    """Makes one attempt per message that may be slow (a retry, a test, a probe), or tends what waits for a webhook."""
+    message = json.loads(body)
+    if "webhookId" in message:
+        waiting.tend(services, message["webhookId"])
+    else:
+        deliveries.deliver(services, message["deliveryId"], message["attempt"], in_slow_lane=True)
 
 
 def sweep_outbox(services: Services) -> None:
-    """Announces events and queues deliveries whose message was not sent because of a crash."""
+    """Queues events and deliveries whose message was not sent because of a crash."""
     swept = outbox.sweep(services)
     if swept:
         services.log.warning("outbox swept", extra={"count": swept})

@@ -1,24 +1,63 @@
-"""The outbox sweep: announces events and queues deliveries whose message was not sent because of a crash."""
+"""The outbox sweep: queues events, deliveries and circuits whose message was not sent or not finished."""
 
+from dataclasses import replace
 from datetime import timedelta
+from itertools import takewhile
 
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
-from chalicelib.webhooks import flows as webhooks
+from chalicelib.storage.store import WriteConflict
 from chalicelib.webhooks import store
+from chalicelib.webhooks.circuits import store as circuit_store
+from chalicelib.webhooks.deliveries import flows as deliveries
+from chalicelib.webhooks.flows import queue_announcements
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.store import Overdue
 
 GRACE = timedelta(seconds=30)
 """Younger records may still be in progress in the process that wrote them."""
+BUDGET = timedelta(seconds=40)
+"""The sweep begins no record later than this; its function has 60 s, and the next one runs a minute after it."""
 _BATCH = 100
 
 
 def sweep(services: Services) -> int:
-    """Announces overdue events and queues overdue deliveries; returns how many. Safe to repeat."""
+    """Queues what is overdue; returns how much. Begins at a random shard, so none is always last. Safe to repeat."""
+    now, found = services.clock(), list[Event]()
 
     def finish(entry: Overdue) -> bool:
-        act = webhooks.announce_by_id if entry.kind is Event else webhooks.requeue
-        return act(services, entry.record_id)
+        if entry.kind == store.EVENT:
+            event = _touch(services, entry.record_id)
+            found.extend([event] if event else [])
+            return event is not None
+        if entry.kind == store.CIRCUIT:
+            return _tend(services, entry.record_id)
+        return deliveries.requeue(services, entry.record_id)
 
-    return sweeping.each(services.log, store.overdue(services.store, services.clock() - GRACE, _BATCH), finish)
+    due = store.overdue(services.store, now - GRACE, _BATCH, services.entropy(1)[0])
+    in_time = takewhile(lambda _: services.clock() < now + BUDGET, due)
+    try:
+        return sweeping.each(services.log, in_time, finish)
+    finally:
+        queue_announcements(services, found)
+
+
+def _touch(services: Services, event_id: str) -> Event | None:
+    """The event as queued now, so that one that fails again and again comes after the others; None if announced."""
+    event = store.event(services.store, event_id)
+    if event is None or event.announced:
+        return None
+    touched = replace(event, queued_at=services.clock())
+    try:
+        services.store.write(touched)
+    except WriteConflict:
+        return None  # it is being announced
+    return touched
+
+
+def _tend(services: Services, webhook_id: str) -> bool:
+    circuit = circuit_store.circuit(services.store, webhook_id)
+    if circuit is None or circuit.due_at is None or services.clock() < circuit.due_at:
+        return False
+    deliveries.queue_tending(services, circuit)
+    return True

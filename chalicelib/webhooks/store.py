@@ -1,40 +1,24 @@
-"""Reads of webhooks, events and deliveries."""
+"""Reads of events, and of what is due in the outbox."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
 from chalicelib.storage.store import Store
-from chalicelib.webhooks.records import Delivery, Endpoint, EndpointUrl, Event
+from chalicelib.webhooks.circuits.records import Circuit
+from chalicelib.webhooks.deliveries.records import Delivery
+from chalicelib.webhooks.records import Event
 
 
 @frozen
 class Overdue:
-    """The id of an overdue event or delivery."""
+    """The kind and id of an overdue record: an event, a delivery, or the circuit of a webhook."""
 
-    kind: type[Event] | type[Delivery]
+    kind: str
     record_id: str
 
 
-def endpoints(store: Store, account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
-    """The webhooks of a client id, or of the account as a whole, oldest first. One query."""
-    return store.query(Endpoint, Endpoint.KEY.all(owner=client_id or account_id))
-
-
-def endpoint(store: Store, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint | None:
-    """One webhook of a client id, or of the account as a whole. One read."""
-    return store.get(Endpoint, Endpoint.KEY.of(owner=client_id or account_id, webhook_id=webhook_id))
-
-
-def endpoint_of(store: Store, delivery: Delivery) -> Endpoint | None:
-    """The webhook of a delivery; None if it was deleted. One read."""
-    return endpoint(store, delivery.account_id, delivery.client_id, delivery.webhook_id)
-
-
-def url_of(store: Store, endpoint: Endpoint) -> EndpointUrl | None:
-    """The record that makes the URL of a webhook unique. One read."""
-    url_record = EndpointUrl(endpoint.account_id, endpoint.client_id, endpoint.url, endpoint.webhook_id)
-    return store.get(EndpointUrl, url_record.key)
+EVENT, DELIVERY, CIRCUIT = Event.KEY.kind, Delivery.KEY.kind, Circuit.KEY.kind
 
 
 def event(store: Store, event_id: str) -> Event | None:
@@ -42,13 +26,15 @@ def event(store: Store, event_id: str) -> Event | None:
     return store.get(Event, Event.KEY.of(event_id=event_id))
 
 
-def delivery(store: Store, delivery_id: str) -> Delivery | None:
-    """One read."""
-    return store.get(Delivery, Delivery.KEY.of(delivery_id=delivery_id))
+def events(store: Store, event_ids: Sequence[str]) -> tuple[Event, ...]:
+    """The events with these ids that exist, in this order. One read."""
+    keys = [Event.KEY.of(event_id=each) for each in event_ids]
+    found = store.get_many(dict.fromkeys(keys, Event))
+    return tuple(found[key] for key in keys if key in found)
 
 
-def overdue(store: Store, before: datetime, limit: int) -> Iterator[Overdue]:
-    """Events and deliveries that were due before `before`, at most `limit` per shard. One query per shard."""
-    for key in store.due(Event, before, limit):  # deliveries share table and shards with events
+def overdue(store: Store, before: datetime, limit: int, first_shard: int) -> Iterator[Overdue]:
+    """Records that were due before `before`, at most `limit` per shard. One query per shard."""
+    for key in store.due(Event, before, limit, first_shard):  # all three kinds share table and shards
         _, _, record_id = key.pk.partition("#")
-        yield Overdue(Event if key.sk == Event.KEY.kind else Delivery, record_id)
+        yield Overdue(key.sk, record_id)

@@ -64,6 +64,8 @@ def _background() -> dict[str, Calls]:
         counts["record one payment"] = _count(client, world.record)
         world.chain.mine()
         counts["scan tick that reads the payment again"] = tick()
+        announcement = world.queue.messages.pop(0)
+        counts["announce three events"] = _count(client, lambda: world.consume(announcement, world.services))
         delivery = world.queue.messages.pop(0)
         counts["deliver one webhook"] = _count(client, lambda: world.consume(delivery, world.services))
         assert len(world.receiver.posted) == 1

@@ -237,6 +237,7 @@ SCENES: dict[str, Scene] = {
     "odd": Scene("trouble-odd", link=(200, [])),
     "storage": Scene("trouble-storage", before=_NO_STORAGE, press=_PAY),
     "missing": Scene("missing", link=_ended(404)),
+    "awaiting": Scene("awaiting", link=_ended(403, code="awaiting_chain", status="pending"), waits=True),
     "expired": Scene("expired", link=_EXPIRED),
     "expired-late": Scene("expired", link=_EXPIRED, note=_note()),
     "invalidated": Scene("invalidated", link=_ended(403, status="invalidated")),

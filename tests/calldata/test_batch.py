@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, tron_address_of, tron_to_evm
 from chalicelib.base.money import MAX_UINT256, fee_of, parse_amount
-from chalicelib.calldata.batch import BatchItem, batch_fee, batch_fee_of, pay_batch, pay_tron_batch, token_debits
+from chalicelib.calldata.batch import (
+    BatchItem,
+    batch_fee,
+    batch_fee_of,
+    native_hash,
+    pay_batch,
+    pay_tron_batch,
+    token_debits,
+)
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.transaction import Call
@@ -88,9 +96,9 @@ def test_a_batch_on_tron_equals_the_encoding_of_an_abi_library(batch: list[Batch
 
 
 def test_two_spellings_of_a_token_are_one_token() -> None:
-    batch = [BatchItem(USDC, PAYEE, 1, REFERENCE), BatchItem(USDC.lower(), PAYEE, 2, REFERENCE)]
+    batch = [BatchItem(USDC, PAYEE, 10_000, REFERENCE), BatchItem(USDC.lower(), PAYEE, 2, REFERENCE)]
     assert pay_batch("base", batch).data.startswith("0x9af8a581")
-    assert token_debits(batch) == {USDC: 3}
+    assert token_debits(batch) == {USDC: 10_002}
 
 
 def test_without_a_fee_nobody_is_named_and_never_the_zero_address() -> None:
@@ -99,7 +107,8 @@ def test_without_a_fee_nobody_is_named_and_never_the_zero_address() -> None:
     for fee_address in (None, ZERO_ADDRESS, FEE_ADDRESS):
         assert pay_batch("base", batch, fee_address).data[10 + 2 * 64 :].startswith(word)
     tron = [BatchItem("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", PAYEE, 1, REFERENCE)]
-    assert pay_tron_batch("tron", tron).data[10 + 5 * 64 :].startswith(word)
+    for fee_address in (None, ZERO_ADDRESS, FEE_ADDRESS):
+        assert pay_tron_batch("tron", tron, fee_address).data[10 + 5 * 64 :].startswith(word)
 
 
 def test_the_contracts_own_fee_goes_to_the_fee_address_when_there_is_one() -> None:
@@ -137,6 +146,12 @@ def test_a_batch_is_refused_where_its_contract_is_not() -> None:
         pay_batch("tron", batch)
     with pytest.raises(LookupError):
         pay_tron_batch("base", batch)
+
+
+@pytest.mark.parametrize("network", ["tron", "gnosis"])
+def test_a_network_without_a_listed_coin_has_no_hash_of_it(network: str) -> None:
+    with pytest.raises(LookupError, match=f"{network} has no native currency"):
+        native_hash(network)
 
 
 def test_a_reference_of_another_length_and_an_amount_that_is_too_large_are_refused() -> None:

@@ -120,6 +120,10 @@ def test_a_native_payment_counts_the_fee_out_of_the_value() -> None:
     assert told.summary.startswith(f"Pay 1 ETH-base to {PAYEE} with 0.01 ETH-base fee to {COLLECTOR}, reference ")
     assert (told.value, told.value_human) == (101 * 10**16, "1.01 ETH-base")
     assert (event_of(told).token, event_of(told).address) == (None, NATIVE_PROXY)
+    assert [each.human for each in told.arguments] == [None, None, "0.01 ETH-base", None]
+    short = Transaction(NATIVE_PROXY, native_payment().data, 10**16 - 1)
+    assert "; its value does not cover the fee; " in one("base", short).summary
+    assert event_of(one("base", replace(short, value=10**16))).amount == 0
 
 
 def test_a_payment_without_a_fee_says_so() -> None:
@@ -151,6 +155,20 @@ def test_what_tokens_are_asked_is_told_in_one_sentence(transaction: Transaction,
     assert one("base", transaction).summary == summary
 
 
+@pytest.mark.parametrize(
+    ("transaction", "human"),
+    [
+        (approve(USDC, PROXY, 12_625_000), ["ERC20FeeProxy", "12.625 USDC"]),
+        (approve(UNLISTED, WALLET, 7), [None, None]),
+        (transfer_from(DAI, WALLET, PAYEE, 15 * 10**17), [None, None, "1.5 DAI"]),
+    ],
+)
+def test_arguments_have_a_readable_form_for_known_contracts_and_listed_tokens(
+    transaction: Transaction, human: list[str | None]
+) -> None:
+    assert [each.human for each in one("base", transaction).arguments] == human
+
+
 def test_a_batch_is_told_with_its_sums_and_every_payment() -> None:
     told = one("base", pay_batch("base", ITEMS, COLLECTOR))
     assert told.summary == (
@@ -160,7 +178,10 @@ def test_a_batch_is_told_with_its_sums_and_every_payment() -> None:
     assert [call.contract for call in told.calls] == ["ERC20FeeProxy", "ERC20FeeProxy", "EthereumFeeProxy"]
     assert [call.to for call in told.calls] == [PROXY, PROXY, NATIVE_PROXY]
     assert [item_of(event_of(call)) for call in told.calls] == [ITEMS[0], ITEMS[2], ITEMS[1]]
+    assert told.arguments[-1].human is None
     assert one("base", pay_batch("base", [ITEMS[0]], COLLECTOR)).summary.startswith("Make 1 payment in one")
+    to_nobody = one("base", pay_batch("base", ITEMS, DEAD_ADDRESS))
+    assert to_nobody.arguments[-1].human is None, "the link has fees"
 
 
 def test_a_batch_without_fees_names_nobody() -> None:
@@ -168,7 +189,7 @@ def test_a_batch_without_fees_names_nobody() -> None:
     assert told.summary == (
         "Make 1 payment in one transaction: 0.000001 USDC, without fees of the link; the batch contract may take its own"
     )
-    assert told.arguments[-1].value == DEAD_ADDRESS
+    assert [each.value for each in told.arguments] == ["a list of 1", "a list of 0", DEAD_ADDRESS]
     assert told.arguments[-1].human == "an address without an owner, as the link has no fees"
 
 
@@ -176,6 +197,7 @@ def test_the_batch_contracts_own_fee_is_told() -> None:
     told = one("base", pay_batch("base", [BatchItem(None, PAYEE, 10**18, REFERENCE)], COLLECTOR, 30))
     own = "; up to 0.003 ETH-base are the batch contract's own fee, the rest comes back"
     assert told.summary == f"Make 1 payment in one transaction: 1 ETH-base, without fees of the link{own}"
+    assert told.arguments[-1].human is None, "the address has an owner"
 
 
 def test_a_bundle_tells_what_each_transaction_does() -> None:
@@ -184,8 +206,9 @@ def test_a_bundle_tells_what_each_transaction_does() -> None:
     assert list(told.calls) == list(explain("base", [approve(USDC, PROXY, 12_625_000), payment(), native_payment()]))
 
 
-def test_a_bundle_of_one_transaction_is_told_as_one_call() -> None:
-    assert one("base", bundled(payment())).summary == "As a Safe, make 1 call in one transaction"
+@pytest.mark.parametrize(("count", "calls"), [(1, "1 call"), (2, "2 calls")])
+def test_a_bundle_says_how_many_calls_it_makes(count: int, calls: str) -> None:
+    assert one("base", bundled(*[payment()] * count)).summary == f"As a Safe, make {calls} in one transaction"
 
 
 def test_an_unknown_call_in_a_bundle_is_told_and_warned_of() -> None:
@@ -279,6 +302,32 @@ def test_data_that_is_not_hexadecimal_is_said_to_be_so(data: str) -> None:
     assert explain_data(data).summary == said
 
 
+@pytest.mark.parametrize(
+    ("value", "sent"), [(0, ""), (5, " with 0.000000000000000005 ETH-base"), (10**18, " with 1 ETH-base")]
+)
+def test_the_summary_of_an_unknown_call_names_its_contract_and_the_coins_sent(value: int, sent: str) -> None:
+    told = one("base", Transaction(WALLET, "0x12345678", value))
+    said = f"Unknown call: 4 bytes 0x12345678 to {WALLET}{sent}; no such function is used here; do not sign unless you know it"
+    assert (told.summary, told.to, told.contract) == (said, WALLET, "unknown contract")
+
+
+def test_the_hash_of_the_native_coin_is_no_token() -> None:
+    coin = native_hash("base")
+    told = one("base", approve(coin, PROXY, 1))
+    assert (told.function, told.contract) == (None, "unknown contract")
+    assert f" to {evm_address(coin)}; this is no token; " in told.summary
+
+
+def test_without_a_network_addresses_of_both_families_are_read_and_nothing_is_known_of_them() -> None:
+    data, unchecked = approve(USDC, PROXY, 5).data, "; the address of the contract was not checked"
+    for to in (USDC, USDT_TRON):
+        told = explain_data(data, None, to)
+        assert told.summary == f"Allow {PROXY} to take up to 5 base units of the unlisted token {to}{unchecked}"
+        assert (told.to, told.contract) == (to, "unknown contract")
+    told = explain_data(data)
+    assert told.summary == f"Allow {PROXY} to take up to 5 base units of a token that is not told{unchecked}"
+
+
 def test_an_address_is_checked_where_both_the_network_and_the_contract_are_given() -> None:
     data, unchecked = payment().data, "; the address of the contract was not checked"
     assert not explain_data(data, "base", PROXY).summary.endswith(unchecked)
@@ -325,6 +374,9 @@ def test_fees_that_would_not_arrive_are_unknown() -> None:
     for transaction in (payment(), pay_batch("base", ITEMS, COLLECTOR)):
         nobody = transaction.data.replace(COLLECTOR[2:].lower(), "00" * 20)
         assert one("base", Transaction(transaction.to, nobody, transaction.value)).function is None
+    free, end = payment(fee=0).data, 10 + 6 * 64
+    named = Transaction(PROXY, free[: end - 40] + COLLECTOR[2:].lower() + free[end:], 0)
+    assert "; it names a fee address and no fee; " in one("base", named).summary
 
 
 DETAILS = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
@@ -397,3 +449,12 @@ def test_the_selectors_are_those_of_the_signatures() -> None:
 def test_a_length_beyond_the_data_is_refused_at_once(kind: Kind) -> None:
     with pytest.raises(ValueError, match="shorter"):
         read((kind,), (32).to_bytes(32, "big") + MAX_UINT256.to_bytes(32, "big"))
+
+
+def test_bytes_may_fill_the_data_to_its_end_but_not_exceed_it() -> None:
+    head = (32).to_bytes(32, "big")
+    assert read(("bytes",), head + (32).to_bytes(32, "big") + b"x" * 32) == (b"x" * 32,)
+    with pytest.raises(ValueError, match="shorter"):
+        read(("bytes",), head + (33).to_bytes(32, "big") + b"x" * 32)
+    with pytest.raises(ValueError, match="an argument is not where it belongs"):
+        read(("bytes",), (64).to_bytes(32, "big") + (32).to_bytes(32, "big") + b"x" * 32)

@@ -59,11 +59,12 @@ def test_on_tron_it_holds_contract_data_and_fee_limit() -> None:
 
 def test_what_no_code_could_hold_has_none() -> None:
     name, transaction = EVERY_KIND["batch on tron"]
-    around = len(f"tron:{transaction.to}?data=0x&feeLimit=0")
-    longest = replace(transaction, data="0x" + "ab" * ((MAX_LENGTH - around) // 2))
+    around = len(f"tron:{transaction.to}?data=0x&feeLimit=1")
+    longest = replace(transaction, data="0x" + "ab" * ((2_900 - around) // 2))
     (explanation,) = explain(name, [transaction])
-    assert len(uri_of(name, longest, explanation, 0) or "") > MAX_LENGTH - 2
-    assert uri_of(name, replace(longest, data=longest.data + "abab"), explanation, 0) is None
+    limit = 10 ** ((2_900 - around) % 2)
+    assert len(uri_of(name, longest, explanation, limit) or "") == 2_900
+    assert uri_of(name, longest, explanation, 10 * limit) is None
     (explanation,) = explain("base", [payment()])
     long = replace(explanation, arguments=(*explanation.arguments, Argument("_", "bytes", "0x" + "ab" * MAX_LENGTH, None)))
     assert uri_of("base", payment(), long, 0) is None

@@ -9,6 +9,16 @@ from chalicelib.calldata.reverts import MAX_REASON, revert_reason
 
 ERROR, PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")
 
+PANICS = {
+    0x01: "an assertion failed",
+    0x11: "arithmetic overflow",
+    0x12: "division by zero",
+    0x21: "invalid enum value",
+    0x32: "index out of bounds",
+    0x41: "out of memory",
+    2**256 - 1: "a check of the compiler failed",
+}
+
 
 def error(text: str) -> bytes:
     return ERROR + encode(["string"], [text])
@@ -22,8 +32,10 @@ def error(text: str) -> bytes:
         (error(""), "reverted with an empty reason"),
         (error("\n"), "reverted with an empty reason"),
         (error("x" * 10_000), "x" * MAX_REASON),
+        (error("\0" * 799 + "xy"), "x"),
+        (error("no")[:-30] + b"t this", "no"),
         (ERROR + encode(["bytes"], [b"\xff\xfeno"]), "\ufffd\ufffdno"),
-        (PANIC + encode(["uint256"], [0x11]), "panic 0x11: arithmetic overflow"),
+        *((PANIC + encode(["uint256"], [code]), f"panic 0x{code:02x}: {text}") for code, text in PANICS.items()),
         (PANIC + encode(["uint256"], [0x99]), "panic 0x99: a check of the compiler failed"),
         (b"", "reverted without a reason"),
         (b"\1\2\3", "reverted without a reason"),

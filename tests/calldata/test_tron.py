@@ -13,7 +13,15 @@ from tronpy.keys import PrivateKey
 
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.calldata.checkout import Checkout
-from chalicelib.calldata.tron import TronTransaction, decode_raw, encode_raw, recover_signer, signed_transaction, tx_id
+from chalicelib.calldata.tron import (
+    APPROVAL_FEE_LIMIT,
+    TronTransaction,
+    decode_raw,
+    encode_raw,
+    recover_signer,
+    signed_transaction,
+    tx_id,
+)
 from infra.local.tron_transactions import Transaction
 from tests.base.tron_vector_files import Vector, find, folder
 from tests.oracles.node import run
@@ -122,6 +130,7 @@ def test_the_signer_is_found_again_and_the_signed_bytes_are_what_a_node_takes() 
 def test_a_number_outside_of_protobuf_is_refused(number: int) -> None:
     with pytest.raises(ValueError, match="63 bits"):
         encode_raw(replace(CALL, call_value=number))
+    assert decode_raw(encode_raw(replace(CALL, call_value=2**63 - 1))).call_value == 2**63 - 1
 
 
 def field(number: int, value: bytes) -> bytes:
@@ -160,18 +169,40 @@ def altered() -> dict[str, bytes]:
         "an unknown field": plain + b"\xf8\x07\x01",
         "a field again": plain + plain[-6:],
         "an explicit zero": plain + b"\x18\x00",
-        "a longer number": plain.replace(b"\x08\x1f\x12", b"\x08\x9f\x00\x12"),
-        "a number as bytes": b"\x0a\x02\x26\x7e" + field(8, b"x") + plain[4:],
-        "bytes as a number": b"\x08\x01" + plain[4:],
+        "a longer number": with_contract(b"\x08\x9f\x00" + of(trigger)[2:]),
+        "a number as bytes": plain + field(8, b"x"),
+        "bytes as a number": plain + b"\x58\x01",
         "an endless number": b"\xff" * 20,
+        "a number of eleven bytes": plain + b"\x18" + b"\x80" * 10 + b"\1",
+        "a number of ten bytes": plain + b"\x18" + b"\x80" * 9 + b"\1",
         "a fixed number": plain + b"\x1d\1\2\3\4",
+        "a fixed number of eight bytes": plain + b"\x19" + b"\1" * 8,
+        "a group": plain + b"\x1b\1\0",
+        "bytes beyond the end": plain + b"\x1a\2\0",
     }
 
 
-@pytest.mark.parametrize(("name", "raw"), altered().items())
-def test_what_is_not_exactly_one_call_is_refused(name: str, raw: bytes) -> None:
-    with pytest.raises(ValueError):
-        decode_raw(raw)
+REASONS = {
+    "an address of another kind": "an address is 0x41 and 20 bytes",
+    "a short address": "an address is 0x41 and 20 bytes",
+    "an empty contract": "an address is 0x41 and 20 bytes",
+    "nothing": "an address is 0x41 and 20 bytes",
+    "half": "a field of another kind, or one longer than its message",
+    "a number as bytes": "field 8 is no number",
+    "bytes as a number": "field 11 is a number",
+    "an endless number": "a number has no end",
+    "a number of eleven bytes": "a number has no end",
+    "a fixed number": "a field of another kind, or one longer than its message",
+    "a fixed number of eight bytes": "a field of another kind, or one longer than its message",
+    "a group": "a field of another kind, or one longer than its message",
+    "bytes beyond the end": "a field of another kind, or one longer than its message",
+}
+
+
+@pytest.mark.parametrize("name", altered())
+def test_what_is_not_exactly_one_call_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=REASONS.get(name, "the transaction is more or other than one contract call")):
+        decode_raw(altered()[name])
 
 
 @settings(max_examples=200)
@@ -193,6 +224,7 @@ def test_a_changed_byte_changes_the_call_or_is_refused(place: int, change: int) 
 def test_the_fee_limit_of_a_payment_rises_with_its_energy_up_to_what_the_network_takes() -> None:
     """500 sun for each unit of energy, never below 300 nor above 15,000 TRX."""
     sun = 10**6
+    assert 100 * sun == APPROVAL_FEE_LIMIT
     limits = {gas: Checkout("T", {}, (), gas).fee_limit for gas in (0, 600_000, 600_001, 2_000_000, 30_000_000, 30_000_001)}
     assert limits == {
         0: 300 * sun,

@@ -19,13 +19,24 @@ from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.checkout.intents.rules import UNREAD_GRACE
-from chalicelib.outbound.sender import DEADLINE_SECONDS
+from chalicelib.outbound.sender import ANSWER_BYTES, ANSWER_SECONDS, DEADLINE_SECONDS
 from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.transfers.flows import MAX_LISTED, MAX_REFUNDS
+from chalicelib.webhooks.circuits.rules import (
+    DRAIN_FOR,
+    DRAIN_PAUSE,
+    FIRST_PROBE,
+    LONGEST_PAUSE,
+    OPEN_AFTER,
+    OPEN_AFTER_DELIVERIES,
+    PROBE_LEASE,
+)
+from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
+from chalicelib.webhooks.deliveries.rules import ATTEMPTS_KEPT, GIVE_UP, LEASE
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from chalicelib.webhooks.records import EVENT_RETENTION
-from chalicelib.webhooks.rules import GIVE_UP, LEASE, MAX_ENDPOINTS
 
 DEFAULTS = {each.name: each.default for each in fields(Settings)}
 DAY = 24 * 60 * 60
@@ -51,7 +62,19 @@ OF_OTHERS = {
 # What no document of the interface fixes: chosen here, and promised to users in the README or beside the constant.
 CHOSEN = {
     "a worker has 20 seconds for a webhook's attempt, which takes five": (LEASE, timedelta(seconds=20)),
-    "a delivery that cannot be attempted is given up after a day": (GIVE_UP, timedelta(days=1)),
+    "a delivery that waits for its receiver is given up after a day": (GIVE_UP, timedelta(days=1)),
+    "the newest eight attempts of a delivery are kept": (ATTEMPTS_KEPT, 8),
+    "a kilobyte of a receiver's answer is kept, read for a second": ((ANSWER_BYTES, ANSWER_SECONDS), (1024, 1.0)),
+    "a circuit opens with the fifth delivery": (OPEN_AFTER_DELIVERIES, 5),
+    "a circuit opens after ten seconds of failures": (OPEN_AFTER, timedelta(seconds=10)),
+    "the first probe comes after 15 seconds": (FIRST_PROBE, timedelta(seconds=15)),
+    "a probe comes every 15 minutes": (LONGEST_PAUSE, timedelta(minutes=15)),
+    "a probe has 20 seconds": (PROBE_LEASE, timedelta(seconds=20)),
+    "waiting deliveries are looked for a minute after a circuit closed": (DRAIN_FOR, timedelta(minutes=1)),
+    "they are released once a second": (DRAIN_PAUSE, timedelta(seconds=1)),
+    "100 failed deliveries are sent again per call": (MOST_REPEATED, 100),
+    "100 first attempts are made at the same time": (DEFAULTS["webhook_concurrency"], 100),
+    "50 retries are made at the same time": (DEFAULTS["webhook_retry_concurrency"], 50),
     "a client id or account has 20 webhooks": (MAX_ENDPOINTS, 20),
     "a user's sign-ins may fail 30 times in a quarter of an hour from one address": (FAILURES, 30),
     "a user's sign-ins may fail a thousand times a day": (FAILURES_PER_DAY, 1000),

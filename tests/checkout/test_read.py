@@ -11,7 +11,7 @@ from tests.support.api import Configured, stop_time
 from tests.support.client import Shop, item
 from tests.support.node import Node
 from tests.support.running import running
-from tests.support.stored_links import TX_HASH, complete, expire, pay_part
+from tests.support.stored_links import TX_HASH, complete, expire, pass_expiry, pay_part
 
 MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 CREATE = "/v2/secure-payments"
@@ -248,7 +248,30 @@ def test_a_client_id_sees_its_own_links_and_those_of_the_account_alone(new_shop:
 
 
 @pytest.mark.parametrize("path", ["", "/pay"])
-def test_an_expired_link_is_403_before_any_sweep_and_before_any_node(shop: Shop, node: Node, path: str) -> None:
+def test_a_link_past_its_expiry_is_403_awaiting_chain_before_any_sweep_and_any_node(
+    shop: Shop, node: Node, path: str
+) -> None:
+    token = shop.link()
+    pass_expiry(token)
+    reply = shop.get(f"/v2/secure-payments/{token}{path}?wallet={WALLET}")
+    assert (reply.status, reply.json) == (
+        403,
+        {
+            "statusCode": 403,
+            "message": "Secure payment is past its expiry; payments sent before it are still being looked for",
+            "error": "Forbidden",
+            "code": "awaiting_chain",
+            "status": "pending",
+            "branding": None,
+            "redirectUrl": None,
+            "redirectLabel": None,
+        },
+    )
+    assert node.asked == []
+
+
+@pytest.mark.parametrize("path", ["", "/pay"])
+def test_an_expired_link_is_403_before_any_node(shop: Shop, node: Node, path: str) -> None:
     token = shop.link()
     expire(token)
     reply = shop.get(f"/v2/secure-payments/{token}{path}?wallet={WALLET}")

@@ -92,7 +92,9 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
     shapes = {name: (entry["MemorySize"], entry["Timeout"]) for name, entry in functions(packages["prod"]).items()}
     assert shapes == {
         "api_handler": (1024, 29),
+        "announce_events": (512, 30),
         "deliver_webhook": (512, 15),
+        "retry_webhook": (512, 30),
         "scan_chain": (1024, 60),
         "record_transfers": (1024, 60),
         "start_scans": (512, 60),
@@ -104,7 +106,14 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
 
 
 def test_a_slow_receiver_holds_up_no_other_one(packages: dict[str, Path]) -> None:
-    for name, least in (("deliver_webhook", 20), ("scan_chain", 2), ("record_transfers", 10)):
+    least_at_once = {
+        "announce_events": 10,
+        "deliver_webhook": 100,
+        "retry_webhook": 50,
+        "scan_chain": 2,
+        "record_transfers": 10,
+    }
+    for name, least in least_at_once.items():
         (source,) = functions(packages["prod"])[name]["Events"].values()
         assert source["Properties"]["BatchSize"] == 1
         assert source["Properties"]["ScalingConfig"]["MaximumConcurrency"] >= least

@@ -59,7 +59,7 @@ def test_every_resource_belongs_to_the_stage(file: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_webhook_secrets_are_sealed_by_the_api_and_opened_by_the_delivery_alone(stage: str) -> None:
+def test_webhook_secrets_are_sealed_by_the_api_and_opened_by_deliveries_alone(stage: str) -> None:
     uses = {
         (function, *statement["Action"], statement["Condition"].get("StringLike", {}).get(OWNER))
         for function in ACCESS
@@ -70,6 +70,7 @@ def test_webhook_secrets_are_sealed_by_the_api_and_opened_by_the_delivery_alone(
         ("api_handler", "kms:Encrypt", None),
         ("api_handler", "kms:Decrypt", "answer#*"),  # its own answers under an idempotency key
         ("deliver_webhook", "kms:Decrypt", None),
+        ("retry_webhook", "kms:Decrypt", None),
     }
 
 

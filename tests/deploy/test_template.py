@@ -21,7 +21,13 @@ ROOT = CHALICE_DIR.parent
 STAGE = "dev"
 PREFIX = "payment-requests-dev"
 DOCUMENT = yaml.safe_load(TEMPLATE.read_text())
-CONSUMERS = {"webhooks": "deliver_webhook", "scans": "scan_chain", "recordings": "record_transfers"}
+CONSUMERS = {
+    "announcements": "announce_events",
+    "webhooks": "deliver_webhook",
+    "webhook-retries": "retry_webhook",
+    "scans": "scan_chain",
+    "recordings": "record_transfers",
+}
 
 SECONDS_BETWEEN_BLOCKS = {
     "mainnet": 12,
@@ -101,14 +107,9 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["Namespace"] == "AWS/SQS"
     }
-    assert watched == {
-        ("ApproximateNumberOfMessagesVisible", "WebhooksDeadQueue"),
-        ("ApproximateNumberOfMessagesVisible", "ScansDeadQueue"),
-        ("ApproximateNumberOfMessagesVisible", "RecordingsDeadQueue"),
-        ("ApproximateAgeOfOldestMessage", "WebhooksQueue"),
-        ("ApproximateAgeOfOldestMessage", "ScansQueue"),
-        ("ApproximateAgeOfOldestMessage", "RecordingsQueue"),
-    }
+    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings")
+    dead = {("ApproximateNumberOfMessagesVisible", f"{name}DeadQueue") for name in names}
+    assert watched == dead | {("ApproximateAgeOfOldestMessage", f"{name}Queue") for name in names}
 
 
 def test_every_table_and_index_that_throttles_rings_for_reads_and_writes() -> None:

@@ -30,7 +30,9 @@ from chalicelib.links.multicalls.rules import Reason, recovery_action
 from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
-from chalicelib.webhooks.rules import MAX_ENDPOINTS, RETRY_DELAYS, EventContext
+from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
+from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
 from tests.fakes.world import World

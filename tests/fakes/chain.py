@@ -1,7 +1,7 @@
 """A chain in memory: blocks with hashes, logs of the fee proxies, forks; implements `Chain`, EVM and Tron methods."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,6 +30,7 @@ GENESIS = datetime(2026, 1, 1, tzinfo=UTC)
 class Block:
     number: int
     hash: str
+    time: datetime | None = None
     logs: list[dict[str, Any]] = field(default_factory=list)
     executed: list[tuple[str, SafeEvent]] = field(default_factory=list)
 
@@ -37,7 +38,8 @@ class Block:
 class FakeChain:
     """Blocks are mined by calls of `mine`. `fork` replaces the newest blocks by those of another branch.
 
-    A test can make the node worse: it returns no headers of the blocks `without_headers`, and no logs if `hides_logs`.
+    Their times are a second apart from `genesis` on; while `clock` is set, new blocks have its time instead. A test can
+    make the node worse: it returns no headers of the blocks `without_headers`, and no logs if `hides_logs`.
     """
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
@@ -55,6 +57,7 @@ class FakeChain:
         self.flooding: set[str] = set()
         self.spans: list[int] = []
         self.genesis = GENESIS
+        self.clock: Callable[[], datetime] | None = None
         self.refuses_reapproval = False
         self.signed: set[tuple[str, bytes, bytes]] = set()
         self.is_down = False
@@ -70,7 +73,7 @@ class FakeChain:
         for _ in range(count):
             number = len(self.blocks)
             digest = hashlib.sha256(f"{self.network}/{self._seed}/{self._branch}/{number}".encode()).hexdigest()
-            self.blocks.append(Block(number, "0x" + digest))
+            self.blocks.append(Block(number, "0x" + digest, self.clock() if self.clock else None))
 
     def pay(self, request: Request, amount: int | None = None, fee: int = 0, **altered: str) -> dict[str, Any]:
         """Mines a block with one log that pays the request; `altered` overrides proxy, token, payee or fee_address."""
@@ -151,14 +154,15 @@ class FakeChain:
         return RangeReading(() if self.hides_logs else tuple(logs), self._facts(blocks.last))
 
     def block_facts(self, numbers: Sequence[int]) -> dict[int, BlockFacts]:
-        """Returns times one second apart, from `genesis` on."""
+        """Returns the hashes and times of blocks."""
         self._read()
         if any(n >= len(self.blocks) - self.lag for n in numbers):
             raise ChainUnavailable("lags behind")
         return {n: self._facts(n) for n in numbers}
 
     def _facts(self, number: int) -> BlockFacts:
-        return BlockFacts(self.blocks[number].hash, self.genesis + timedelta(seconds=number))
+        block = self.blocks[number]
+        return BlockFacts(block.hash, block.time or self.genesis + timedelta(seconds=number))
 
     def blocks_of_transactions(self, tx_hashes: Sequence[str]) -> dict[str, int | None]:
         self._read()

@@ -71,7 +71,7 @@ class FakeNode:
     def outage(self, outage: Outage) -> None:
         self._outage, self._still = outage, len(self.chain.blocks)
 
-    def post_json(self, path: str, body: Any) -> HttpResponse:
+    def post_json(self, path: str, body: Any, max_bytes: int = 0) -> HttpResponse:
         match self._outage:
             case Outage.TOO_MANY_REQUESTS:
                 return HttpResponse(429, b'{"error": "rate limit"}')

@@ -22,22 +22,21 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
+from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
-from chalicelib.links import reading
 from chalicelib.links.creation import Draft, Item
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
 from chalicelib.recording import flows as recording
-from chalicelib.recording.jobs import record_transfers
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Message
 from chalicelib.storage.store import Store
-from chalicelib.webhooks import flows as webhooks
-from chalicelib.webhooks.jobs import deliver_webhook
-from chalicelib.webhooks.records import Endpoint
-from chalicelib.webhooks.rules import sign
+from chalicelib.webhooks.deliveries.rules import sign
+from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.safes import FakeSafes
@@ -48,6 +47,13 @@ PREFIX = "payment-requests-local"
 TEMPLATE = Path(__file__).parents[2] / "infra" / "template.yaml"
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
 WALLET = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
+JOBS: dict[str, Callable[[Services, str], None]] = {
+    "announcements": announce_events,
+    "webhooks": deliver_webhook,
+    "webhook-retries": retry_webhook,
+    "scans": scan_chain,
+}
+"""The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
 
 
@@ -230,6 +236,17 @@ class World:
                 raise
         return recorded
 
+    def read_past(self, moment: datetime) -> None:
+        """Advances the clock past `moment` unless it is, and scans blocks that are mined from then on."""
+        self.now = max(self.now, moment + timedelta(seconds=1))
+        self.chain.clock = self.clock
+        self.scan()
+
+    def expire(self, *payments: SecurePayment) -> int:
+        """Lets the expiry of links pass, the chain be read that far, and the sweep run; returns how many expired."""
+        self.read_past(max(payment.link.expires_at for payment in payments))
+        return expiry.expire_due(self.services)
+
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
@@ -243,9 +260,8 @@ class World:
 
     def consume(self, message: Waiting, services: Services) -> None:
         """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS."""
-        jobs = {"webhooks": deliver_webhook, "scans": scan_chain, "recordings": record_transfers}
         try:
-            jobs[message.queue.rpartition("-")[2]](services, message.body)
+            JOBS[message.queue.removeprefix(f"{PREFIX}-")](services, message.body)
         except BaseException:
             self._return(message)
             raise

@@ -31,6 +31,8 @@ OPERATIONS = [
     ("PUT", "/v1/webhook/{}"),
     ("DELETE", "/v1/webhook/{}"),
     ("POST", "/v1/webhook/test"),
+    ("GET", "/v1/webhook/{}/deliveries"),
+    ("POST", "/v1/webhook/{}/redeliver"),
     ("GET", "/v2/health"),
     ("GET", "/openapi.json"),
 ]

@@ -20,6 +20,7 @@ from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
 from chalicelib.payees.records import Action
 from chalicelib.scanning.records import Cursor
+from chalicelib.webhooks.deliveries.records import Delivery
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
 from tests.fakes.payouts import store_payouts
@@ -61,6 +62,14 @@ def of_owner(make: Callable[[Tenant], Any]) -> Make:
 def a_webhook(owner: Tenant, way: Way) -> str:
     """Webhooks of a client id are its own; a key or a session alone means those of the account."""
     return owner.webhook_of_client() if Mode.CLIENT_ID in way.serves else owner.webhook_of_account()
+
+
+def a_failed_delivery(owner: Tenant, way: Way) -> Delivery:
+    """The same one each time that it is asked for."""
+    if owner.failed is None:
+        client_id = owner.client_id if Mode.CLIENT_ID in way.serves else None
+        owner.failed = owner.failed_delivery(a_webhook(owner, way), client_id)
+    return owner.failed
 
 
 def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
@@ -175,6 +184,14 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v1/webhook"): example(),
     ("PUT", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
     ("DELETE", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
+    ("GET", "/v1/webhook/{webhook_id}/deliveries"): example(WEBHOOK),
+    ("POST", "/v1/webhook/{webhook_id}/deliveries/{delivery_id}/redeliver"): example(
+        {
+            "webhook_id": lambda owner, way: a_failed_delivery(owner, way).webhook_id,
+            "delivery_id": lambda owner, way: a_failed_delivery(owner, way).delivery_id,
+        }
+    ),
+    ("POST", "/v1/webhook/{webhook_id}/redeliver"): example(WEBHOOK, body=fixed(since="2026-03-15T10:00:00.000Z")),
     ("POST", "/v1/webhook/test"): example(body=fixed(eventType="payment.confirmed"), before=a_webhook),
     ("POST", "/v1/auth/wallet/challenge"): example(body=fixed(address=evm_wallet().address)),
     ("POST", "/v1/auth/wallet/verify"): example(body=answered),

@@ -429,6 +429,17 @@ def test_webhooks_answer_as_described(document: dict[str, Any], new_shop: Shop) 
     assert ask("GET", "/v1/webhook").status == 200
     assert ask("POST", "/v1/webhook/test", test).status == 201
     assert ask("POST", "/v1/webhook/test", {"eventType": "x"}).status == 400
+    listed = ask("GET", "/v1/webhook/{webhook_id}/deliveries", id=id)
+    (delivery,) = listed.json["deliveries"]
+    assert ask("GET", "/v1/webhook/{webhook_id}/deliveries", id="x").status == 404
+    path = "/v1/webhook/{webhook_id}/deliveries/{delivery_id}/redeliver"
+    for delivery_id, status in ((delivery["id"], 409), ("x", 404)):
+        reply = new_shop.send("POST", path.format(webhook_id=id, delivery_id=delivery_id))
+        assert reply.status == status
+        check_answer(document, "POST", path, reply)
+    failed = "/v1/webhook/{webhook_id}/redeliver"
+    assert ask("POST", failed, {"since": "2026-03-15T10:00:00+01:00"}, id).json == {"queued": 0, "nextCursor": None}
+    assert ask("POST", failed, {"since": "2026-03-15"}, id).status == 400
     for method in ("PUT", "DELETE"):
         assert ask(method, "/v1/webhook/{webhook_id}", id=id).status == 200
         assert ask(method, "/v1/webhook/{webhook_id}", id="x").status == 404

@@ -11,7 +11,7 @@ from tests.support.client import Api, Reply, Shop, item
 from tests.support.items import BATCH, DESTINATION, FEE, PAYOUTS, native, payout
 from tests.support.running import running
 from tests.support.signed_in import Dashboard, by_wallet
-from tests.support.stored_links import complete, expire
+from tests.support.stored_links import complete, expire, pass_expiry
 
 NOT_FOUND = "No secure payment found for this request ID"
 WALLET = evm_wallet("lookup").address
@@ -95,10 +95,13 @@ def test_a_payout_can_be_a_child_until_it_is_merged_and_its_request_then_leads_t
 
 
 def test_it_is_answered_whatever_became_of_the_link(dashboard: Dashboard) -> None:
-    late, paid = create(dashboard), create(dashboard)
+    late, waiting, paid = create(dashboard), create(dashboard), create(dashboard)
     expire(late["token"])
+    pass_expiry(waiting["token"])
     complete(paid["token"])
     assert look_up(dashboard, late["requestIds"][0]).json["status"] == "expired"
+    found = look_up(dashboard, waiting["requestIds"][0]).json
+    assert (found["status"], found["childExecutable"]) == ("pending", False)
     assert look_up(dashboard, paid["requestIds"][0]).json["status"] == "completed"
 
 

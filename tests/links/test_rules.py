@@ -8,9 +8,19 @@ import pytest
 from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import Terms, create_link
-from chalicelib.links.errors import LinkClosed, LinkCompleted, LinkLocked
+from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.links.records import IntentStatus, LinkStatus, SecurePayment
-from chalicelib.links.rules import amount_with_fee, check_payable, check_unlocked, fee_on, is_payable, status_at
+from chalicelib.links.rules import (
+    amount_with_fee,
+    check_payable,
+    check_unlocked,
+    fee_on,
+    is_payable,
+    is_read_past,
+    shown_status,
+    status_at,
+    with_next_check,
+)
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.payouts import on_its_way
 from tests.fakes.world import FEE_ADDRESS, START, draft
@@ -29,9 +39,32 @@ def paid(payment: SecurePayment = MADE) -> SecurePayment:
     return replace(payment, requests=tuple(replace(each, status=RequestStatus.PAID) for each in payment.requests))
 
 
-def test_a_pending_link_is_expired_from_its_expiry_on() -> None:
+def test_a_pending_link_awaits_the_chain_from_its_expiry_on() -> None:
     assert status_at(MADE.link, JUST_BEFORE) is LinkStatus.PENDING
-    assert status_at(MADE.link, END) is LinkStatus.EXPIRED
+    assert status_at(MADE.link, END) is LinkStatus.AWAITING_CHAIN
+
+
+def test_a_network_is_read_past_an_expiry_by_a_later_block_only() -> None:
+    assert [is_read_past(END, until) for until in (None, JUST_BEFORE, END, END + timedelta(microseconds=1))] == [
+        False, False, False, True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("waited", "delay"),
+    [(0, 10), (80, 10), (81, 10.125), (800, 100), (4_800, 600), (4_801, 600), (10**7, 600)],
+)
+def test_the_longer_a_link_waits_for_its_chain_the_later_it_is_checked_again(waited: float, delay: float) -> None:
+    now = END + timedelta(seconds=waited)
+    later = with_next_check(MADE.link, now)
+    assert later.next_due == now + timedelta(seconds=delay)
+    assert replace(later, expiry_check_at=None) == MADE.link
+
+
+def test_responses_show_every_status_but_the_one_that_their_readers_do_not_know() -> None:
+    shown = {status: shown_status(status) for status in LinkStatus}
+    assert shown.pop(LinkStatus.AWAITING_CHAIN) is LinkStatus.PENDING
+    assert all(status is each for status, each in shown.items())
 
 
 @pytest.mark.parametrize("status", [status for status in LinkStatus if status is not LinkStatus.PENDING])
@@ -65,10 +98,17 @@ def test_a_locked_link_is_in_progress_also_after_its_expiry() -> None:
 
 def test_a_link_that_cannot_be_paid_any_more_says_its_status() -> None:
     check_payable(MADE, JUST_BEFORE)
-    for payment, status in ((MADE, LinkStatus.EXPIRED), (with_status(LinkStatus.INVALIDATED), LinkStatus.INVALIDATED)):
+    for status in (LinkStatus.EXPIRED, LinkStatus.INVALIDATED):
+        payment = with_status(status)
         with pytest.raises(LinkClosed) as refused:
             check_payable(payment, END)
         assert (refused.value.link_status, refused.value.payment) == (status, payment)
+
+
+def test_a_link_that_awaits_the_chain_is_refused_by_an_error_of_its_own() -> None:
+    with pytest.raises(LinkAwaitingChain) as refused:
+        check_payable(MADE, END)
+    assert refused.value.payment == MADE
 
 
 @pytest.mark.parametrize(

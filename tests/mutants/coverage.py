@@ -97,9 +97,14 @@ class _Probes(ast.NodeTransformer):
             for name in ("body", "orelse", "finalbody"):
                 statements = getattr(node, name, None)
                 if isinstance(statements, list):
-                    setattr(node, name, [each for one in statements for each in (self._probe(one), one)])
+                    setattr(node, name, [each for one in statements for each in self._probed(one)])
         self._in_function = outside
         return node
+
+    def _probed(self, statement: ast.stmt) -> tuple[ast.stmt, ...]:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            return (statement,)  # a docstring has to stay the first statement
+        return self._probe(statement), statement
 
     def _probe(self, statement: ast.stmt) -> ast.stmt:
         line = ast.Constant((self._path, statement.lineno))
@@ -134,7 +139,8 @@ class _Observer:
         for cache in self._caches:  # or only the first test that uses it would execute what it holds
             cache.cache_clear()
         test = self.tests.setdefault(item.nodeid, ObservedTest(item.nodeid))
-        test.names = frozenset(_names_in(item.function.__code__))
+        function = getattr(item.function, "hypothesis", None)  # else the names would be those of Hypothesis's own code
+        test.names = frozenset(_names_in((function.inner_test if function else item.function).__code__))
         test.fixtures = {
             _name(each) for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined if each.scope != "function"
         }

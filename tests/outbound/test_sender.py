@@ -340,13 +340,14 @@ def test_a_status_counts_though_the_body_never_ends(head: bytes, patient: Webhoo
         answer = patient.post(receiver.url, {}, b"{}")
         assert no_thread_but(threads)
         assert receiver.finished.wait(60)
-    assert answer == PostResult(200, None)
+    assert (answer.status, answer.error) == (200, None)
+    assert len(answer.answer) <= 1024
     assert receiver.cut.is_set()
 
 
-def test_the_body_of_a_redirect_is_not_read_either(patient: WebhookSender) -> None:
+def test_the_body_of_a_redirect_that_never_ends_is_cut_too(patient: WebhookSender) -> None:
     with Receiver(drips(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", b"a")) as receiver:
-        assert patient.post(receiver.url, {}, b"{}") == PostResult(302, None)
+        assert patient.post(receiver.url, {}, b"{}").status == 302
         assert receiver.finished.wait(60)
     assert receiver.cut.is_set()
 
@@ -685,9 +686,62 @@ def test_a_status_over_tls_counts_though_the_body_never_ends(
 ) -> None:
     resolve(receiver_example=[["127.0.0.1"]])
     with Receiver(drips(b"HTTP/1.1 200 OK\r\n\r\n", b"a"), tls=trusted) as receiver:
-        assert patient.post(f"https://receiver.example:{receiver.port}/", {}, b"{}") == PostResult(200, None)
+        assert patient.post(f"https://receiver.example:{receiver.port}/", {}, b"{}").status == 200
         assert receiver.finished.wait(60)
     assert receiver.cut.is_set()
+
+
+# --- what is kept of an answer --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        (b"", ""),
+        (b"no such order", "no such order"),
+        (b"a" * 5000, "a" * 1024),
+        ("é".encode() * 600, "é" * 512),
+        (b"a" + "é".encode() * 600, "a" + "é" * 511 + "\ufffd"),
+        (b"one\r\ntwo\tthree\x00\x1b[31m\x7f", "one\ntwo\tthree[31m"),
+        (b"\xff\xfe<script>", "\ufffd\ufffd<script>"),
+        ("left \u202eright\u2066 \u2713\ue000\ufeff".encode(), "left right \u2713"),
+    ],
+    ids=["none", "text", "long", "cut between characters", "cut in one", "controls", "no utf-8", "directions"],
+)
+def test_the_first_kilobyte_of_the_answer_is_kept_as_plain_text(body: bytes, kept: str, patient: WebhookSender) -> None:
+    head = f"HTTP/1.1 500 Oops\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with Receiver(says(head + body)) as receiver:
+        answer = patient.post(receiver.url, {}, b"{}")
+    assert (answer.status, answer.error, answer.answer) == (500, None, kept)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b"Transfer-Encoding: chunked\r\n\r\nnot a length", b"Content-Length: 50\r\n\r\nshort", b"Content-Length: x\r\n\r\nbody"],
+    ids=["chunks", "short", "length"],
+)
+def test_a_body_that_is_malformed_changes_no_status(rest: bytes, patient: WebhookSender) -> None:
+    with Receiver(says(b"HTTP/1.1 200 OK\r\n" + rest)) as receiver:
+        answer = patient.post(receiver.url, {}, b"{}")
+    assert (answer.status, answer.error, answer.delivered) == (200, None, True)
+
+
+def test_a_body_that_comes_in_pieces_is_put_together(patient: WebhookSender) -> None:
+    def script(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for piece in (b"5\r\nhello\r\n", b"6\r\n there\r\n", b"0\r\n\r\n"):
+            time.sleep(0.02)
+            connection.sendall(piece)
+
+    with Receiver(script) as receiver:
+        assert patient.post(receiver.url, {}, b"{}").answer == "hello there"
+
+
+def test_the_time_of_an_attempt_is_told(sender: WebhookSender) -> None:
+    with Receiver(stays_silent) as receiver:
+        answer = cut_off(sender, receiver)
+    assert answer.error == "no answer in time"
+    assert answer.duration_ms >= SHORT * 1000
 
 
 # --- where nothing is sent ------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, facts, get, words
 from tests.support.client import Api, Shop, item
 from tests.support.items import payout
 from tests.support.running import running
-from tests.support.stored_links import complete, expire, pay_part
+from tests.support.stored_links import complete, expire, pass_expiry, pay_part
 
 TRON_PAYEE = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 SCRIPT = "<script>alert(1)</script>"
@@ -178,10 +178,12 @@ def test_a_payout_is_told_too(api: Api, shop: Shop) -> None:
 
 
 def test_a_link_that_cannot_be_paid_says_so_and_offers_no_code(api: Api, shop: Shop) -> None:
-    done, late = shop.link(), shop.link()
+    done, late, waiting = shop.link(), shop.link(), shop.link()
     complete(done)
     expire(late)
-    for token, title in ((done, "Already paid"), (late, "This link has expired")):
+    pass_expiry(waiting)
+    titles = {done: "Already paid", late: "This link has expired", waiting: "are still being looked for"}
+    for token, title in titles.items():
         html = page_of(api, token)
         assert title in words(html)
         assert "qr.svg" not in html

@@ -1,119 +1,54 @@
 """The page's check.js against what the service's own encoders write, and against all that is not that."""
 
 import gzip
-import random
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_abi import decode, encode
 
-from chalicelib.base.addresses import evm_address, tron_address_of
-from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import checkout as calldata
+from chalicelib.base.addresses import tron_address_of
 from chalicelib.calldata.batch import native_hash
-from chalicelib.calldata.checkout import Checkout, Due
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.functions import FUNCTIONS
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.data import load
 from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.catalogue.tokens import Token, find_tokens
 from tests.oracles.node import run
-
-PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"
-DRIVER = str(Path(__file__).parent / "check_driver.js")
-UNLIMITED = 2**256 - 1
-EVM_NETWORKS = [chain.name for chain in ALL_NETWORKS if chain.family == "evm"]
-CASES = 64
-
-Json = dict[str, Any]
-Change = Callable[[Json], object]
-
-
-def address(draw: random.Random, network: str) -> str:
-    raw = draw.randbytes(20)
-    return tron_address_of(raw) if network == "tron" else evm_address("0x" + raw.hex())
-
-
-def due(draw: random.Random, token: Token, fee_address: str | None) -> Due:
-    """Large enough that no wrong byte makes an amount that a batch fee would explain."""
-    amount = draw.randrange(10**12, 10**30)
-    fee = draw.randrange(1, amount) if fee_address and draw.random() < 0.7 else 0
-    return Due(token, address(draw, token.network), BaseUnits(amount), BaseUnits(fee), fee_address, draw.randbytes(8))
-
-
-def tokens(draw: random.Random, network: str, count: int, native: bool) -> list[Token]:
-    found = [token for token in find_tokens(network) if not token.is_native]
-    chosen = draw.sample(found, min(count, len(found)))
-    return [*chosen, next(token for token in find_tokens(network) if token.is_native)] if native else chosen
-
-
-def built(draw: random.Random, kind: str, network: str, with_eoa: bool = False) -> Json:
-    """A question for the driver: what the service builds for random dues, and what a page would expect of them."""
-    dues, checkout = (single if kind == "single" else batch)(draw, network, with_eoa)
-    wallet, eoa = address(draw, network), address(draw, network)
-    addresses = [token.address for token in checkout.debits if not token.is_native]
-    resets = frozenset(each for each in addresses if draw.random() < 0.3)
-    allowances = {each: UNLIMITED for each in addresses if draw.random() < 0.3}
-    if with_eoa:
-        checkout = calldata.with_funding(checkout, eoa, wallet)
-    checkout = calldata.with_approvals(checkout, allowances, resets)
-    expected = {
-        "network": network,
-        "kind": kind,
-        "wallet": wallet,
-        "eoaWallet": eoa if with_eoa else None,
-        "payments": [payment(each) for each in dues],
-    }
-    return {"expected": expected, "transactions": [sent(each) for each in checkout.transactions], "flips": True}
-
-
-def single(draw: random.Random, network: str, with_eoa: bool) -> tuple[list[Due], Checkout]:
-    native = network != "tron" and not with_eoa and draw.random() < 0.4
-    token = tokens(draw, network, 0 if native else 1, native)[0]
-    one = due(draw, token, address(draw, network) if draw.random() < 0.6 else None)
-    return [one], calldata.pay_one(one)
-
-
-def batch(draw: random.Random, network: str, with_eoa: bool) -> tuple[list[Due], Checkout]:
-    on_tron = network == "tron"
-    native = not on_tron and not with_eoa and draw.random() < 0.5
-    paid = tokens(draw, network, 1 if on_tron else draw.randint(0 if native else 1, 3), native)
-    fee_addresses = [address(draw, network), address(draw, network)] if draw.random() < 0.7 else [None]
-    dues = [due(draw, draw.choice(paid), draw.choice(fee_addresses)) for _ in range(draw.randint(1, 5))]
-    return dues, calldata.pay_together(dues, 0 if on_tron else draw.choice((0, 0, 1, 30, 100)))
-
-
-def payment(one: Due) -> Json:
-    return {
-        "payee": one.payee,
-        "token": None if one.token.is_native else one.token.address,
-        "amount": str(one.amount),
-        "fee": str(one.fee),
-        "feeAddress": one.fee_address,
-        "reference": "0x" + one.reference.hex(),
-    }
-
-
-def sent(transaction: Transaction) -> Json:
-    return {"to": transaction.to, "data": transaction.data, "value": hex(transaction.value)}
-
-
-def cases() -> Iterator[Json]:
-    draw = random.Random(5)
-    for number in range(CASES):
-        kind = ("single", "batch", "multicall")[number % 3]
-        if number % 4 == 3:
-            yield built(draw, "single" if kind == "batch" else kind, "tron")
-        else:
-            yield built(draw, kind, draw.choice(EVM_NETWORKS), with_eoa=number % 8 == 6)
-
-
-def ask(questions: list[Json]) -> list[Json]:
-    return list(run(DRIVER, questions)["answers"])
+from tests.pages.check_questions import (
+    BATCH,
+    CASES,
+    DAI,
+    DRIVER,
+    EVM_NETWORKS,
+    PAGES,
+    PROXY,
+    STRANGER,
+    UNLIMITED,
+    USDC,
+    Json,
+    approve_of,
+    approve_on_tron,
+    ask,
+    cases,
+    changed,
+    coins,
+    coins_and_tokens,
+    debit_of,
+    encoded_again,
+    funded,
+    in_a_group,
+    on_tron,
+    one_token,
+    pay_another_token,
+    pay_nothing_besides,
+    put,
+    put_in,
+    raise_amount,
+    sent,
+    set_a_bit_above_the_payee,
+    spell_with_0,
+    swap_payees,
+    with_reset,
+)
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +84,32 @@ def test_the_approval_and_the_payment_of_a_token_are_told_with_their_amounts() -
     assert (second["kind"], second["token"], second["amount"]) == ("pay", expected["token"], debit)
 
 
+def test_the_steps_of_a_batch_show_its_fee_and_the_debit_of_a_single_currency() -> None:
+    tokens, native, mixed = ask([one_token("batch", 30), coins("batch", 100), coins_and_tokens(30)])
+    assert [answer["batchFee"] for answer in (tokens, native, mixed)] == [30, 100, 30]
+    debits = [[(step["kind"], step.get("token"), step.get("amount")) for step in each["steps"]] for each in (tokens, native, mixed)]
+    debit = debit_of(one_token("batch"), USDC.address, 30)
+    assert debits[0] == [("approve", USDC.address, debit), ("pay", USDC.address, debit)]
+    assert debits[1] == [("pay", None, str(2 * 10**18 * 101 // 100))]
+    assert debits[2] == [("approve", USDC.address, debit_of(coins_and_tokens(30), USDC.address, 30)), ("pay", None, None)]
+    assert "token" in native["steps"][0] and "token" not in mixed["steps"][1]
+
+
+def test_the_batch_fee_is_the_lowest_that_gives_the_debit() -> None:
+    """A fee is rounded down: of 98 units, each fee up to 1 % is 0."""
+    question = coins("batch")
+    for each in question["expected"]["payments"]:
+        each["amount"] = "49"
+    encoded_again(0, lambda arguments: [detail.__setitem__(1, 49) for detail in arguments[0][0][1]])(question)
+    question["transactions"][0]["value"] = hex(98)
+    assert [(answer["ok"], answer["batchFee"]) for answer in ask([question])] == [(True, 0)]
+
+
+def test_the_fee_limit_is_sent_as_it_was_read() -> None:
+    question = on_tron()
+    assert [step["transaction"] for step in ask([question])[0]["steps"]] == question["transactions"]
+
+
 def test_contract_and_function_are_named_as_the_service_names_them(asked: list[tuple[Json, Json]]) -> None:
     for question, answer in asked:
         for step, transaction in zip(answer["steps"], question["transactions"], strict=True):
@@ -165,103 +126,6 @@ def test_who_may_take_what_is_approved_is_told(asked: list[tuple[Json, Json]]) -
 
 # --- what else is refused ---
 
-USDC = next(token for token in find_tokens("base", "USDC"))
-USDC_TRON = next(token for token in find_tokens("tron") if token.symbol == "USDT")
-NATIVE = next(token for token in find_tokens("base") if token.is_native)
-
-
-def one_token(kind: str, batch_fee: int = 0) -> Json:
-    draw = random.Random(6)
-    dues = [due(draw, USDC, address(draw, "base")) for _ in range(1 if kind == "single" else 3)]
-    dues = [replace(each, fee=BaseUnits(each.amount // 100), fee_address=dues[0].fee_address) for each in dues]
-    checkout = calldata.pay_one(dues[0]) if kind == "single" else calldata.pay_together(dues, batch_fee)
-    return question_of(kind, "base", dues, calldata.with_approvals(checkout, {}))
-
-
-def coins(kind: str, batch_fee: int = 0) -> Json:
-    draw = random.Random(7)
-    dues = [replace(due(draw, NATIVE, None), amount=BaseUnits(10**18)) for _ in range(1 if kind == "single" else 2)]
-    checkout = calldata.pay_one(dues[0]) if kind == "single" else calldata.pay_together(dues, batch_fee)
-    return question_of(kind, "base", dues, checkout)
-
-
-def funded() -> Json:
-    """Transactions: funding from another wallet, approval, batch."""
-    draw = random.Random(10)
-    dues = [due(draw, USDC, None) for _ in range(2)]
-    checkout = calldata.with_approvals(calldata.pay_together(dues), {})
-    question = question_of("batch", "base", dues, checkout)
-    owner, wallet = address(draw, "base"), question["expected"]["wallet"]
-    funding = calldata.with_funding(checkout, owner, wallet).funding
-    question["expected"]["eoaWallet"] = owner
-    question["transactions"][:0] = [sent(each) for each in funding]
-    return question
-
-
-def on_tron() -> Json:
-    draw = random.Random(8)
-    dues = [due(draw, USDC_TRON, None) for _ in range(2)]
-    question = question_of("multicall", "tron", dues, calldata.with_approvals(calldata.pay_together(dues), {}))
-    for each in question["transactions"]:
-        each["feeLimit"] = 100_000_000
-    return question
-
-
-def question_of(kind: str, network: str, dues: list[Due], checkout: Checkout) -> Json:
-    draw = random.Random(9)
-    return {
-        "expected": {
-            "network": network,
-            "kind": kind,
-            "wallet": address(draw, network),
-            "eoaWallet": None,
-            "payments": [payment(each) for each in dues],
-        },
-        "transactions": [sent(each) for each in checkout.transactions],
-    }
-
-
-def changed(question: Json, change: Change) -> Json:
-    change(question)
-    return question
-
-
-def raise_amount(question: Json) -> None:
-    question["expected"]["payments"][0]["amount"] = str(int(question["expected"]["payments"][0]["amount"]) - 1)
-
-
-def swap_payees(question: Json) -> None:
-    first, second = question["expected"]["payments"][:2]
-    first["payee"], second["payee"] = second["payee"], first["payee"]
-
-
-def put(name: str, value: Any) -> Change:
-    return lambda question: question["expected"]["payments"][0].update({name: value})
-
-
-def put_in(index: int, **parts: Any) -> Change:
-    return lambda question: question["transactions"][index].update(parts)
-
-
-def approve_of(spender: str, amount: int) -> Change:
-    return put_in(0, data=approve(USDC.address, spender, amount).data)
-
-
-def pay_in_groups(question: Json) -> None:
-    """Turns batchERC20Payments into batchPayments with one group, which costs more."""
-    details = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
-    payments, paths, receiver = decode([details, "address[][]", "address"], bytes.fromhex(question["transactions"][1]["data"][10:]))
-    arguments = encode([f"(uint256,{details})[]", "address[][]", "address"], [[(2, payments)], paths, receiver])
-    put_in(1, data="0x92cddb91" + arguments.hex())(question)
-
-
-def fund_tokens_and_coins(question: Json) -> None:
-    question["expected"]["eoaWallet"] = STRANGER
-    question["expected"]["payments"][0]["token"] = None
-
-
-STRANGER = evm_address("0x" + "5a" * 20)
-PROXY, BATCH = (calldata.spender_of(USDC, batched) for batched in (False, True))
 APPEND = [
     pytest.param(approve(USDC.address, STRANGER, 1), id="another approval"),
     pytest.param(Transaction(STRANGER, "0x", 1), id="a plain transfer of coins"),
@@ -273,12 +137,21 @@ REFUSED = {
     "another amount": (one_token("single"), raise_amount, "amount", 1),
     "another payee": (one_token("single"), put("payee", STRANGER), "payee", 1),
     "another reference": (one_token("single"), put("reference", "0x" + "00" * 8), "reference", 1),
+    "a reference of 32 bytes": (one_token("single"), encoded_again(1, lambda arguments: arguments.__setitem__(3, bytes(32))), "reference", 1),
+    "a reference of 33 bytes": (one_token("single"), encoded_again(1, lambda arguments: arguments.__setitem__(3, bytes(33))), "reference", 1),
     "another fee": (one_token("single"), put("fee", "1"), "fee", 1),
     "a fee for somebody else": (one_token("single"), put("feeAddress", STRANGER), "fee", 1),
     "another token": (one_token("single"), put("token", STRANGER), "token", 0),
     "coins instead of tokens": (one_token("single"), put("token", None), "token", 0),
     "an unlimited approval": (one_token("single"), approve_of(PROXY, UNLIMITED), "amount", 0),
     "an approval of a little more": (one_token("single"), approve_of(PROXY, 10**40), "amount", 0),
+    "an approval as if there were a batch fee": (
+        one_token("single"),
+        approve_of(PROXY, int(debit_of(one_token("single"), USDC.address, 100))),
+        "amount",
+        0,
+    ),
+    "tron: an approval as if there were a batch fee": (on_tron(), approve_on_tron(100), "amount", 0),
     "another spender": (one_token("single"), approve_of(STRANGER, 10**12), "contract", 0),
     "the batch contract as spender": (one_token("single"), approve_of(BATCH, 10**12), "contract", 0),
     "an allowance withdrawn for nothing": (one_token("single"), approve_of(PROXY, 0), "shape", 0),
@@ -307,6 +180,12 @@ REFUSED = {
     "an unknown kind": (one_token("single"), lambda q: q["expected"].update(kind="any"), "shape", -1),
     "a single payment as a batch": (one_token("single"), lambda q: q["expected"].update(kind="batch"), "contract", 0),
     "an amount of nothing": (one_token("single"), put("amount", "0"), "shape", -1),
+    "data that is not hexadecimal": (one_token("single"), put_in(1, data="0xzz"), "shape", 1),
+    "data of half a byte": (one_token("single"), put_in(1, data="0x1"), "shape", 1),
+    "another function": (one_token("single"), put_in(1, data="0x12345678"), "function", 1),
+    "coins: a single payment as a batch": (coins("single"), lambda q: q["expected"].update(kind="batch"), "function", 0),
+    "coins: a value below zero": (coins("single"), put_in(0, value=-1), "value", 0),
+    "coins: half a unit": (coins("single"), put_in(0, value=0.5), "value", 0),
     "a value below zero": (one_token("single"), put_in(1, value=-1), "value", 1),
     "a value of words": (one_token("single"), put_in(1, value="much"), "value", 1),
     "a value without digits": (one_token("single"), put_in(1, value="0x"), "value", 1),
@@ -330,9 +209,36 @@ REFUSED = {
         "reference",
         2,
     ),
-    "batch: one token in a group": (one_token("batch"), pay_in_groups, "function", 1),
-    "batch: coins from another wallet": (one_token("batch"), fund_tokens_and_coins, "shape", -1),
-    "tron: from another wallet": (on_tron(), lambda q: q["expected"].update(eoaWallet=q["expected"]["wallet"]), "shape", -1),
+    "batch: one token in a group": (one_token("batch"), encoded_again(1, in_a_group, "92cddb91"), "function", 1),
+    "batch: one payment in a group": (
+        one_token("batch", count=1),
+        encoded_again(1, in_a_group, "92cddb91"),
+        "function",
+        1,
+    ),
+    "batch: two tokens as if they were one": (one_token("batch"), pay_another_token, "token", 1),
+    "batch: a call that pays nothing": (one_token("batch"), pay_nothing_besides, "shape", 2),
+    "coins: a group that pays nothing": (
+        coins("batch"),
+        encoded_again(0, lambda arguments: arguments[0].insert(0, (2, []))),
+        "shape",
+        0,
+    ),
+    "coins: the coin of another network": (
+        coins("batch"),
+        encoded_again(0, lambda arguments: arguments[0][0][1][0].__setitem__(2, [STRANGER])),
+        "token",
+        0,
+    ),
+    "an address of 161 bits": (one_token("single"), set_a_bit_above_the_payee, "shape", 1),
+    "tron: an address in another spelling": (on_tron(), spell_with_0, "shape", -1),
+    "tron: an address with another checksum": (on_tron(), put("payee", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU8"), "shape", -1),
+    "tron: one payee too many": (on_tron(), encoded_again(1, lambda arguments: arguments[1].append(STRANGER)), "shape", 1),
+    "tron: one amount too many": (on_tron(), encoded_again(1, lambda arguments: arguments[2].append(1)), "shape", 1),
+    "tron: one reference too many": (on_tron(), encoded_again(1, lambda arguments: arguments[3].append(b"12345678")), "shape", 1),
+    "tron: one fee too many": (on_tron(), encoded_again(1, lambda arguments: arguments[4].append(0)), "shape", 1),
+    "batch: coins besides tokens from another wallet": (coins_and_tokens(0, is_funded=True), lambda q: None, "shape", -1),
+    "tron: from another wallet": (on_tron(is_funded=True), lambda q: None, "shape", -1),
     "batch: nothing to pay": (one_token("batch"), lambda q: (q["expected"]["payments"].clear(), q["transactions"].clear()), "shape", -1),
     "single: two payments": (
         one_token("single"),
@@ -344,6 +250,15 @@ REFUSED = {
     "funding from a stranger": (funded(), lambda q: q["expected"].update(eoaWallet=STRANGER), "payee", 0),
     "funding for a stranger": (funded(), lambda q: q["expected"].update(wallet=STRANGER), "payee", 0),
     "funding missing": (funded(), lambda q: q["transactions"].pop(0), "shape", -1),
+    "funding of one token missing": (funded(USDC, DAI), lambda q: q["transactions"].pop(0), "shape", -1),
+    "an approval between a reset and its own": (
+        with_reset(),
+        lambda q: q["transactions"].insert(1, q["transactions"].pop(2)),
+        "shape",
+        0,
+    ),
+    "an unlimited approval after a reset": (with_reset(), put_in(1, data=approve(USDC.address, BATCH, UNLIMITED).data), "amount", 1),
+    "a reset without its approval": (with_reset(), lambda q: q["transactions"].pop(1), "shape", 0),
     "funding twice": (funded(), lambda q: q["transactions"].insert(0, q["transactions"][0]), "shape", 1),
     "funding after the approval": (funded(), lambda q: q["transactions"].insert(1, q["transactions"].pop(0)), "shape", 1),
     "funding of another token": (funded(), put_in(0, to=STRANGER), "token", 0),
@@ -368,9 +283,13 @@ def test_the_pages_to_be_changed_are_accepted_as_they_were() -> None:
         coins("single"),
         coins("batch", 30),
         funded(),
+        funded(USDC, DAI),
+        with_reset(),
         on_tron(),
         changed(on_tron(), put_in(1, feeLimit=15_000 * 10**6)),
         changed(on_tron(), put_in(1, feeLimit=1)),
+        changed(on_tron(), approve_on_tron(0)),
+        changed(changed(coins("single"), put("amount", "1")), put_in(0, value=1)),
         changed(one_token("single"), put_in(1, value="0x" + "0" * 64)),
     ]
     assert [answer["ok"] for answer in ask(questions)] == [True] * len(questions)

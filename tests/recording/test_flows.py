@@ -370,18 +370,17 @@ def test_the_sweep_writes_expired_on_what_is_pending_and_leaves_what_is_complete
     paid, unpaid = world.create_link(), world.create_link()
     world.chain.pay(paid.requests[0])
     world.scan()
-    world.now = max(paid.link.expires_at, unpaid.link.expires_at)
-    assert links.expire_due(world.services) == 1
+    assert world.expire(paid, unpaid) == 1
     assert world.load(paid).link.status is LinkStatus.COMPLETED
     assert world.load(unpaid).link.status is LinkStatus.EXPIRED
 
 
 def test_a_link_that_is_paid_while_the_sweep_runs_stays_completed(world: World) -> None:
-    """The index of what is due may be read before the payment, and the link after it."""
+    """The link may be read before the payment is recorded, and written after it."""
     payment = world.create_link()
+    world.read_past(payment.link.expires_at)
     world.chain.pay(payment.requests[0])
-    world.now = payment.link.expires_at
-    services = world.start(Interposed(world.client, "get_item", world.scan))
+    services = world.start(Interposed(world.client, "put_item", world.scan))
     assert links.expire_due(services) == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 

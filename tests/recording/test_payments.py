@@ -148,14 +148,14 @@ def test_one_payment_makes_the_core_event_and_its_checkout_variant() -> None:
 def test_the_last_block_is_still_open_at_the_expiry_and_shut_from_it_on() -> None:
     link = new_link().link
     assert status_at(link, link.expires_at - timedelta(milliseconds=1)) is LinkStatus.PENDING
-    assert status_at(link, link.expires_at) is LinkStatus.EXPIRED
+    assert status_at(link, link.expires_at) is LinkStatus.AWAITING_CHAIN
 
 
 def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_the_transaction() -> None:
     ledger = Ledger(new_link())
     with pytest.raises(Forbidden) as forbidden:
         check_payable(ledger.state, ledger.state.link.expires_at)
-    assert body_of(forbidden.value)["status"] == "expired"
+    assert body_of(forbidden.value)["code"] == "awaiting_chain"
     ledger.pay(transfer(10_000_000))
     with pytest.raises(Conflict) as conflict:
         check_payable(ledger.state, START)

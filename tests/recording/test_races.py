@@ -25,7 +25,8 @@ from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, WriteConflict
-from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.deliveries import flows as deliveries
+from chalicelib.webhooks.endpoints import flows as webhooks
 from infra.local.cloud import Cloud
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
 
@@ -160,9 +161,9 @@ def test_20_parallel_scans_of_a_link_of_several_requests_complete_it_once(cloud:
 
 def test_an_attempt_is_made_by_one_of_20_workers(cloud: Cloud, world: World) -> None:
     world.register_webhook()
-    webhooks.send_test(world.services, world.account_id, world.client_id, "payment.confirmed")
+    deliveries.send_test(world.services, world.account_id, world.client_id, "payment.confirmed")
     message = json.loads(world.queue.messages[0].body)
-    in_parallel(lambda services: webhooks.deliver(services, message["deliveryId"], 0), cloud, world)
+    in_parallel(lambda services: deliveries.deliver(services, message["deliveryId"], 0, True), cloud, world)
     assert len(world.receiver.posted) == 1
 
 

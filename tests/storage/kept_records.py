@@ -48,7 +48,10 @@ from chalicelib.scanning.records import (
     UnrecordedTransfers,
     Verification,
 )
-from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint, EndpointUrl, Event, EventVariant
+from chalicelib.webhooks.circuits.records import Circuit, CircuitState
+from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState, ListEntry, Listing
+from chalicelib.webhooks.endpoints.records import Endpoint, EndpointUrl, Registrations
+from chalicelib.webhooks.records import Event, EventVariant
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123_000, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -211,6 +214,18 @@ ENDPOINT = Endpoint(
     secret_ciphertext="AQICAHh=",
     is_active=True,
     created_at=NOW,
+)
+CIRCUIT = Circuit(
+    webhook_id=ENDPOINT.webhook_id,
+    account_id=ACCOUNT,
+    client_id=CLIENT,
+    state=CircuitState.CLOSED,
+    failed_deliveries=(DELIVERY.delivery_id,),
+    failing_since=NOW,
+    failed_probes=0,
+    closed_at=None,
+    due_at=None,
+    updated_at=NOW,
 )
 SESSION = Session(
     token_hash=HASH,
@@ -381,5 +396,22 @@ RECORDS: dict[str, Record] = {
     "delivery, pending": DELIVERY,
     "delivery, being sent": replace(DELIVERY, state=DeliveryState.SENDING, version=1),
     "delivery, delivered": replace(DELIVERY, state=DeliveryState.DELIVERED, attempt=2, version=6),
+    "delivery, with attempts": replace(
+        DELIVERY,
+        state=DeliveryState.WAITING,
+        attempt=1,
+        trying_since=NOW,
+        attempts=(Attempt(NOW, 500, None, "oh\nno", 12), Attempt(NOW + HOUR, None, "no answer in time", "", 5000)),
+        is_listed=True,
+        version=4,
+    ),
+    "delivery in a list": ListEntry(DELIVERY.webhook_id, Listing.FAILED, DELIVERY.delivery_id, NOW),
+    "event, queued by a sweep": replace(EVENT, queued_at=NOW + HOUR, version=1),
+    "registrations": Registrations(CLIENT, version=3),
+    "circuit, with a failure": CIRCUIT,
+    "circuit, open": replace(
+        CIRCUIT, state=CircuitState.OPEN, failed_probes=3, due_at=NOW + HOUR, client_id=None, version=9
+    ),
+    "circuit, draining": replace(CIRCUIT, failed_deliveries=(), failing_since=None, closed_at=NOW, due_at=NOW, version=10),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
 }

@@ -24,7 +24,7 @@ from tests.support.running import app, restart, run_on, running
 def create_cloud(rpc_urls: dict[str, str]) -> None:
     """Creates tables, queues, key and secret with the names of infra/template.yaml."""
     create_tables(boto3.client("dynamodb"))
-    for name in ("webhooks", "scans", "recordings"):
+    for name in ("announcements", "webhooks", "webhook-retries", "scans", "recordings"):
         boto3.client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")
     kms = boto3.client("kms")
     key = kms.create_key()["KeyMetadata"]["KeyId"]

@@ -93,12 +93,13 @@ class Api:
 
 
 def stored() -> dict[str, int]:
-    """Returns the number of items by table, without counters and notes of use, and of messages in the queue.
+    """Returns the number of items by table, without counters and notes of use, and of messages about deliveries.
 
     Counted inside moto, because over its API it takes longer than most tests.
     """
     tables = in_process_tables()
-    queue = sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].queues[f"{PREFIX}-webhooks"]
+    queues = sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].queues
+    waiting = (queues[f"{PREFIX}-{name}"].approximate_number_of_messages for name in ("webhooks", "webhook-retries"))
     count = {
         name: sum(
             len(partition)
@@ -107,7 +108,7 @@ def stored() -> dict[str, int]:
         )
         for name in TABLES
     }
-    return {**count, "messages": queue.approximate_number_of_messages}
+    return {**count, "messages": sum(waiting)}
 
 
 def item(**changes: Any) -> dict[str, Any]:

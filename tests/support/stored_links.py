@@ -5,19 +5,28 @@ from datetime import timedelta
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import reading as links
-from chalicelib.links.records import LinkStatus
+from chalicelib.links.records import LinkStatus, PaymentType
 from chalicelib.requests.records import RequestStatus
 from tests.support.running import running
 
 TX_HASH = "0x" + "ab" * 32
 
 
-def expire(token: str) -> None:
-    """Makes the link's time end; the sweep has not run."""
+def pass_expiry(token: str) -> None:
+    """Makes the link's time end; its network was not read that far, so that payments may still be found."""
     payment = links.load(running(), token)
     assert payment is not None
     past = running().clock() - timedelta(milliseconds=1)
     running().store.write(replace(payment.link, expires_at=past))
+
+
+def expire(token: str) -> None:
+    """Makes the link's time end, and marks the link as the sweep does; the sweep marks no multicall."""
+    pass_expiry(token)
+    payment = links.load(running(), token)
+    assert payment is not None
+    if payment.link.status is LinkStatus.PENDING and payment.link.payment_type is not PaymentType.MULTICALL:
+        running().store.write(replace(payment.link, status=LinkStatus.EXPIRED))
 
 
 def complete(token: str) -> None:

@@ -26,7 +26,12 @@ from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
 from chalicelib.storage.store import Delete
-from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.deliveries import store as deliveries
+from chalicelib.webhooks.deliveries.records import Delivery
+from chalicelib.webhooks.deliveries.rules import abandon, deliveries_of
+from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.flows import event_context
+from chalicelib.webhooks.samples import sample_event
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, evm_wallet
@@ -46,6 +51,7 @@ class Tenant:
 
     def __post_init__(self) -> None:
         services = running()
+        self.failed: Delivery | None = None
         self.account_id = admin.create_account(services, self.name)
         self.actor = Actor(self.account_id, "test", "127.0.0.1", "-")
         self.wallet: EvmWallet = evm_wallet(self.name)
@@ -116,6 +122,13 @@ class Tenant:
 
     def webhook_of_account(self) -> str:
         return webhooks.register(running(), self.actor, None, "https://93.184.215.14/")[0].webhook_id
+
+    def failed_delivery(self, webhook_id: str, client_id: str | None) -> Delivery:
+        """Returns a delivery of one of the tenant's webhooks that has failed."""
+        endpoint = webhooks.own_endpoint(running(), self.account_id, client_id, webhook_id)
+        event = sample_event("payment.confirmed", self.account_id, client_id, event_context(running()))
+        (delivery,) = deliveries_of(event, [endpoint], running().clock())
+        return deliveries.change(running().store, None, abandon(delivery))
 
     def key_id(self) -> str:
         return api_keys.create_api_key(running(), self.actor, {"label": "another"})[0].key_id

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.webhooks.rules import MAX_ENDPOINTS
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import Api, Reply, Shop, stored
@@ -51,14 +51,15 @@ def listed(shop: Shop, credentials: dict[str, str] | None = None) -> list[dict[s
 
 
 def queued() -> list[dict[str, Any]]:
-    """The bodies of the messages that wait for the delivery function; they are taken off the queue."""
+    """The bodies of the messages about deliveries; they are taken off the queues."""
     queue = running().queue.client
-    url = queue.get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"]
     taken = []
-    while messages := queue.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-        for message in messages:
-            taken.append(json.loads(message["Body"]))
-            queue.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    for name in ("webhooks", "webhook-retries"):
+        url = queue.get_queue_url(QueueName=f"{PREFIX}-{name}")["QueueUrl"]
+        while messages := queue.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+            for message in messages:
+                taken.append(json.loads(message["Body"]))
+                queue.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     return taken
 
 

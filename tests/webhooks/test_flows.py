@@ -7,14 +7,16 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
-from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks import outbox
-from chalicelib.webhooks.rules import LEASE, MAX_ENDPOINTS
+from chalicelib.webhooks.deliveries import flows as deliveries
+from chalicelib.webhooks.deliveries.rules import LEASE
+from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from tests.fakes.world import START, World
 
 
 def send_test(world: World, kind: str = "payment.confirmed") -> None:
-    webhooks.send_test(world.services, world.account_id, world.client_id, kind)
+    deliveries.send_test(world.services, world.account_id, world.client_id, kind)
 
 
 def test_a_receiver_that_always_fails_is_tried_at_0_1_6_and_21_seconds(world: World) -> None:

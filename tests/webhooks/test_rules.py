@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import ValidationFailed
-from chalicelib.webhooks.records import Delivery, DeliveryState, Endpoint
-from chalicelib.webhooks.rules import (
+from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
+from chalicelib.webhooks.deliveries.rules import (
     LEASE,
-    MAX_ENDPOINTS,
     RETRY_DELAYS,
-    EventContext,
     abandon,
     claim,
     deliveries_of,
@@ -25,11 +23,16 @@ from chalicelib.webhooks.rules import (
     release,
     settle,
     sign,
+    wait,
 )
+from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
+from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
 from tests.fakes.world import START
 
 CONTEXT = EventContext(START, lambda n: b"\1" * n, "https://explorer.example", "service-network")
+MADE = Attempt(START, 500, None, "", 5)
 ENDPOINT = Endpoint("01W", "acct", None, "https://shop.example", "secret", True, START)
 
 
@@ -50,7 +53,7 @@ def test_no_course_of_events_makes_more_than_four_attempts_or_two_at_a_time(
             delivery, holder_until = taken, now + LEASE
             attempts.append(taken.attempt)
         elif act == "settle" and delivery.state is DeliveryState.SENDING:
-            delivery, following = settle(delivery, delivered, now)
+            delivery, following = settle(delivery, MADE, delivered, False, now)
             assert (following is not None) == (not delivered and delivery.state is DeliveryState.PENDING)
             if following:
                 assert following.delay_seconds == RETRY_DELAYS[delivery.attempt - 1]
@@ -63,7 +66,7 @@ def test_a_delivery_ends_after_its_fourth_failure() -> None:
     for attempt in range(4):
         taken = claim(delivery, attempt, now)
         assert taken is not None
-        delivery, following = settle(taken, False, now)
+        delivery, following = settle(taken, MADE, False, False, now)
         now += timedelta(seconds=following.delay_seconds if following else 0)
     assert delivery.state is DeliveryState.FAILED
     assert not delivery.is_open
@@ -92,7 +95,7 @@ def test_a_failed_attempt_is_due_again_after_its_delay() -> None:
     taken = claim(fresh(), 0, START)
     assert taken is not None
     now = START + timedelta(seconds=3)
-    retry, following = settle(taken, False, now)
+    retry, following = settle(taken, MADE, False, False, now)
     assert (retry.state, retry.attempt, retry.due_at) == (DeliveryState.PENDING, 1, now + timedelta(seconds=1))
     assert following is not None
     assert (following.delivery, following.delay_seconds) == (retry, 1)
@@ -101,7 +104,7 @@ def test_a_failed_attempt_is_due_again_after_its_delay() -> None:
 def test_a_delivered_one_is_closed_and_is_not_tried_again() -> None:
     taken = claim(fresh(), 0, START)
     assert taken is not None
-    settled, following = settle(taken, True, START)
+    settled, following = settle(taken, MADE, True, False, START)
     assert (settled.state, following) == (DeliveryState.DELIVERED, None)
     assert not settled.is_open
 
@@ -114,10 +117,18 @@ def test_a_released_delivery_is_pending_and_due_now() -> None:
     assert (released.state, released.due_at, released.attempt) == (DeliveryState.PENDING, now, 0)
 
 
-def test_a_delivery_is_hopeless_24_hours_after_it_was_made() -> None:
-    delivery = replace(fresh(), due_at=START + timedelta(hours=23))
-    assert not is_too_old(delivery, START + timedelta(hours=24, microseconds=-1))
-    assert is_too_old(delivery, START + timedelta(hours=24))
+def test_a_delivery_that_waits_or_whose_worker_dies_is_given_up_24_hours_after_its_first_attempt() -> None:
+    taken = claim(replace(fresh(), due_at=START), 0, START + timedelta(hours=48))
+    assert taken is not None
+    for held in (taken, wait(taken, START + timedelta(hours=50))):
+        assert not is_too_old(held, START + timedelta(hours=72, microseconds=-1))
+        assert is_too_old(held, START + timedelta(hours=72))
+
+
+def test_a_delivery_that_only_lacks_a_worker_is_never_given_up() -> None:
+    retry, _ = settle(replace(fresh(), trying_since=START), MADE, False, False, START)
+    for delivery in (fresh(), retry, release(retry, START)):
+        assert not is_too_old(delivery, START + timedelta(days=29))
 
 
 def test_an_abandoned_delivery_is_closed() -> None:

@@ -11,8 +11,10 @@ Transaction Service knows it by then, and after MAX_UNPAID_ANNOUNCEMENTS of them
 more for that link.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import zip_longest
 
 from chalicelib.base import ids
 from chalicelib.base.addresses import same_address
@@ -57,6 +59,14 @@ class IntentStart:
     scanned_to: int
     lifetime: timedelta
     by_page: bool = False
+
+
+@frozen
+class Turn:
+    """What one run does with the intents that are due; `checked` are in the order in which they are checked."""
+
+    checked: tuple[SafeIntent, ...]
+    postponed: tuple[SafeIntent, ...]
 
 
 @frozen
@@ -180,6 +190,7 @@ def create_intent(
         check_at=now + MIN_CHECK_DELAY,
         scanned_to=start.scanned_to,
         by_page=start.by_page,
+        account_id=payment.link.account_id,
         unpaid_announcements=_unpaid_announcements(payment),
         version=payment.intent.version if payment.intent else 0,
     )
@@ -211,6 +222,21 @@ def decide(intent: SafeIntent, observation: Observation, now: datetime) -> SafeI
     if now > end and is_read:
         return replace(updated, status=IntentStatus.LAPSED)
     return postpone(updated, now)
+
+
+def ends_unpaid(intent: SafeIntent) -> bool:
+    """Whether the intent has ended without paying its link."""
+    return intent.status not in (IntentStatus.PENDING, IntentStatus.SETTLED)
+
+
+def in_turn(due: Iterable[SafeIntent], per_account: int) -> Turn:
+    """The intents to check in one run, one of each account in turn, and those beyond `per_account`."""
+    by_account: dict[str, list[SafeIntent]] = {}
+    for intent in sorted(due, key=lambda each: each.check_at):
+        by_account.setdefault(intent.account_id or intent.link_token, []).append(intent)
+    rounds = zip_longest(*(of_account[:per_account] for of_account in by_account.values()))
+    checked = tuple(intent for each in rounds for intent in each if intent is not None)
+    return Turn(checked, tuple(intent for each in by_account.values() for intent in each[per_account:]))
 
 
 def decide_unobserved(intent: SafeIntent, is_completed: bool, now: datetime) -> SafeIntent:

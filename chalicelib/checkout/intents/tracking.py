@@ -1,6 +1,7 @@
 """Follows multisig transactions until they are executed, replaced or given up."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
@@ -25,35 +26,62 @@ from chalicelib.storage.store import WriteConflict
 if TYPE_CHECKING:
     from chalicelib.chain.evm import EvmChain
 
-_BATCH = 25
-"""The most intents per shard and sweep; a sweep takes less than a minute."""
+_DUE_PER_SHARD = 60
+_PER_ACCOUNT = 20
+"""The most intents of an account that one run checks; the others of that account are postponed."""
+_TIME_PER_RUN = timedelta(seconds=40)
+"""A run checks no more intents after this time; the Lambda may take 60 seconds."""
 _RANGES_PER_CHECK = 5
 
 
 def track_due(services: Services) -> int:
-    """Checks every intent that is due; returns how many have ended.
+    """Checks intents that are due, one of each account in turn; returns how many have ended.
 
-    A node or Safe Transaction Service that does not answer is called once per sweep; the other intents that need it are
-    checked by a later sweep. A failure that concerns one Safe, which can be any contract, delays only its own intents.
+    An account that has more than _PER_ACCOUNT of them has the rest postponed: so whoever announces many delays only
+    their own. A run begins at a random shard of the index and stops in time. A node or Safe Transaction Service that
+    does not answer is called once per run; the other intents that need it are checked by a later run. A failure that
+    concerns one intent, or one Safe, which can be any contract, delays no others.
     """
-    now = services.clock()
+    now, shard = services.clock(), services.entropy(1)[0]
+    deadline = now + _TIME_PER_RUN
+    due: list[SafeIntent] = []
     unavailable: set[str] = set()
 
-    def track(token: str) -> bool:
+    def read(token: str) -> bool:
         intent = link_store.intent(services.store, token)
-        if intent is None or intent.status is not IntentStatus.PENDING or intent.check_at > now:
-            return False
-        tracked = _tracked(services, intent, unavailable)
-        try:
-            services.store.write(tracked)
-        except WriteConflict:
-            return False  # another sweep was faster
-        if tracked.status is IntentStatus.PENDING:
-            return False
-        services.log.info("intent ended", extra={"intent_id": intent.intent_id, "status": tracked.status.value})
+        if intent is not None and intent.status is IntentStatus.PENDING and intent.check_at <= now:
+            due.append(intent)
         return True
 
-    return sweeping.each(services.log, link_store.tokens_of_due_intents(services.store, now, _BATCH), track)
+    def track(intent: SafeIntent) -> bool:
+        return _write(services, _tracked(services, intent, unavailable))
+
+    def put_off(intent: SafeIntent) -> bool:
+        return _write(services, intents.postpone(intent, now))
+
+    ended = 0
+    with sweeping.Sweep(services.log) as sweep:
+        for token in link_store.tokens_of_due_intents(services.store, now, _DUE_PER_SHARD, shard):
+            sweep.run(read, token)
+        turn = intents.in_turn(due, _PER_ACCOUNT)
+        for act, intent in [*((track, each) for each in turn.checked), *((put_off, each) for each in turn.postponed)]:
+            if services.clock() >= deadline:
+                services.log.warning("sweep stopped before its end")
+                break
+            ended += sweep.run(act, intent)
+    return ended
+
+
+def _write(services: Services, intent: SafeIntent) -> bool:
+    """Writes an intent after a check; returns whether it has ended."""
+    try:
+        services.store.write(intent)
+    except WriteConflict:
+        return False  # another run was faster
+    if intent.status is IntentStatus.PENDING:
+        return False
+    services.log.info("intent ended", extra={"intent_id": intent.intent_id, "status": intent.status.value})
+    return True
 
 
 def with_children(services: Services, stored: SecurePayment) -> tuple[SecurePayment, tuple[Link, ...]]:
@@ -69,8 +97,9 @@ def with_children(services: Services, stored: SecurePayment) -> tuple[SecurePaym
 def _tracked(services: Services, intent: SafeIntent, unavailable: set[str]) -> SafeIntent:
     """The intent after a check.
 
-    The link is read after the cursor, so that it has all payments up to the cursor. An intent of a completed link is
-    settled even if the node does not answer.
+    The link is read after the cursor. An intent ends without payment only if the recorder has no work left for the
+    link, for links that were merged into it, or for its children: then the link, read again, has every payment up to
+    the cursor. An intent of a completed link is settled even if the node does not answer.
     """
     now = services.clock()
     updated, observation = intent, None
@@ -80,24 +109,38 @@ def _tracked(services: Services, intent: SafeIntent, unavailable: set[str]) -> S
         except ChainUnavailable as error:
             services.log.error("intent not checked", extra={"network": intent.network, "reason": error.message})
             unavailable.add(intent.network)
+    link = _link(services, intent)
+    if observation is None:
+        return intents.decide_unobserved(intent, link.status is LinkStatus.COMPLETED, now)
+    decided = intents.decide(updated, replace(observation, is_completed=link.status is LinkStatus.COMPLETED), now)
+    if not intents.ends_unpaid(decided):
+        return decided
+    if scan_store.has_work(services.store, (link.token, *link.merged_tokens, *link.child_tokens)):
+        return intents.postpone(intent, now)
+    is_completed = _link(services, intent).status is LinkStatus.COMPLETED  # by what was recorded since it was read
+    return intents.decide(updated, replace(observation, is_completed=is_completed), now)
+
+
+def _link(services: Services, intent: SafeIntent) -> Link:
+    """The intent's link as it is now; a multicall has the status that follows from its children."""
     stored = load(services, intent.link_token)
     assert stored is not None, "an intent is written together with its link"
-    is_completed = with_children(services, stored)[0].link.status is LinkStatus.COMPLETED
-    if observation is None:
-        return intents.decide_unobserved(intent, is_completed, now)
-    return intents.decide(updated, replace(observation, is_completed=is_completed), now)
+    return with_children(services, stored)[0].link
 
 
 def _observed(services: Services, intent: SafeIntent, unavailable: set[str]) -> tuple[SafeIntent, Observation]:
     """The intent with its Safe, nonce and span updated, and the observation, without the state of the link.
 
     The first call to the node does not depend on the payer's data: if it fails, the node is unavailable. Raises
-    ChainUnavailable.
+    ChainUnavailable, also if it is not known until when the network was read.
     """
     cursor = scan_store.cursor(services.store, intent.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
+    if cursor.read_until is None:
+        raise ChainUnavailable(f"The {intent.network} chain has not been read since the service was updated")
     chain = services.chains.evm(intent.network)
-    detected_to = chain.block_facts([cursor.scanned_to])[cursor.scanned_to].time
+    chain.head()
+    detected_to = cursor.read_until
     intent, is_unknown = _with_safe_and_nonce(services, intent, unavailable)
     intent, block, execution = _execution(services, chain, intent, cursor)
     nonce, block_time = None, detected_to

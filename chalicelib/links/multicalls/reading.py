@@ -49,7 +49,9 @@ def payable_children(
     be paid together.
     """
     found = details(services, payment)
-    status = LinkStatus.COMPLETED if found.status is LinkStatus.COMPLETED else LinkStatus.PENDING
+    is_over = found.time_status is LinkStatus.EXPIRED
+    status = LinkStatus.EXPIRED if is_over else LinkStatus.PENDING
+    status = LinkStatus.COMPLETED if found.status is LinkStatus.COMPLETED else status
     check(SecurePayment(replace(payment.link, status=status), found.requests, payment.intent))
     check_none_blocked(found.children, found.now)
     execution_kind(payment.link.execution_kind, found.requests)

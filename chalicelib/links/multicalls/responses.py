@@ -33,7 +33,7 @@ from chalicelib.links.multicalls.schemas import (
     MulticallItem,
     MulticallTotals,
 )
-from chalicelib.links.rules import status_at
+from chalicelib.links.rules import shown_status, status_at
 from chalicelib.links.schemas import chain_answer
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, remaining
@@ -85,7 +85,7 @@ def multicall_answer(
     networks = [request.network for request in details.requests]
     return MulticallAnswer(
         paymentType="multicall",
-        status=details.status.value,
+        status=shown_status(details.status).value,
         redirectUrl=None,
         redirectLabel=None,
         orchestratorId=None,
@@ -206,7 +206,7 @@ def child_context(child: Child, now: datetime) -> dict[str, Any]:
     if child.payment is None or is_hidden:
         return facts
     link = child.payment.link
-    facts |= {"securePaymentStatus": status_at(link, now).value, "expiresAt": iso(link.expires_at)}
+    facts |= {"securePaymentStatus": shown_status(status_at(link, now)).value, "expiresAt": iso(link.expires_at)}
     if request is not None:
         facts |= {"requestStatus": request.status.value, "network": request.network, "currency": request.currency}
     return facts

@@ -102,12 +102,16 @@ class CurrencySum:
 
 @frozen
 class MulticallDetails:
-    """A multicall and its children at the time `now`; `status` is computed from the children."""
+    """A multicall and its children at the time `now`; `status` is computed from the children.
+
+    `time_status` is the status without regard to payments: `pending`, `awaiting_chain` or `expired`.
+    """
 
     payment: SecurePayment
     children: tuple[Child, ...]
     now: datetime
     status: LinkStatus
+    time_status: LinkStatus
     can_execute: bool
 
     @property
@@ -275,10 +279,11 @@ def execution_kind(requested: str | None, requests: Sequence[Request]) -> Execut
 
 def multicall_details(payment: SecurePayment, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
     """A multicall with its children, its computed status, and whether it can be paid now."""
-    status = _status(payment.link, children, now)
+    time_status = _time_status(payment.link, children, now)
     is_locked = payment.intent is not None and payment.intent.status is IntentStatus.PENDING
     blocked = is_locked or now >= payment.link.expires_at or any(child.reason for child in children)
-    details = MulticallDetails(payment, children, now, status, can_execute=not blocked)
+    status = _status(children, time_status)
+    details = MulticallDetails(payment, children, now, status, time_status, can_execute=not blocked)
     if blocked or _has_execution_kind(payment.link, details.requests):
         return details
     return replace(details, can_execute=False)
@@ -299,11 +304,20 @@ def totals_by_currency(children: Sequence[Child]) -> tuple[CurrencySum, ...]:
     return tuple(totals.values())
 
 
-def _status(parent: Link, children: Sequence[Child], now: datetime) -> LinkStatus:
+def _status(children: Sequence[Child], time_status: LinkStatus) -> LinkStatus:
     paid = sum(child.is_paid for child in children)
     if paid == len(children):
         return LinkStatus.COMPLETED
-    return LinkStatus.PARTIALLY_SETTLED if paid else status_at(parent, now)
+    return LinkStatus.PARTIALLY_SETTLED if paid else time_status
+
+
+def _time_status(parent: Link, children: Sequence[Child], now: datetime) -> LinkStatus:
+    """The multicall's own status. It is expired when none of its children waits for its network to be read."""
+    status = status_at(parent, now)
+    if status is not LinkStatus.AWAITING_CHAIN:
+        return status
+    waiting = (status_at(child.payment.link, now) for child in children if child.payment is not None)
+    return status if LinkStatus.AWAITING_CHAIN in waiting else LinkStatus.EXPIRED
 
 
 def _has_execution_kind(parent: Link, requests: Sequence[Request]) -> bool:

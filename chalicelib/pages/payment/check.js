@@ -124,7 +124,7 @@ function planOf(expected) {
   const dues = payments.map((payment) => dueOf(payment, digits));
   const single = kind === "single";
   demand(dues.length > 0 && (!single || dues.length === 1));
-  demand(eoaWallet === null || (!tron && dues.every((due) => due.token !== null)));
+  demand(eoaWallet === null || !tron);
   return {
     tron,
     single,
@@ -170,9 +170,9 @@ function readCall(plan, { to, data, value, feeLimit }, index) {
   demand(feeLimit === undefined || (plan.tron && isFeeLimit));
   const call = read(plan, decode(kinds, hex.slice(8)), called, units);
   demand(units === 0n || call.payments?.some((each) => each.token === null), "value");
-  const transaction = { to, data: "0x" + hex, value: "0x" + units.toString(16) };
-  if (feeLimit !== undefined) transaction.feeLimit = feeLimit;
-  return { ...call, index, name: NAMES[selector], value: units, transaction: Object.freeze(transaction) };
+  const limit = feeLimit === undefined ? {} : { feeLimit };
+  const transaction = Object.freeze({ to, data: "0x" + hex, value: "0x" + units.toString(16), ...limit });
+  return { ...call, index, name: NAMES[selector], value: units, transaction };
 }
 
 // The service writes a value as 0, as hexadecimal text, or as a BigNumber of ethers.
@@ -242,6 +242,7 @@ function readTronBatch(plan, [token, payees, amounts, references, fees, receiver
 // --- checks of all calls together ---
 
 // The order is funding, approvals, payments; each at most once per token; a reset comes directly before its approval.
+// If another wallet funds, it funds every currency owed; the native coin cannot be funded, as no function here moves it.
 function demandOrder(plan, calls) {
   const phases = { fund: 0, reset: 1, approve: 1, pay: 2 };
   const seen = new Set();
@@ -363,7 +364,7 @@ export function addressDigits(text, tron) {
   demand(typeof text === "string" && form.test(text));
   if (!tron) return text.slice(2).toLowerCase();
   const number = [...text].reduce((sum, letter) => sum * 58n + BigInt(BASE58.indexOf(letter)), 0n);
-  const digits = number.toString(16).padStart(50, "0");
+  const digits = number.toString(16);
   demand(digits.startsWith("41") && digits.slice(42) === sha256(sha256(digits.slice(0, 42))).slice(0, 8));
   return digits.slice(2, 42);
 }
@@ -373,7 +374,7 @@ function sha256(digits) {
   const [roots, cubes] = constants();
   const bits = (digits.length * 4).toString(16).padStart(16, "0");
   const block = (digits + "80").padEnd(112, "0") + bits;
-  const words = Array.from({ length: 16 }, (_, at) => parseInt(block.slice(8 * at, 8 * at + 8), 16));
+  const words = block.match(/.{8}/g).map((word) => parseInt(word, 16));
   const turn = (x, ...by) => by.reduce((sum, n) => sum ^ ((x >>> n) | (x << (32 - n))), 0);
   let [a, b, c, d, e, f, g, h] = roots;
   for (let at = 0; at < 64; at++) {

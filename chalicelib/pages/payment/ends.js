@@ -1,10 +1,10 @@
-// Views of a link that cannot be paid now: paid, expired, waiting for the owners of a Safe, blocked.
+// Views of a link that cannot be paid now: paid, expired, waiting for its network or the owners of a Safe, blocked.
 
 import { Notes, isPayment } from "./link.js";
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
 const DEFAULT_LABEL = "Go Back and Close"; // redirectLabel of a link that was created without one
-const TONES = { completed: "good", safe: "busy" };
+const TONES = { completed: "good", safe: "busy", awaiting: "busy" };
 
 // Explorers of the supported networks; the page links to no others, whatever a response names.
 const EXPLORERS = [
@@ -30,12 +30,12 @@ export function copyField({ t, el, say }, label, text, id) {
   return el("div", { class: "field" }, el("label", { for: id }, label), el("div", { class: "pair" }, input, button));
 }
 
-/** Shows the end of a link. Polls it further while a Safe's owners sign or a payment sent here may still count. */
+/** Shows the end of a link. Polls it further while that may change: a payment sent in time may still be found. */
 export async function ended(app, outcome) {
   const { kind, body = {}, link = app.link } = outcome;
   const requests = Array.isArray(body.requestStatuses) ? body.requestStatuses : [];
   const statuses = requests.filter((each) => each instanceof Object);
-  const known = ["completed", "safe", "expired", "invalidated", "missing"].includes(kind) ? kind : "closed";
+  const known = ["completed", "safe", "awaiting", "expired", "invalidated", "missing"].includes(kind) ? kind : "closed";
   const note = paymentNote(app);
   const sent = note?.txHash?.toLowerCase();
   const listed = statuses.map((each) => String(each[known === "safe" ? "safeTxHash" : "txHash"]).toLowerCase());
@@ -56,7 +56,7 @@ export async function ended(app, outcome) {
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
-  if (known === "safe" || (note && known !== "completed")) await again(app, kind);
+  if (["safe", "awaiting"].includes(known) || (note && known !== "completed")) await again(app, kind);
 }
 
 /** The note of a payment that a wallet was asked for here and that the payer has not given up, or null. */

@@ -112,7 +112,8 @@ export function outcomeOf({ status, body }) {
     const read = readLink(body);
     return { kind: ["completed", "expired"].includes(read.status) ? read.status : "open", link: read, body };
   }
-  const kinds = { 409: "completed", 423: "safe", 403: string(body.status ?? "closed", 40) };
+  const closed = body.code === "awaiting_chain" ? "awaiting" : string(body.status ?? "closed", 40);
+  const kinds = { 409: "completed", 423: "safe", 403: closed };
   need(status in kinds);
   return { kind: kinds[status], body };
 }

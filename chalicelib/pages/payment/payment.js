@@ -176,7 +176,8 @@ class Payment extends Follower {
       if (isAnswered || (kind === "open" && stands(link, this.owed, rest))) return isAnswered;
       clearTimeout(slow);
       this.withdrawn();
-      app.notes.write(Object.assign(note, { isWithdrawn: true, isLate: kind !== "expired" })); // expired: nobody paid
+      const isLate = !["expired", "awaiting"].includes(kind); // expired: nobody paid, as far as is known
+      app.notes.write(Object.assign(note, { isWithdrawn: true, isLate }));
       return true;
     }, WATCH);
     return () => void (clearTimeout(slow), stop(), (isAnswered = true));

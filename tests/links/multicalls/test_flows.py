@@ -113,7 +113,8 @@ def test_a_multicall_claims_its_children_in_their_order_and_reads_back(world: Wo
 def test_every_child_that_cannot_be_in_it_is_named_at_once(world: World) -> None:
     good, twice = payouts(world, 2)
     (foreign,) = tokens(store_payouts(world.services, "another account", 1))
-    (expired,) = payouts(world, 1, expires_at=world.now)
+    (awaiting,) = payouts(world, 1, expires_at=world.now)
+    (expired,) = payouts(world, 1, status=LinkStatus.EXPIRED)
     incoming = world.create_link().link.token
     (batch,) = payouts(world, 1, payment_type="batch")
     busy = store_payouts(world.services, world.account_id, 1)[0]
@@ -122,10 +123,12 @@ def test_every_child_that_cannot_be_in_it_is_named_at_once(world: World) -> None
     pay(world, done)
     (merged,) = payouts(world, 1, status=LinkStatus.INVALIDATED)
     (screened,) = payouts(world, 1, status=LinkStatus.COMPLIANCE_FAILED)
-    asked = [good, twice, foreign, expired, incoming, batch, busy.link.token, done, merged, screened, "nothing", twice]
+    asked = [good, twice, foreign, awaiting, expired, incoming, batch, busy.link.token]
+    asked += [done, merged, screened, "nothing", twice]
     assert refused(world, asked) == {
         twice: "duplicate_child",
         foreign: "not_owned",
+        awaiting: "not_payable_child",
         expired: "secure_payment_expired",
         incoming: "not_outgoing",
         batch: "not_single_payment",
@@ -147,6 +150,10 @@ def test_a_child_is_in_one_living_parent(world: World) -> None:
     made = combine(world, [first, second])
     assert refused(world, [second, third]) == {second: "invalid_child_linkage"}
     world.advance(8 * 24 * 3600)
+    assert refused(world, [second, third])[second] == "not_payable_child"
+    assert read(world, made).status is LinkStatus.AWAITING_CHAIN
+    world.read_past(world.now)
+    assert expiry.expire_due(world.services) >= 3
     assert refused(world, [second, third])[second] == "secure_payment_expired"
     assert read(world, made).status is LinkStatus.EXPIRED
 
@@ -209,10 +216,16 @@ def test_a_parent_that_has_expired_lets_its_longer_living_children_go(world: Wor
     world.advance(3600)
     new = combine(world, [late, other])
     assert reasons(read(world, new)) == [None, None]
-    assert reasons(read(world, old)) == ["secure_payment_expired", "invalid_child_linkage"]
-    with pytest.raises(Forbidden) as expired:
-        multicall_reading.payable_children(world.services, old.payment, lambda whole: check_payable(whole, world.now))
-    assert body_of(expired.value)["status"] == "expired"
+    for reason, code, status in (
+        ("not_payable_child", "awaiting_chain", "pending"),
+        ("secure_payment_expired", None, "expired"),
+    ):
+        assert reasons(read(world, old)) == [reason, "invalid_child_linkage"]
+        with pytest.raises(Forbidden) as closed:
+            multicall_reading.payable_children(world.services, old.payment, lambda all: check_payable(all, world.now))
+        assert (body_of(closed.value).get("code"), body_of(closed.value)["status"]) == (code, status)
+        world.read_past(world.now)
+        expiry.expire_due(world.services)
 
 
 def test_a_parent_that_was_left_half_made_is_removed_by_the_sweep_or_by_who_wants_its_children(world: World) -> None:
@@ -280,7 +293,7 @@ def test_what_became_of_the_children_is_seen_in_the_details_and_when_they_are_to
     change(world, children[2], status=LinkStatus.INVALIDATED)
     change(world, children[3], expires_at=world.now)
     now = read(world, made)
-    expected = [None, "already_paid", "secure_payment_not_pending", "secure_payment_expired"]
+    expected = [None, "already_paid", "secure_payment_not_pending", "not_payable_child"]
     assert (reasons(now), now.status, now.can_execute) == (expected, LinkStatus.PARTIALLY_SETTLED, False)
     with pytest.raises(MulticallRefused) as refusal:
         multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))

@@ -78,11 +78,11 @@ REASONS: list[tuple[Reason, str, Any]] = [
     (Reason.NOT_SINGLE_PAYMENT, "support_required", lambda: child(payment_type=PaymentType.MULTICALL)),
     (Reason.ALREADY_PAID, "remove_child", lambda: paid(child())),
     (Reason.REQUEST_PROCESSING, "recreate_after_cooldown", lambda: on_its_way(child())),
-    (Reason.SECURE_PAYMENT_EXPIRED, "support_required", lambda: child(expires_at=START)),
     (Reason.SECURE_PAYMENT_EXPIRED, "support_required", lambda: child(status=LinkStatus.EXPIRED)),
     (Reason.SECURE_PAYMENT_NOT_PENDING, "support_required", lambda: child(status=INVALIDATED)),
     (Reason.COMPLIANCE_FAILED, "remove_child", lambda: child(status=FAILED)),
     (Reason.NOT_PAYABLE_CHILD, "support_required", lambda: replace(child(), requests=())),
+    (Reason.NOT_PAYABLE_CHILD, "support_required", lambda: child(expires_at=START)),
 ]
 
 
@@ -283,7 +283,7 @@ def test_children_that_come_to_more_than_a_token_can_hold_are_refused() -> None:
         (0, timedelta(0), LinkStatus.PENDING, True),
         (1, timedelta(0), LinkStatus.PARTIALLY_SETTLED, False),
         (2, timedelta(0), LinkStatus.COMPLETED, False),
-        (0, WEEK, LinkStatus.EXPIRED, False),
+        (0, WEEK, LinkStatus.AWAITING_CHAIN, False),
         (1, WEEK, LinkStatus.PARTIALLY_SETTLED, False),
         (2, WEEK, LinkStatus.COMPLETED, False),
     ],
@@ -294,6 +294,16 @@ def test_a_multicall_is_what_its_children_are(
     children = [paid(child()) if position < paid_ones else child() for position in range(2)]
     details = seen(*children, at=START + after)
     assert (details.status, details.can_execute) == (status, can_execute)
+
+
+def test_a_multicall_is_expired_once_none_of_its_children_waits_for_the_chain() -> None:
+    waiting, expired, later = child(), child(status=LinkStatus.EXPIRED), child(expires_at=START + 2 * WEEK)
+    at = START + WEEK
+    assert seen(waiting, expired, at=at).status is LinkStatus.AWAITING_CHAIN
+    assert seen(expired, expired, at=at).status is LinkStatus.EXPIRED
+    assert seen(expired, later, at=at, expires_at=at).status is LinkStatus.EXPIRED
+    part = seen(expired, paid(child()), at=at)
+    assert (part.status, part.time_status) == (LinkStatus.PARTIALLY_SETTLED, LinkStatus.EXPIRED)
 
 
 def test_nobody_else_can_execute_while_a_multisig_transaction_is_on_its_way_for_the_whole() -> None:
@@ -312,13 +322,13 @@ def test_totals_are_sums_of_each_currency_with_the_fees_on_top() -> None:
     ]
 
 
-def test_a_child_that_has_expired_blocks_its_multicall() -> None:
+def test_a_child_past_its_expiry_blocks_its_multicall() -> None:
     first, second = child(expires_at=START + timedelta(hours=1)), child()
     before, at = START + timedelta(minutes=59), START + timedelta(hours=1)
     assert seen(first, second, at=before, expires_at=START + WEEK).can_execute
     details = seen(first, second, at=at, expires_at=START + WEEK)
     assert not details.can_execute
-    assert [each.reason for each in details.children] == [Reason.SECURE_PAYMENT_EXPIRED, None]
+    assert [each.reason for each in details.children] == [Reason.NOT_PAYABLE_CHILD, None]
 
 
 def test_a_child_that_is_not_found_has_no_request() -> None:

@@ -168,7 +168,7 @@ def test_every_payout_that_cannot_be_merged_is_named_at_once() -> None:
         merged(*payments, held=frozenset({claimed.link.token}), tokens=tokens)
     failures = body_of(caught.value)["failures"]
     assert [(failure["securePaymentToken"], failure["reason"]) for failure in failures] == [
-        (over.link.token, "secure_payment_expired"),
+        (over.link.token, "not_payable_child"),
         (claimed.link.token, "invalid_child_linkage"),
         (other.link.token, "not_owned"),
         (incoming.link.token, "not_outgoing"),

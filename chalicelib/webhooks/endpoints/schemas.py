@@ -1,4 +1,4 @@
-"""Models of webhooks."""
+"""Models of registering, listing, switching and deleting webhooks."""
 
 from typing import Annotated, Self
 
@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import Input, Output
-from chalicelib.webhooks.records import Endpoint
+from chalicelib.webhooks.endpoints.records import Endpoint
 
 
 class ClientIdChoice(Input):
@@ -21,10 +21,6 @@ class CreateWebhook(ClientIdChoice):
     url: Annotated[str, StringConstraints(min_length=1)] = Field(
         description="https, reachable from the internet"
     )
-
-
-class TestWebhook(ClientIdChoice):
-    eventType: Annotated[str, StringConstraints(max_length=100)]
 
 
 class WebhookCreated(Output):
@@ -53,10 +49,3 @@ class WebhookAnswer(Output):
 class WebhookDeleted(Output):
     id: str
     deleted: bool
-
-
-class TestAnswer(Output):
-    """The number of active webhooks that the sample is sent to."""
-
-    sent: int
-    failed: int

@@ -6,19 +6,17 @@ With a session the request names the client id; without one, the webhooks of the
 from chalicelib.access.credentials.store import own_client_id
 from chalicelib.access.modes import Mode
 from chalicelib.http.view import AnyCall, Call
-from chalicelib.webhooks import flows as webhooks
-from chalicelib.webhooks.schemas import (
+from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints.schemas import (
     ClientIdChoice,
     CreateWebhook,
-    TestAnswer,
-    TestWebhook,
     WebhookAnswer,
     WebhookCreated,
     WebhookDeleted,
 )
 
 
-def _client_id(call: AnyCall, choice: ClientIdChoice) -> str | None:
+def client_id_of(call: AnyCall, choice: ClientIdChoice) -> str | None:
     """The client id whose webhooks are meant, None for the account's. Raises NotFound if it is another account's."""
     caller = call.caller
     if caller.mode is not Mode.SESSION or choice.clientId is None:
@@ -27,29 +25,23 @@ def _client_id(call: AnyCall, choice: ClientIdChoice) -> str | None:
 
 
 def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:
-    client_id = _client_id(call, call.body)
+    client_id = client_id_of(call, call.body)
     endpoint, secret = webhooks.register(call.services, call.actor, client_id, call.body.url)
     return WebhookCreated(id=endpoint.webhook_id, secret=secret)
 
 
 def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
-    client_id = _client_id(call, call.query)
+    client_id = client_id_of(call, call.query)
     endpoints = webhooks.list_endpoints(call.services, call.caller.account_id, client_id)
     return [WebhookAnswer.of(each) for each in endpoints]
 
 
 def toggle_webhook(call: Call[None, ClientIdChoice]) -> WebhookAnswer:
-    client_id = _client_id(call, call.query)
+    client_id = client_id_of(call, call.query)
     return WebhookAnswer.of(webhooks.toggle(call.services, call.actor, client_id, call.path["webhook_id"]))
 
 
 def delete_webhook(call: Call[None, ClientIdChoice]) -> WebhookDeleted:
     webhook_id = call.path["webhook_id"]
-    webhooks.delete(call.services, call.actor, _client_id(call, call.query), webhook_id)
+    webhooks.delete(call.services, call.actor, client_id_of(call, call.query), webhook_id)
     return WebhookDeleted(id=webhook_id, deleted=True)
-
-
-def test_webhook(call: Call[TestWebhook, None]) -> TestAnswer:
-    client_id = _client_id(call, call.body)
-    sent = webhooks.send_test(call.services, call.caller.account_id, client_id, call.body.eventType)
-    return TestAnswer(sent=sent, failed=0)

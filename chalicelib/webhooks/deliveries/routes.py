@@ -1,39 +1,9 @@
-"""The operations of webhooks, on the auth host."""
+"""The operations of deliveries, on the auth host: tests, what was delivered, and sending it again."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
 
 OPERATIONS = (
-    Operation(
-        "POST", "/v1/webhook", "create_webhook",
-        "Register a webhook",
-        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
-        scope="webhooks:write",
-        status=201,
-        errors=(400, 401, 403, 404),
-        shows_secret=True,
-    ),
-    Operation(
-        "GET", "/v1/webhook", "list_webhooks",
-        "List webhooks",
-        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
-        scope="webhooks:read",
-        errors=(400, 401, 403, 404),
-    ),
-    Operation(
-        "PUT", "/v1/webhook/{webhook_id}", "toggle_webhook",
-        "Switch a webhook off or on",
-        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
-        scope="webhooks:write",
-        errors=(400, 401, 403, 404, 409),
-    ),
-    Operation(
-        "DELETE", "/v1/webhook/{webhook_id}", "delete_webhook",
-        "Delete a webhook for good",
-        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
-        scope="webhooks:write",
-        errors=(400, 401, 403, 404, 409),
-    ),
     Operation(
         "POST", "/v1/webhook/test", "test_webhook",
         "Send a sample event to every active webhook",
@@ -42,5 +12,28 @@ OPERATIONS = (
         status=201,
         errors=(400, 401, 403, 404),
         lists_problems=True,
+    ),
+    Operation(
+        "GET", "/v1/webhook/{webhook_id}/deliveries", "list_deliveries",
+        "List the deliveries of a webhook with their attempts, newest first",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
+        scope="webhooks:read",
+        errors=(400, 401, 403, 404),
+    ),
+    Operation(
+        "POST", "/v1/webhook/{webhook_id}/deliveries/{delivery_id}/redeliver", "redeliver",
+        "Send a delivery again, with the same id",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
+        scope="webhooks:write",
+        status=202,
+        errors=(400, 401, 403, 404, 409),
+    ),
+    Operation(
+        "POST", "/v1/webhook/{webhook_id}/redeliver", "redeliver_failed",
+        "Send the failed deliveries of a webhook again, at most 100 at a time",
+        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
+        scope="webhooks:write",
+        status=202,
+        errors=(400, 401, 403, 404, 409),
     ),
 )

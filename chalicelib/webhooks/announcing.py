@@ -1,0 +1,73 @@
+"""Announces events: writes one delivery of each for every webhook that receives it, and queues the first attempts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from chalicelib.services import Services
+from chalicelib.storage import sweeping
+from chalicelib.storage.store import WriteConflict
+from chalicelib.webhooks import store
+from chalicelib.webhooks.deliveries import store as delivery_store
+from chalicelib.webhooks.deliveries.flows import queue_now
+from chalicelib.webhooks.deliveries.records import Delivery
+from chalicelib.webhooks.deliveries.rules import deliveries_of
+from chalicelib.webhooks.endpoints import store as endpoint_store
+from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.records import Event
+
+Receivers = Callable[[Event], tuple[Endpoint, ...]]
+_TRIES = 3
+
+
+def announce(services: Services, event_ids: Sequence[str]) -> None:
+    """Announces the events that are not announced yet. One read, two queries per owner, one transaction per event.
+
+    Safe to repeat: the ids of deliveries are derived from event and webhook, one that exists is not written again, and
+    the event counts as announced only after all of them are written. If the process dies before the first attempts are
+    queued, the sweep finds the deliveries due. An event that fails keeps no other back: SweepIncomplete is raised after
+    the last one, so that the queue repeats the message.
+    """
+    receivers = _receivers(services)
+
+    def act(event: Event) -> bool:
+        return _announce(services, event, receivers)
+
+    sweeping.each(services.log, store.events(services.store, event_ids), act)
+
+
+def _announce(services: Services, event: Event, receivers: Receivers) -> bool:
+    """Returns False if another process announced the event."""
+    deliveries = deliveries_of(event, receivers(event), services.clock())
+    last = len(deliveries) - len(deliveries) % delivery_store.CHUNK  # most events have one chunk, the last one
+    delivery_store.change_all(services.store, [(None, each) for each in deliveries[:last]])
+    with_event: Sequence[Delivery] = deliveries[last:]
+    current: Event | None = event
+    for _ in range(_TRIES):
+        if current is None or current.announced:
+            return False
+        try:
+            services.store.write(replace(current, announced=True), *delivery_store.creation(with_event))
+        except WriteConflict:
+            # A sweep has changed the event, or deliveries were written by a process that died.
+            delivery_store.change_all(services.store, [(None, each) for each in with_event])
+            with_event, current = (), store.event(services.store, event.event_id)
+            continue
+        queue_now(services, deliveries)
+        return True
+    raise WriteConflict
+
+
+def _receivers(services: Services) -> Receivers:
+    """The webhooks that receive an event, each owner's read once."""
+    known: dict[tuple[str, str | None], tuple[Endpoint, ...]] = {}
+
+    def of_owner(account_id: str, client_id: str | None) -> tuple[Endpoint, ...]:
+        if (account_id, client_id) not in known:
+            known[account_id, client_id] = endpoint_store.endpoints(services.store, account_id, client_id)
+        return known[account_id, client_id]
+
+    def of_event(event: Event) -> tuple[Endpoint, ...]:
+        of_client = of_owner(event.account_id, event.client_id) if event.client_id is not None else ()
+        return (*of_owner(event.account_id, None), *of_client)
+
+    return of_event

@@ -1,0 +1,1 @@
+"""Circuit breakers: which webhooks do not answer, and when they are tried again."""

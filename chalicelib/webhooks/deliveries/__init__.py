@@ -1,0 +1,1 @@
+"""Deliveries of events to webhooks: their attempts, lists, and sending them again."""

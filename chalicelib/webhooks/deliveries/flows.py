@@ -1,0 +1,230 @@
+"""Makes attempts of deliveries. Those whose webhook does not answer wait (deliveries/waiting.py)."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import ceil
+from urllib.parse import urlsplit
+
+from chalicelib.base.errors import NotFound
+from chalicelib.outbound.sender import PostResult
+from chalicelib.services import Services
+from chalicelib.storage.queue import Message
+from chalicelib.storage.store import WriteConflict
+from chalicelib.webhooks.circuits import rules as circuits
+from chalicelib.webhooks.circuits import store as circuit_store
+from chalicelib.webhooks.circuits.records import Circuit
+from chalicelib.webhooks.circuits.rules import Route
+from chalicelib.webhooks.deliveries import store
+from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
+from chalicelib.webhooks.deliveries.rules import (
+    NextAttempt,
+    abandon,
+    claim,
+    deliveries_of,
+    delivery_headers,
+    is_prompt,
+    is_too_old,
+    may_claim,
+    release,
+    settle,
+    wait,
+)
+from chalicelib.webhooks.endpoints import store as endpoint_store
+from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.flows import event_context, send_hints
+from chalicelib.webhooks.samples import sample_event
+
+_NOTE_ATTEMPTS = 3
+
+
+def send_test(services: Services, account_id: str, client_id: str | None, kind: str) -> int:
+    """Queues a sample event for every active webhook of the caller; returns their number. Raises NotFound if none."""
+    context = event_context(services)
+    event = sample_event(kind, account_id, client_id, context)
+    endpoints = endpoint_store.endpoints(services.store, account_id, client_id)
+    deliveries = deliveries_of(event, endpoints, context.now, is_test=True)
+    if not deliveries:
+        raise NotFound("No active webhooks found")
+    queue_now(services, store.change_all(services.store, [(None, delivery) for delivery in deliveries]))
+    return len(deliveries)
+
+
+def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bool) -> None:
+    """Makes one attempt: claims it, posts the event, writes the outcome, queues the next attempt.
+
+    Two reads and two writes while the webhook answers. Each attempt is made at least once, by one worker at a time; a
+    worker that does not get the claim does nothing. If the process dies after the claim, the lease ends and the sweep
+    queues the same attempt again. An attempt whose webhook has failed last is moved to the slow lane; while its circuit
+    is open the delivery waits, unless it is the probe that is due.
+    """
+    delivery = store.delivery(services.store, delivery_id)
+    if delivery is None or not may_claim(delivery, attempt, services.clock()):
+        return
+    endpoint, circuit = store.endpoint_and_circuit(services.store, delivery)
+    if endpoint is None or not endpoint.is_active:
+        fail(services, delivery)
+        return
+    route = circuits.route(circuit, services.clock())
+    if route is Route.WAIT:
+        _set_aside(services, delivery)
+    elif route is not Route.ATTEMPT and not in_slow_lane:
+        _send_attempts(services, services.settings.webhook_retries_queue, [NextAttempt(delivery, 0)])
+    elif route is Route.PROBE and circuit is not None:
+        _probe(services, endpoint, circuit, delivery)
+    else:
+        _attempt(services, endpoint, circuit, delivery, is_probe=False)
+
+
+def requeue(services: Services, delivery_id: str) -> bool:
+    """Queues the current attempt of an overdue delivery again, or fails it if its attempt was repeated for GIVE_UP.
+
+    Returns False if there is nothing to do. The due time becomes now, so that not every sweep queues the same attempt
+    while the queue is slow.
+    """
+    delivery = store.delivery(services.store, delivery_id)
+    if delivery is None or delivery.next_due is None:
+        return False
+    now = services.clock()
+    if is_too_old(delivery, now):
+        return fail(services, delivery)
+    queued = store.change_all(services.store, [(delivery, release(delivery, now))])
+    queue_now(services, queued)
+    return bool(queued)  # none if a worker has claimed it
+
+
+def fail(services: Services, delivery: Delivery) -> bool:
+    """Fails a delivery without another attempt. Returns False if it was changed since it was read."""
+    failed = store.change_all(services.store, [(delivery, abandon(delivery))])
+    for each in failed:
+        _log_failure(services, each)
+    return bool(failed)
+
+
+def queue_now(services: Services, deliveries: Iterable[Delivery]) -> None:
+    """Queues attempts that are due: first ones of events in the prompt lane, others in the slow lane."""
+    by_lane: dict[str, list[NextAttempt]] = {}
+    for delivery in deliveries:
+        lane = services.settings.webhooks_queue if is_prompt(delivery) else services.settings.webhook_retries_queue
+        by_lane.setdefault(lane, []).append(NextAttempt(delivery, 0))
+    for lane, attempts in by_lane.items():
+        _send_attempts(services, lane, attempts)
+
+
+def queue_tending(services: Services, circuit: Circuit) -> None:
+    """Queues the next probe of an open circuit, or the next release of what waited for a closed one."""
+    if circuit.due_at is None:
+        return
+    seconds = max(0, ceil((circuit.due_at - services.clock()).total_seconds()))
+    message = Message({"webhookId": circuit.webhook_id}, group=circuit.account_id, delay=seconds)
+    send_hints(services, services.settings.webhook_retries_queue, [message])
+
+
+def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery) -> None:
+    probing = circuits.begin_probe(circuit, services.clock())
+    try:
+        services.store.write(probing)
+    except WriteConflict:
+        _set_aside(services, delivery)  # another worker makes the probe
+        return
+    _attempt(services, endpoint, replace(probing, version=probing.version + 1), delivery, is_probe=True)
+
+
+def _attempt(
+    services: Services, endpoint: Endpoint, circuit: Circuit | None, delivery: Delivery, is_probe: bool
+) -> None:
+    claimed = claim(delivery, delivery.attempt, services.clock())
+    if claimed is None:
+        return
+    try:
+        claimed = store.change(services.store, delivery, claimed)
+    except WriteConflict:
+        return
+    began = services.clock()
+    result = _post(services, endpoint, claimed)
+    made = Attempt(began, result.status, result.error, result.answer, result.duration_ms)
+    settled, following = settle(claimed, made, result.delivered, is_probe, services.clock())
+    try:
+        store.change(services.store, claimed, settled)
+    except WriteConflict:
+        return  # the lease ended meanwhile and another worker took over
+    if settled.state is DeliveryState.FAILED:
+        _log_failure(services, settled)
+    if following is not None:
+        retry = NextAttempt(settled, following.delay_seconds)
+        _send_attempts(services, services.settings.webhook_retries_queue, [retry])
+    _note_outcome(services, circuit, settled, result, is_probe)
+
+
+def _note_outcome(
+    services: Services, circuit: Circuit | None, delivery: Delivery, result: PostResult, is_probe: bool
+) -> None:
+    """Writes the circuit if the outcome changes it. If that fails, the next attempt has the same outcome."""
+    now, alive = services.clock(), circuits.is_alive(result.status)
+    for _ in range(_NOTE_ATTEMPTS):
+        before = circuit or circuits.new_circuit(delivery.webhook_id, delivery.account_id, delivery.client_id, now)
+        if alive:
+            after = circuits.after_success(before, now)
+        else:
+            after = circuits.after_failure(before, delivery.delivery_id, is_probe, now)
+        if after == before:
+            return
+        try:
+            services.store.write(after)
+        except WriteConflict:
+            circuit = circuit_store.circuit(services.store, delivery.webhook_id)
+            continue
+        if after.state is not before.state:
+            facts = {"webhook_id": after.webhook_id, "circuit": after.state.value, "probes": after.failed_probes}
+            services.log.warning("webhook circuit", extra=facts)
+            queue_tending(services, after)
+        return
+
+
+def _set_aside(services: Services, delivery: Delivery) -> None:
+    if delivery.state is not DeliveryState.WAITING:
+        store.change_all(services.store, [(delivery, wait(delivery, services.clock()))])
+
+
+def _post(services: Services, endpoint: Endpoint, delivery: Delivery) -> PostResult:
+    secret = services.secrets.decrypt_once(endpoint.secret_ciphertext, endpoint.webhook_id)
+    headers = delivery_headers(delivery, secret, services.settings.header_brands)
+    result = services.sender.post(endpoint.url, headers, delivery.body.encode())
+    log = services.log.info if result.delivered else services.log.warning
+    log(
+        "webhook attempt",
+        extra={
+            "webhook_id": endpoint.webhook_id,
+            "delivery_id": delivery.delivery_id,
+            "event": delivery.kind,
+            "attempt": delivery.attempt,
+            "host": urlsplit(endpoint.url).hostname,
+            "status": result.status,
+            "error": result.error,
+            "duration_ms": result.duration_ms,
+        },
+    )
+    return result
+
+
+def _log_failure(services: Services, delivery: Delivery) -> None:
+    services.log.error(
+        "webhook failed for good",
+        extra={
+            "webhook_id": delivery.webhook_id,
+            "delivery_id": delivery.delivery_id,
+            "event": delivery.kind,
+            "attempts": len(delivery.attempts or ()),
+        },
+    )
+
+
+def _send_attempts(services: Services, queue: str, attempts: list[NextAttempt]) -> None:
+    messages = [
+        Message(
+            body={"deliveryId": each.delivery.delivery_id, "attempt": each.delivery.attempt},
+            group=each.delivery.account_id,
+            delay=each.delay_seconds,
+        )
+        for each in attempts
+    ]
+    send_hints(services, queue, messages)

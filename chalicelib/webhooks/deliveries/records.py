@@ -1,0 +1,112 @@
+"""Stored records: deliveries with their attempts, and the lists in which a webhook's deliveries are found."""
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+from chalicelib.webhooks.records import EVENT_RETENTION
+
+LIST_SHARDS = 4
+"""The number of partitions of a list, which share the writes of a busy webhook."""
+
+
+class DeliveryState(StrEnum):
+    PENDING = "pending"
+    SENDING = "sending"
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+class Listing(StrEnum):
+    ALL = "ALL"
+    WAITING = "WAITING"
+    FAILED = "FAILED"
+
+
+@frozen
+class Attempt:
+    """One request to a receiver: `status` of its response, or `error`, and the beginning of the response's body."""
+
+    at: datetime
+    status: int | None
+    error: str | None
+    answer: str
+    duration_ms: int
+
+
+@frozen
+class ListEntry(Record):
+    """Index entry: a delivery of a webhook, in the list of all, or while it waits or has failed in a list of those."""
+
+    KEY = KeyPattern(WEBHOOKS, "DELIVERIES#{webhook_id}#{listing}#{shard}", "{delivery_id}")
+
+    webhook_id: str
+    listing: Listing
+    delivery_id: str
+    created_at: datetime
+    version: int = 0
+
+    @property
+    def shard(self) -> int:
+        return hashlib.sha256(self.delivery_id.encode()).digest()[0] % LIST_SHARDS
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """With its delivery."""
+        return self.created_at + EVENT_RETENTION
+
+
+@frozen
+class Delivery(Record):
+    """The delivery of one event to one webhook. `attempt` counts from 0 and is the attempt that is due or in progress.
+
+    `due_at` is the time of the attempt, or the end of its lease. `trying_since` is when the first attempt began, or
+    when the delivery first waited for a webhook that does not answer. `attempts` are the newest ones that ended. A
+    delivery that an earlier version wrote is in no list (`is_listed` is None).
+    """
+
+    KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id}", "DELIVERY")
+
+    delivery_id: str
+    webhook_id: str
+    account_id: str
+    client_id: str | None
+    kind: str
+    body: str
+    is_test: bool
+    attempt: int
+    state: DeliveryState
+    due_at: datetime
+    created_at: datetime
+    trying_since: datetime | None = None
+    attempts: tuple[Attempt, ...] | None = None
+    is_listed: bool | None = None
+    version: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither delivered nor failed."""
+        return self.state not in (DeliveryState.DELIVERED, DeliveryState.FAILED)
+
+    @property
+    def next_due(self) -> datetime | None:
+        """While it is pending or sent, when its attempt is due or its lease ends. Its circuit is due while it waits."""
+        return self.due_at if self.state in (DeliveryState.PENDING, DeliveryState.SENDING) else None
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """30 days after it was created."""
+        return self.created_at + EVENT_RETENTION
+
+    @property
+    def entries(self) -> tuple[ListEntry, ...]:
+        """Its entries in lists, which are written in the transaction that writes the delivery in this state."""
+        listings = [Listing.ALL] if self.is_listed else []
+        if self.state is DeliveryState.WAITING:
+            listings.append(Listing.WAITING)
+        elif self.state is DeliveryState.FAILED and self.is_listed:
+            listings.append(Listing.FAILED)
+        return tuple(ListEntry(self.webhook_id, each, self.delivery_id, self.created_at) for each in listings)

@@ -1,0 +1,94 @@
+"""Models of tests, deliveries and their attempts."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AwareDatetime, Field, StringConstraints
+
+from chalicelib.base.timestamps import iso
+from chalicelib.http.schemas import Output, iso_or_none
+from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
+from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
+
+Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
+
+
+class TestWebhook(ClientIdChoice):
+    eventType: Annotated[str, StringConstraints(max_length=100)]
+
+
+class TestAnswer(Output):
+    """The number of active webhooks that the sample is sent to."""
+
+    sent: int
+    failed: int
+
+
+class DeliveriesQuery(ClientIdChoice):
+    state: Literal["failed", "waiting"] | None = Field(
+        None, description="Only those that failed, or that wait for a webhook which does not answer"
+    )
+    cursor: Cursor | None = Field(None, description="nextCursor of the page before")
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+
+
+class AttemptAnswer(Output):
+    """One request to the receiver. It has a status, or an error if there was no response."""
+
+    at: str
+    status: int | None
+    error: str | None
+    response: str = Field(description="The first 1,024 bytes of the response's body, as text")
+    durationMs: int
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> Self:
+        return cls(
+            at=iso(attempt.at),
+            status=attempt.status,
+            error=attempt.error,
+            response=attempt.answer,
+            durationMs=attempt.duration_ms,
+        )
+
+
+class DeliveryAnswer(Output):
+    id: str = Field(description="As in the header x-service-delivery")
+    event: str
+    state: str = Field(description="pending, waiting, delivered or failed")
+    isTest: bool
+    createdAt: str
+    nextAttemptAt: str | None = Field(description="While it is pending: when its next attempt is due")
+    attempts: list[AttemptAnswer] = Field(description="The newest eight, oldest first")
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        is_sending = delivery.state is DeliveryState.SENDING
+        is_pending = delivery.state is DeliveryState.PENDING
+        return cls(
+            id=delivery.delivery_id,
+            event=delivery.kind,
+            state="pending" if is_sending else delivery.state.value,
+            isTest=delivery.is_test,
+            createdAt=iso(delivery.created_at),
+            nextAttemptAt=iso_or_none(delivery.due_at if is_pending else None),
+            attempts=[AttemptAnswer.of(each) for each in delivery.attempts or ()],
+        )
+
+
+class DeliveriesPage(Output):
+    """Newest first. `nextCursor` is null on the last page. A page may have fewer deliveries than its limit."""
+
+    deliveries: list[DeliveryAnswer]
+    nextCursor: str | None
+
+
+class RedeliverFailed(ClientIdChoice):
+    since: AwareDatetime = Field(description="Deliveries of events from this time on, with its time zone")
+    cursor: Cursor | None = Field(None, description="nextCursor of the call before")
+
+
+class RedeliverAnswer(Output):
+    """How many deliveries are sent again. `nextCursor` is null if no failed one is left after them."""
+
+    queued: int
+    nextCursor: str | None

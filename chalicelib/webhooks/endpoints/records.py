@@ -1,0 +1,63 @@
+"""Stored records: webhooks, their URLs, and the count of registrations of an owner."""
+
+import hashlib
+from datetime import datetime
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+
+
+@frozen
+class Endpoint(Record):
+    """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted."""
+
+    KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
+
+    webhook_id: str
+    account_id: str
+    client_id: str | None
+    url: str
+    secret_ciphertext: str
+    is_active: bool
+    created_at: datetime
+    version: int = 0
+
+    @property
+    def owner(self) -> str:
+        """The client id, or the account id if the webhook is the account's."""
+        return self.client_id or self.account_id
+
+
+@frozen
+class EndpointUrl(Record):
+    """Makes a URL unique among the webhooks of a client id or account."""
+
+    KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "URL#{url_hash}")
+
+    account_id: str
+    client_id: str | None
+    url: str
+    webhook_id: str
+    version: int = 0
+
+    @property
+    def owner(self) -> str:
+        """The client id, or the account id if the webhook is the account's."""
+        return self.client_id or self.account_id
+
+    @property
+    def url_hash(self) -> str:
+        return hashlib.sha256(self.url.encode()).hexdigest()
+
+
+@frozen
+class Registrations(Record):
+    """Written with every registration of an owner, so that of two at once, which count the same webhooks, one fails.
+
+    It counts nothing itself: the webhooks are counted, and its version shows that none was added meanwhile.
+    """
+
+    KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "REGISTRATIONS")
+
+    owner: str
+    version: int = 0

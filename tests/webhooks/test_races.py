@@ -1,0 +1,98 @@
+"""Many at once on a real local cloud: exactly as many webhooks as there may be, and one delivery of an event to each."""
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from chalicelib.base.errors import BadRequest
+from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+from chalicelib.webhooks import announcing
+from chalicelib.webhooks.endpoints import flows as endpoints
+from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
+from chalicelib.webhooks.records import Event
+from infra.local.cloud import Cloud
+from tests.fakes.world import START, World
+
+PARALLEL = 150
+_worlds = itertools.count()
+
+
+@pytest.fixture
+def world(cloud: Cloud) -> World:
+    """A deployment of its own account on the shared cloud."""
+    number = next(_worlds)
+    world = World(cloud.client("dynamodb"), seed=1000 + number)
+    world.account_id, world.client_id = f"hooks{number}", f"cli_hooks{number}"
+    return world
+
+
+def in_parallel(count: int, act: Callable[[Services, int], Any], cloud: Cloud, world: World) -> list[Any]:
+    """Runs `act` in threads that start together; refusals are results."""
+    barrier = threading.Barrier(count)
+    services = [world.start(cloud.client("dynamodb")) for _ in range(10)]
+
+    def run(number: int) -> Any:
+        barrier.wait()
+        try:
+            return act(services[number % len(services)], number)
+        except (BadRequest, WriteConflict) as error:
+            return error
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
+
+
+@pytest.mark.parametrize("existing", [0, MAX_ENDPOINTS - 2, MAX_ENDPOINTS + 1])
+def test_150_registrations_at_once_leave_exactly_as_many_webhooks_as_there_may_be(
+    existing: int, cloud: Cloud, world: World
+) -> None:
+    """Also where an earlier version wrote some, or more than that."""
+    for number in range(existing):
+        old = Endpoint(f"old{number:03}", world.account_id, world.client_id, f"https://old/{number}", "", True, START)
+        world.services.store.write(old)
+
+    def register(services: Services, number: int) -> Endpoint:
+        return endpoints.register(services, world.actor, world.client_id, f"https://shop.example/{number}")[0]
+
+    results = in_parallel(PARALLEL, register, cloud, world)
+    left = max(0, MAX_ENDPOINTS - existing)
+    assert sum(isinstance(result, Endpoint) for result in results) == left
+    messages = {str(result) for result in results if not isinstance(result, Endpoint)}
+    assert messages == {f"No more than {MAX_ENDPOINTS} webhooks: delete one first"}
+    assert len(endpoints.list_endpoints(world.services, world.account_id, world.client_id)) == left + existing
+
+
+def test_a_deleted_webhook_makes_room_for_one(cloud: Cloud, world: World) -> None:
+    made = [
+        endpoints.register(world.services, world.actor, None, f"https://shop.example/{number}")[0]
+        for number in range(MAX_ENDPOINTS)
+    ]
+    endpoints.delete(world.services, world.actor, None, made[3].webhook_id)
+
+    def register(services: Services, number: int) -> Endpoint:
+        return endpoints.register(services, world.actor, None, f"https://shop.example/new/{number}")[0]
+
+    results = in_parallel(10, register, cloud, world)
+    assert sum(isinstance(result, Endpoint) for result in results) == 1
+
+
+def test_4_announcers_of_one_event_make_one_delivery_for_each_of_150_webhooks(cloud: Cloud, world: World) -> None:
+    for number in range(150):
+        webhook_id, url = f"{world.account_id}w{number}", f"https://shop.example/{number}"
+        world.services.store.write(
+            Endpoint(webhook_id, world.account_id, None, url, f"{webhook_id}:secret", True, START)
+        )
+    told = Event(f"{world.account_id}-event", "payment.confirmed", world.account_id, None, "{}", START, False)
+    world.services.store.write(told)
+    in_parallel(4, lambda services, _: announcing.announce(services, [told.event_id]), cloud, world)
+    announcing.announce(world.services, [told.event_id])
+    world.drain()
+    urls = Counter(posted.url for posted in world.receiver.posted)
+    assert len(urls) == 150 and set(urls.values()) == {1}
