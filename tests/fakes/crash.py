@@ -9,7 +9,7 @@ class Crash(BaseException):
 
 
 class Tripwire:
-    """Counts calls; raises Crash before or after the call number `fatal`; with fatal=0 it only counts."""
+    """Counts calls; raises Crash before or after the call number `fatal`, and at every later call; 0: it only counts."""
 
     def __init__(self, fatal: int = 0, before: bool = True) -> None:
         self.calls = 0
@@ -19,10 +19,11 @@ class Tripwire:
     def guard(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(*args: Any, **kwargs: Any) -> Any:
             self.calls += 1
-            if self.calls == self._fatal and self._before:
+            is_last = self.calls == self._fatal
+            if (is_last and self._before) or self.calls > self._fatal > 0:
                 raise Crash
             result = call(*args, **kwargs)
-            if self.calls == self._fatal:
+            if is_last:
                 raise Crash
             return result
 
