@@ -24,6 +24,7 @@ from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
+from chalicelib.scanning import routes as scanning
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
 from chalicelib.webhooks import routes as webhooks
@@ -41,6 +42,7 @@ ROOMS = (
     intents,
     broadcasts,
     transfers,
+    scanning,
     webhooks,
     sign_in,
     api_keys,
