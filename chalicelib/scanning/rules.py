@@ -19,8 +19,8 @@ LEASE = timedelta(seconds=60)
 OLDEST_TICK = timedelta(seconds=30)
 """A tick that waited longer in the queue is dropped: newer ticks of its network are behind it."""
 LONGEST_BLOCK_TIME = timedelta(seconds=15)
-"""More than the average time of a block on every network. The longest is 12 seconds, on mainnet and sepolia; one slot in
-five may be missed there."""
+"""More than the average time of a block on every network. The longest is 12 seconds, on mainnet and sepolia; a fifth of
+the slots may be missed there."""
 LAG_GRACE = timedelta(seconds=60)
 """The time that a late schedule and a slow node may take. On Tron it covers the 19 blocks until a block is final."""
 
