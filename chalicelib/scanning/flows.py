@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.catalogue.networks import Network, network
+from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network
 from chalicelib.chain import logs
 from chalicelib.chain.logs import BlockRange, Checkpoint, ProxyTransfer
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.requests import store as request_store
 from chalicelib.scanning import rules, store, transfer_log
 from chalicelib.scanning.records import Cursor, LoggedTransfer, ScanLease, UnrecordedTransfers
+from chalicelib.scanning.rules import NetworkStatus
 from chalicelib.scanning.transfer_log import Replaced
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message
@@ -127,6 +128,28 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
         cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
         hint(services, written.links)
     return missing
+
+
+def status(services: Services) -> tuple[NetworkStatus, ...]:
+    """How far each network of this deployment is read. One read; no call to a node.
+
+    If the list of nodes cannot be read, the networks are those that were ever scanned.
+    """
+    try:
+        served = [name for name in services.chains.networks if network(name) is not None]
+    except Exception:  # whatever Secrets Manager raises: an outage is when the status is needed
+        services.log.exception("list of nodes not read")
+        served = []
+    names = served or [each.name for each in ALL_NETWORKS]
+    cursors = store.cursors(services.store, names)
+    settings, now = services.settings, services.clock()
+    interval = timedelta(seconds=settings.scan_interval_seconds)
+    return tuple(
+        rules.network_status(
+            name, cursors.get(name), settings.confirmations.get(name, _network(name).confirmations), interval, now
+        )
+        for name in (served or cursors)
+    )
 
 
 def hint(services: Services, tokens: Iterable[str]) -> None:
