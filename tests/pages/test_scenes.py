@@ -46,7 +46,7 @@ def test_every_state_has_a_scene() -> None:
     assert set(OTHER_TITLES.values()) <= SCENES.keys()
 
 
-@pytest.mark.xdist_group("browser")
+@pytest.mark.xdist_group("scenes")  # which need a browser and no stack: they run beside those that do
 @pytest.mark.parametrize("name", SCENES)
 def test_a_state_is_open_to_everybody_on_any_phone_in_the_language_that_was_chosen(browser: Browser, name: str) -> None:
     scene = SCENES[name]
