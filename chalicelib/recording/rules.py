@@ -1,6 +1,6 @@
 """What recording one part of a link's transfers changes: which records are written, and which events follow."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
@@ -93,6 +93,12 @@ def with_totals(
         kind = unmatched.kind_of(request, each.token_address, each.payee, each.network)
         counted = unmatched.with_one_more(counted, kind)
     return counted
+
+
+def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
+    """Whether the totals of a request are not those of its listed payments and of what was only summed up."""
+    confirmed = sum(each.amount for each in listed if each.status is PaymentStatus.CONFIRMED)
+    return request.paid != confirmed + request.unlisted_amount or request.payment_count != len(listed)
 
 
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:

@@ -24,7 +24,7 @@ from chalicelib.scanning.records import Cursor, LoggedTransfer, ScanLease, Unrec
 from chalicelib.scanning.rules import NetworkStatus
 from chalicelib.scanning.transfer_log import Replaced
 from chalicelib.services import Services
-from chalicelib.storage.queue import Message
+from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import Throttled, WriteConflict
 
 if TYPE_CHECKING:
@@ -107,7 +107,10 @@ def _scan(services: Services, name: str) -> int:
 
 
 def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
-    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing."""
+    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing.
+
+    After the last verification the recorder compares the totals of the links that were paid in these blocks.
+    """
     missing = 0
     for index in range(len(cursor.verifications)):
         blocks = rules.blocks_to_verify(cursor, index, services.clock())
@@ -121,12 +124,15 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
             _log_refusal(services, cursor.network, blocks, error)
             _store_cursor(services, rules.narrow(cursor))
             return missing
-        written = _write_log(services, cursor, _matched(services, chain, reading))
+        found = _matched(services, chain, reading)
+        written = _write_log(services, cursor, found)
         if written.new:
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": written.new})
         missing += written.new
         cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
         hint(services, written.links)
+        if index == len(cursor.verifications) - 1:
+            hint(services, {entry.link_token for entry in found}, reconcile=True)
     return missing
 
 
@@ -152,13 +158,14 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
     )
 
 
-def hint(services: Services, tokens: Iterable[str]) -> None:
-    """Queues a message for the recorder per link. A failure is only logged: the sweep finds what is not recorded."""
-    messages = [Message({"link": token}, token) for token in tokens]
-    try:
-        services.queue.send(services.settings.recordings_queue, messages)
-    except Exception:  # whatever the queue raises: the work is stored
-        services.log.exception("hints to the recorder not sent", extra={"count": len(messages)})
+def hint(services: Services, tokens: Iterable[str], reconcile: bool = False) -> None:
+    """Queues a message for the recorder per link, which can also ask it to compare the link's totals.
+
+    Never raises: the sweep finds what is not recorded.
+    """
+    also = {"reconcile": True} if reconcile else {}
+    messages = [Message({"link": token, **also}, token) for token in tokens]
+    send_hints(services.queue, services.log, services.settings.recordings_queue, messages)
 
 
 def _matched(services: Services, chain: "Chain", reading: RangeReading) -> list[LoggedTransfer]:
