@@ -319,7 +319,7 @@ def test_a_second_deployment_makes_nothing_twice_and_loses_nothing(
     assert unversioned(deployed_record(cloud.client, "local")) == unversioned(redeployed.before)
     apis = cloud.client("apigateway").get_rest_apis()["items"]
     assert len([each for each in apis if each["name"] == "payment-requests"]) == 1
-    assert len(cloud.client("lambda").list_event_source_mappings()["EventSourceMappings"]) == 2
+    assert len(cloud.client("lambda").list_event_source_mappings()["EventSourceMappings"]) == 4
     assert api.call("GET", f"/v2/secure-payments/{redeployed.token}")[0] == 200
 
 
