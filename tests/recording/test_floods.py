@@ -1,5 +1,6 @@
 """What anybody can send under a known reference: it costs few calls, hides nothing, and delays no other link."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -70,20 +71,20 @@ class Traffic:
 def traffic(client: Any) -> Iterator[Traffic]:
     measured = Traffic()
 
-    def before(request: Any, **_: Any) -> None:
+    def before(params: Any, **_: Any) -> None:
         measured.calls += 1
-        measured.sent += len(request.body)
+        measured.sent += len(params["body"])
 
-    def after(http_response: Any, **_: Any) -> None:
-        measured.received += len(http_response.content)
+    def after(parsed: Any, **_: Any) -> None:
+        measured.received += len(json.dumps({name: parsed[name] for name in parsed.keys() - {"ResponseMetadata"}}))
 
     events = client.meta.events
-    events.register_first("before-send.dynamodb", before)
+    events.register("before-call.dynamodb", before)
     events.register("after-call.dynamodb", after)
     try:
         yield measured
     finally:
-        events.unregister("before-send.dynamodb", before)
+        events.unregister("before-call.dynamodb", before)
         events.unregister("after-call.dynamodb", after)
 
 
