@@ -28,6 +28,7 @@ from chalicelib.links.creation import Draft, Item
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
 from chalicelib.recording import flows as recording
+from chalicelib.recording.jobs import record_transfers
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
 from chalicelib.settings import Settings
@@ -52,6 +53,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "webhooks": deliver_webhook,
     "webhook-retries": retry_webhook,
     "scans": scan_chain,
+    "recordings": record_transfers,
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)

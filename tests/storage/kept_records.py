@@ -27,7 +27,7 @@ from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Or
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
-from chalicelib.chain.logs import Checkpoint
+from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.requests.records import (
@@ -313,6 +313,7 @@ RECORDS: dict[str, Record] = {
     "cursor, with times": Cursor(
         "sepolia", 8_000_000, (), 2000, read_until=NOW, read_at=NOW, verifications=(Verification(1, 2, NOW),), version=3
     ),
+    "cursor, with unfinished blocks": Cursor("sepolia", 8_000_000, (), 2000, unfinished=BlockRange(8_000_001, 8_000_005)),
     "cursor": Cursor("tron", 60_000_000, (Checkpoint(1, "0x01"), Checkpoint(2, "0x02")), 1, version=44),
     "account": Account(ACCOUNT, "the shop", NOW),
     "user, by wallet": User(WALLET, ACCOUNT, None, NOW),
