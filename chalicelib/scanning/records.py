@@ -152,8 +152,8 @@ class UnrecordedTransfers(Record):
 
     `added` are transfers to record, `removed` transfers whose block a fork removed; a transfer in both has moved to
     another block. The sort key orders the work as the blocks were read: by `sequence`, the version of the network's
-    cursor, then by block. `digest` is a hash of the content, so writing the same work again changes nothing. The
-    recorder deletes it.
+    cursor, then by block and part. The work of a fork has the block 0, because it has an order of its own. `digest` is
+    a hash of the content, so writing the same work again changes nothing. The recorder deletes it.
     """
 
     KEY = KeyPattern(
