@@ -23,7 +23,7 @@ local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empt
 
 test: setup ## run every test; ROOM=links or ROOM=links/multicalls: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
-	@.venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 lint: setup ## check style, types and which package may import which
 	@.venv/bin/ruff check .

@@ -24,6 +24,7 @@ from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
+from chalicelib.scanning import routes as scanning
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
 from chalicelib.webhooks.deliveries import routes as deliveries
@@ -42,6 +43,7 @@ ROOMS = (
     intents,
     broadcasts,
     transfers,
+    scanning,
     webhooks,
     deliveries,
     sign_in,

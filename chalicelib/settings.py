@@ -136,9 +136,9 @@ class Settings:
     multicall_max_children: int = _setting(_whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
     webhook_allow_loopback: bool = _setting(_flag, False)
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
-    webhook_concurrency: int = _setting(_whole(2, 1000), 100)
+    webhook_concurrency: int = _setting(_whole(2, 1000), 200)
     """How many first attempts of deliveries are made at the same time."""
-    webhook_retry_concurrency: int = _setting(_whole(2, 1000), 50)
+    webhook_retry_concurrency: int = _setting(_whole(2, 1000), 200)
     """The same for retries, tests, and attempts at webhooks that failed last."""
     header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""

@@ -6,7 +6,7 @@ from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.records import Link
-from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.requests.records import Payment, Refund, Request, RequestStatus
 from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
@@ -39,6 +39,27 @@ def failed_event(link: Link, request: Request, payment: Payment, context: EventC
         **_payment_payload("payment.failed", request, payment, context),
         "subStatus": "failed",
         "failureReason": "chain_reorganization",
+    }
+    return _event(link, [payload], context)
+
+
+def refunded_event(link: Link, request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
+    """`payment.refunded` for a transfer of `amount`, in base units, by which `refund` was last sent."""
+    token = token_with_id(refund.currency)
+    assert token is not None, "only a catalogued token is refunded"
+    payload = {
+        "event": "payment.refunded",
+        "requestId": request.request_id,
+        "requestID": request.request_id,
+        "paymentReference": request.payment_reference,
+        "explorer": f"{context.explorer_url}/request/{request.request_id}",
+        "refundedTo": refund.payer,
+        "refundAmount": format_amount(amount, token.decimals),
+        "currency": token.symbol,
+        "timestamp": iso(context.now),
+        "txHash": refund.tx_hash,
+        "network": refund.network,
+        "paymentProcessor": context.payment_processor,
     }
     return _event(link, [payload], context)
 

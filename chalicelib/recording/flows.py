@@ -109,7 +109,8 @@ def _commit(services: Services, part: UnrecordedTransfers, payment: SecurePaymen
 def _read(
     services: Services, part: UnrecordedTransfers, payment: SecurePayment
 ) -> tuple[SecurePayment, Stored]:
-    """The link, and what is stored for the transfers of a part. Two reads, and one query per request with removals.
+    """The link, and what is stored for the transfers of a part. Two reads, one more if there are transfers without the
+    reference of a request, which may send refunds, and one query per request with removals.
 
     Requests that were written before their totals were kept get them here, by two queries each.
     """
@@ -127,7 +128,8 @@ def _read(
             of_request = [entries[each] for each, known in ids.items() if known.request_id == request.request_id]
             paid |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, earlier)}
             unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
-    return payment, Stored(entries, paid, unmatched, listed)
+    refunds = request_store.refunds(services.store, rules.refund_keys(payment, entries.values()))
+    return payment, Stored(entries, paid, unmatched, listed, refunds)
 
 
 def _with_request(payment: SecurePayment, request: Request) -> SecurePayment:

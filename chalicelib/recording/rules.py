@@ -1,15 +1,15 @@
 """What recording one part of a link's transfers changes: which records are written, and which events follow."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Record
 from chalicelib.links.records import SecurePayment
-from chalicelib.recording import payments, unmatched
+from chalicelib.recording import payments, refunds, unmatched
 from chalicelib.recording.payments import Decision
-from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 from chalicelib.webhooks.records import Event
@@ -36,13 +36,14 @@ class Stored:
     """What is stored for the transfers of a part.
 
     `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
-    follows from a removal, and are not read otherwise.
+    follows from a removal, and are not read otherwise. `refunds` are by topic and currency.
     """
 
     entries: Mapping[TransferId, LoggedTransfer]
     payments: Mapping[RecordedId, Payment]
     unmatched: Mapping[RecordedId, UnmatchedTransfer]
     listed: Mapping[str, tuple[Payment, ...]]
+    refunds: Mapping[tuple[str, str], Refund] = field(default_factory=dict)
 
 
 @dataclass
@@ -76,6 +77,13 @@ def ids(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> dict[Trans
     }
 
 
+def refund_keys(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:
+    """Topic and currency of the refunds that transfers may send: those without the reference of a request."""
+    requests = requests_by_topic(payment)
+    keys = {refunds.refund_key(entry) for entry in entries if entry.reference_topic not in requests}
+    return {key for key in keys if key is not None}
+
+
 def with_totals(
     request: Request, listed: Iterable[Payment], unmatched_transfers: Iterable[UnmatchedTransfer]
 ) -> Request:
@@ -85,6 +93,12 @@ def with_totals(
         kind = unmatched.kind_of(request, each.token_address, each.payee, each.network)
         counted = unmatched.with_one_more(counted, kind)
     return counted
+
+
+def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
+    """Whether the totals of a request are not those of its listed payments and of what was only summed up."""
+    confirmed = sum(each.amount for each in listed if each.status is PaymentStatus.CONFIRMED)
+    return request.paid != confirmed + request.unlisted_amount or request.payment_count != len(listed)
 
 
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
@@ -116,6 +130,7 @@ class _Deciding:
         self.changes = Changes(payment)
         self._stored, self._context = stored, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
+        self._refunds = dict(stored.refunds)
         self._ids = ids(payment, stored.entries.values())
         added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
@@ -144,8 +159,7 @@ class _Deciding:
     def _add(self, entry: LoggedTransfer) -> None:
         request = self._request(entry)
         if request is None:
-            self.changes.skipped.append((entry, "reference without a link"))
-            self._mark(entry, TransferState.IGNORED)
+            self._add_refund(entry)
             return
         if entry.state not in (TransferState.UNRECORDED, TransferState.REVERSED):
             return
@@ -158,6 +172,27 @@ class _Deciding:
         self._apply(decision)
         is_summed = decision is not None and decision.payment is None
         self._mark(entry, TransferState.SUMMED if is_summed else TransferState.PAYMENT)
+
+    def _add_refund(self, entry: LoggedTransfer) -> None:
+        """Adds a transfer that has no request's reference: it sends a refund, or has no effect."""
+        if entry.state not in (TransferState.UNRECORDED, TransferState.REVERSED):
+            return
+        refund = self._refund(entry)
+        of_link = {each.request_id: each for each in self.changes.payment.requests}
+        if refund is None or not refunds.is_sent_by(refund, entry) or refund.request_id not in of_link:
+            reason = "reference without a link" if refund is None else "refund to another address"
+            self.changes.skipped.append((entry, reason))
+            self._mark(entry, TransferState.IGNORED)
+            return
+        request, link = of_link[refund.request_id], self.changes.payment.link
+        sent, event = refunds.send(refund, entry, link, request, self._context)
+        self._put_refund(sent)
+        self.changes.events += [event] if event is not None else []
+        self._mark(entry, TransferState.REFUND)
+
+    def _refund(self, entry: LoggedTransfer) -> Refund | None:
+        key = refunds.refund_key(entry)
+        return None if key is None else self._refunds.get(key)
 
     def _add_unmatched(self, request: Request, entry: LoggedTransfer, reason: str) -> None:
         """Adds a transfer that does not count, unless the request has enough of its kind."""
@@ -175,6 +210,11 @@ class _Deciding:
         self._mark(entry, TransferState.UNMATCHED)
 
     def _remove(self, entry: LoggedTransfer) -> None:
+        if entry.state is TransferState.REFUND:
+            if (refund := self._refund(entry)) is not None:
+                self._put_refund(refunds.undo(refund, entry))
+            self._mark(entry, TransferState.REVERSED)
+            return
         request = self._request(entry)
         if request is None:
             return
@@ -195,6 +235,10 @@ class _Deciding:
     def _move(self, entry: LoggedTransfer, successor: LoggedTransfer) -> None:
         """Gives the transfer its new block, in the state that it has."""
         recorded_id = self._ids.get(entry.transfer_id)
+        if entry.state is TransferState.REFUND:
+            self._mark(successor, entry.state)
+            self._mark(entry, TransferState.REVERSED)
+            return
         if recorded_id is None or entry.state in (TransferState.UNRECORDED, TransferState.REVERSED):
             self._mark(entry, TransferState.REVERSED)
             return
@@ -219,6 +263,10 @@ class _Deciding:
     def _put_payment(self, payment: Payment) -> None:
         self._payments[RecordedId.of(payment)] = payment
         self.changes.put(payment)
+
+    def _put_refund(self, refund: Refund) -> None:
+        self._refunds[refund.topic, refund.currency] = refund
+        self.changes.put(refund)
 
     def _put_unmatched(self, transfer: UnmatchedTransfer) -> None:
         self._unmatched[RecordedId.of(transfer)] = transfer

@@ -31,7 +31,7 @@ MAX_PER_KIND = {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, 
 
 def kind_of(request: Request, token_address: str | None, payee: str, network: str) -> UnmatchedKind:
     """The kind of a transfer, by its token (None: the native coin), its payee, and its network."""
-    if _token(network, token_address) is None:
+    if token_sent(network, token_address) is None:
         return UnmatchedKind.UNKNOWN_TOKEN
     return UnmatchedKind.RIGHT_PAYEE if payee == hex_address(request.payee) else UnmatchedKind.OTHER_PAYEE
 
@@ -87,10 +87,11 @@ def unmatched_transfer(request: Request, transfer: LoggedTransfer, reason: str, 
 
 def token_of(transfer: UnmatchedTransfer) -> Token | None:
     """The token that was sent; None if it is not in the catalogue."""
-    return _token(transfer.network, transfer.token_address)
+    return token_sent(transfer.network, transfer.token_address)
 
 
-def _token(name: str, token_address: str | None) -> Token | None:
+def token_sent(name: str, token_address: str | None) -> Token | None:
+    """The token with the address in a log (None: the native coin); None if it is not in the catalogue."""
     chain = network(name)
     if chain is None:
         return None

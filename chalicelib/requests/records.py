@@ -11,13 +11,17 @@ from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 
 @frozen
 class Reference(Record):
-    """Index entry from a log's topic, keccak256 of a payment reference, to the request of that reference."""
+    """Index entry from a log's topic, keccak256 of a payment reference, to the request of that reference.
+
+    `is_refund` means that the reference is that of a refund of the request, and the topic that of Refunds.
+    """
 
     KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
 
     topic: str
     link_token: str
     position: int
+    is_refund: bool = False
     version: int = 0
 
 
@@ -104,6 +108,33 @@ class Payment(Record):
     """The block's timestamp."""
     event_key: str = ""
     is_announced: bool = True
+    version: int = 0
+
+
+@frozen
+class Refund(Record):
+    """What was offered to be returned to one payer of a request in one token, and what of it was sent.
+
+    `topic` is that of the refund's own reference, which is made of the request and the payer; `payer` is the address as
+    its network writes it. `sent` is the sum of all transfers with the reference that reached the payer, in base units,
+    and `sent_count` their number; `tx_hash` and `block_number` are those of the newest.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "REFUND#{topic}", "REFUND#{currency}")
+
+    topic: str
+    currency: str
+    request_id: str
+    link_token: str
+    network: str
+    payer: str
+    offered_at: datetime
+    sent: BaseUnits = BaseUnits(0)
+    sent_count: int = 0
+    tx_hash: str | None = None
+    block_number: int | None = None
+    announced_count: int = 0
+    """The number of transfers that the merchant was told of by an event."""
     version: int = 0
 
 

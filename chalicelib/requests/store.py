@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from chalicelib.requests.records import Payment, Reference, RequestPointer, UnmatchedTransfer
+from chalicelib.requests.records import Payment, Reference, Refund, RequestPointer, UnmatchedTransfer
 from chalicelib.storage.store import Store
 
 _LONGEST_REQUEST_ID = 66
@@ -19,6 +19,12 @@ def references(store: Store, topics: Iterable[str]) -> list[Reference]:
     """The references of these topics, without those that do not exist; read in batches of 100."""
     keys = {Reference.KEY.of(topic=topic): Reference for topic in topics}
     return list(store.get_many(keys).values())
+
+
+def refunds(store: Store, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Refund]:
+    """The refunds by topic and currency, without those that do not exist; read in batches of 100."""
+    keys = {Refund.KEY.of(topic=topic, currency=currency): Refund for topic, currency in wanted}
+    return {(each.topic, each.currency): each for each in store.get_many(keys).values()} if keys else {}
 
 
 def payments(store: Store, request_id: str) -> tuple[Payment, ...]:

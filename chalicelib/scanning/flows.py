@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.catalogue.networks import Network, network
+from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network
 from chalicelib.chain import logs
 from chalicelib.chain.logs import BlockRange, Checkpoint, ProxyTransfer
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.requests import store as request_store
 from chalicelib.scanning import rules, store, transfer_log
 from chalicelib.scanning.records import Cursor, LoggedTransfer, ScanLease, UnrecordedTransfers
+from chalicelib.scanning.rules import NetworkStatus
 from chalicelib.scanning.transfer_log import Replaced
 from chalicelib.services import Services
-from chalicelib.storage.queue import Message
+from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import Throttled, WriteConflict
 
 if TYPE_CHECKING:
@@ -118,7 +119,10 @@ def _scan(services: Services, name: str) -> int:
 
 
 def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
-    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing."""
+    """Reads old blocks again, at most one range of each verification; returns how many transfers were missing.
+
+    After the last verification the recorder compares the totals of the links that were paid in these blocks.
+    """
     missing = 0
     for index in range(len(cursor.verifications)):
         blocks = rules.blocks_to_verify(cursor, index, services.clock())
@@ -132,7 +136,8 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
             _log_refusal(services, cursor.network, blocks, error)
             _store_cursor(services, rules.narrow(cursor))
             return missing
-        found = _not_recorded(services, cursor, _matched(services, chain, reading))
+        matched = _matched(services, chain, reading)
+        found = _not_recorded(services, cursor, matched)
         cursor = _begin(services, cursor, blocks, found)
         _write(services, found)
         if found.new:
@@ -140,16 +145,41 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
         missing += len(found.new)
         cursor = _store_cursor(services, replace(rules.verified(cursor, index, blocks.last), unfinished=None))
         hint(services, found.links)
+        if index == len(cursor.verifications) - 1:
+            hint(services, {entry.link_token for entry in matched}, reconcile=True)
     return missing
 
 
-def hint(services: Services, tokens: Iterable[str]) -> None:
-    """Queues a message for the recorder per link. A failure is only logged: the sweep finds what is not recorded."""
-    messages = [Message({"link": token}, token) for token in tokens]
+def status(services: Services) -> tuple[NetworkStatus, ...]:
+    """How far each network of this deployment is read. One read; no call to a node.
+
+    If the list of nodes cannot be read, the networks are those that were ever scanned.
+    """
     try:
-        services.queue.send(services.settings.recordings_queue, messages)
-    except Exception:  # whatever the queue raises: the work is stored
-        services.log.exception("hints to the recorder not sent", extra={"count": len(messages)})
+        served = [name for name in services.chains.networks if network(name) is not None]
+    except Exception:  # whatever Secrets Manager raises: an outage is when the status is needed
+        services.log.exception("list of nodes not read")
+        served = []
+    names = served or [each.name for each in ALL_NETWORKS]
+    cursors = store.cursors(services.store, names)
+    settings, now = services.settings, services.clock()
+    interval = timedelta(seconds=settings.scan_interval_seconds)
+    return tuple(
+        rules.network_status(
+            name, cursors.get(name), settings.confirmations.get(name, _network(name).confirmations), interval, now
+        )
+        for name in (served or cursors)
+    )
+
+
+def hint(services: Services, tokens: Iterable[str], reconcile: bool = False) -> None:
+    """Queues a message for the recorder per link, which can also ask it to compare the link's totals.
+
+    Never raises: the sweep finds what is not recorded.
+    """
+    also = {"reconcile": True} if reconcile else {}
+    messages = [Message({"link": token, **also}, token) for token in tokens]
+    send_hints(services.queue, services.log, services.settings.recordings_queue, messages)
 
 
 def _matched(services: Services, chain: "Chain", reading: RangeReading) -> list[LoggedTransfer]:

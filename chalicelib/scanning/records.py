@@ -78,6 +78,8 @@ class TransferState(StrEnum):
     """It does not count, and has an UnmatchedTransfer."""
     IGNORED = "ignored"
     """It does not count, and the request has enough unmatched transfers of its kind."""
+    REFUND = "refund"
+    """It has the reference of a refund and reached the payer: it is part of the Refund's sum."""
     REVERSED = "reversed"
     """A fork removed it, and everything that followed from it was undone."""
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from chalicelib.base.frozen import frozen
 from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.scanning.records import Cursor, ScanLease, Verification
 
@@ -20,6 +21,22 @@ VERIFIED_AFTER = (timedelta(minutes=10), timedelta(hours=6))
 it indexes them late, or has lost them; nothing in its answer shows that."""
 OLDEST_TICK = timedelta(seconds=30)
 """A tick that waited longer in the queue is dropped: newer ticks of its network are behind it."""
+LONGEST_BLOCK_TIME = timedelta(seconds=15)
+"""More than the average time of a block on every network. The longest is 12 seconds, on mainnet and sepolia; a fifth of
+the slots may be missed there."""
+LAG_GRACE = timedelta(seconds=60)
+"""The time that a late schedule and a slow node may take. On Tron it covers the 19 blocks until a block is final."""
+
+
+@frozen
+class NetworkStatus:
+    """How far a network is read. All times are None, and no payments are seen, before its first range was read."""
+
+    network: str
+    lag: timedelta | None
+    read_until: datetime | None
+    read_at: datetime | None
+    sees_payments: bool
 
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
@@ -45,6 +62,20 @@ def is_outdated(due_at: datetime, now: datetime) -> bool:
 def lag(cursor: Cursor, now: datetime) -> timedelta | None:
     """The age of the newest block that was read; None if it is not known. A node that stands still increases it."""
     return None if cursor.read_until is None else now - cursor.read_until
+
+
+def network_status(
+    name: str, cursor: Cursor | None, confirmations: int, scan_interval: timedelta, now: datetime
+) -> NetworkStatus:
+    """How far a network is read.
+
+    Payments are seen while its lag is what confirmations and the interval of the scans explain, and LAG_GRACE.
+    """
+    if cursor is None or cursor.read_until is None:
+        return NetworkStatus(name, None, None, None, False)
+    age = max(now - cursor.read_until, timedelta(0))
+    most = confirmations * LONGEST_BLOCK_TIME + scan_interval + LAG_GRACE
+    return NetworkStatus(name, age, cursor.read_until, cursor.read_at, age <= most)
 
 
 def confirmed_height(head: int, confirmations: int) -> int:

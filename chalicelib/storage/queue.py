@@ -3,10 +3,13 @@
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.storage.clients import aws_client
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools import Logger
 
 MAX_BATCH = 10
 
@@ -50,3 +53,11 @@ class Queue:
         if queue not in self._urls:
             self._urls[queue] = self.client.get_queue_url(QueueName=queue)["QueueUrl"]
         return self._urls[queue]
+
+
+def send_hints(queue: Queue, log: "Logger", name: str, messages: Sequence[Message]) -> None:
+    """Sends messages about records that a sweep finds as well, so a failure is only logged."""
+    try:
+        queue.send(name, messages)
+    except Exception:  # whatever it is, it must not undo what was written before
+        log.exception("messages were not sent", extra={"queue": name, "count": len(messages)})

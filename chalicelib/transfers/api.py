@@ -16,7 +16,8 @@ from chalicelib.http.view import Call
 from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.requests.rules import currency_of
 from chalicelib.transfers import flows as transfers
-from chalicelib.transfers.flows import ListedTransfer, Refund
+from chalicelib.transfers.flows import ListedTransfer
+from chalicelib.transfers.refunds import RefundOffer
 from chalicelib.transfers.rules import ClassifiedTransfer
 from chalicelib.transfers.schemas import RefundAnswer, TransferAnswer, TransfersAnswer
 
@@ -81,19 +82,22 @@ def _display_address(transfer: UnmatchedTransfer, address: str) -> str:
     return address_of_log(address, chain.family)
 
 
-def _refund(refund: Refund, value_form: ValueForm) -> RefundAnswer:
+def _refund(refund: RefundOffer, value_form: ValueForm) -> RefundAnswer:
     return RefundAnswer(
         payer=refund.payer,
         amount=format_amount(refund.amount, refund.token.decimals),
         currency=refund.token.id,
+        status="sent" if refund.is_sent else "offered",
+        sentAmount=format_amount(refund.sent, refund.token.decimals),
+        txHash=refund.tx_hash,
         transactions=_transactions(refund, value_form),
         explanation=[explanation_answer(each) for each in refund.explanations],
     )
 
 
-def _transactions(refund: Refund, value_form: ValueForm) -> list[TransactionAnswer]:
+def _transactions(refund: RefundOffer, value_form: ValueForm) -> list[TransactionAnswer]:
     answers = [transaction_answer(each, value_form) for each in refund.transactions]
-    if refund.token.network != "tron":
+    if refund.token.network != "tron" or not answers:
         return answers
     limits = (APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT)
     return [each.model_copy(update={"feeLimit": limit}) for each, limit in zip(answers, limits, strict=True)]

@@ -1,17 +1,12 @@
 """Lists the transfers of a link, and builds the refunds of amounts that were not owed."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import erc20, fee_proxy
-from chalicelib.calldata.checkout import spender_of
-from chalicelib.calldata.explain import explain
-from chalicelib.calldata.explanation import Explanation
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.tokens import Token
+from chalicelib.base.records import Key, Record
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import Viewer, load_visible
@@ -19,10 +14,13 @@ from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.recording import unmatched
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Request
-from chalicelib.requests.references import payment_reference
+from chalicelib.requests.records import Reference
+from chalicelib.requests.records import Refund as StoredRefund
 from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+from chalicelib.transfers import refunds
 from chalicelib.transfers import rules as transfers
+from chalicelib.transfers.refunds import RefundKey, RefundOffer
 from chalicelib.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 
 MAX_LISTED = 1000
@@ -30,21 +28,10 @@ MAX_LISTED = 1000
 MAX_REFUNDS = 50
 """The most refunds in one response: each payer is read from a receipt, on Tron with one call per receipt."""
 
+_ATTEMPTS = 3
+"""How often offers are stored again after another list of the link stored them first."""
+_BY_PAYEE = "The payee paid itself: there is nothing to return"
 _BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the payer where to send it"
-
-
-@frozen
-class Refund:
-    """The transactions that the payee signs to return an amount, in base units, to its payer through the fee proxy.
-
-    For a token the first one approves the exact amount, whatever was approved before.
-    """
-
-    token: Token
-    payer: str
-    amount: BaseUnits
-    transactions: tuple[Transaction, ...]
-    explanations: tuple[Explanation, ...]
 
 
 @frozen
@@ -56,7 +43,7 @@ class ListedTransfer:
 
     classified: ClassifiedTransfer
     payer: str | None = None
-    refund: Refund | None = None
+    refund: RefundOffer | None = None
     unavailable: str | None = None
 
 
@@ -74,7 +61,7 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
 
     One query for the link and two per request, for its payments and its unmatched transfers; one more for a link that
     was merged into a batch, whose expiry decides what is late. The node is called only if an amount is refundable; if
-    it does not answer, the list has no refunds.
+    it does not answer, the list has no refunds. Refunds that are offered for the first time are stored (`_kept`).
 
     Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a multisig transaction is pending for the
     link.
@@ -111,7 +98,45 @@ def _with_refunds(
     except ChainUnavailable as error:
         reason = error.message
         return tuple(ListedTransfer(each, unavailable=reason if each.refundable else None) for each in classified)
-    return tuple(_listed_transfer(each, payers, wallets) for each in classified)
+    known = {
+        each: payer.address
+        for each, payer in payers.items()
+        if payer is not None and _unavailable(each, payer, wallets) is None
+    }
+    offers = refunds.offers(known, _kept(services, known))
+    return tuple(_listed_transfer(each, payers, wallets, offers.get(each)) for each in classified)
+
+
+def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[RefundKey, StoredRefund]:
+    """The refunds to these payers as they are stored; those that are offered for the first time are stored now.
+
+    Up to two reads and one transaction. Their references are known before their calldata is shown, so that the scanner
+    finds every refund that is sent. Raises WriteConflict after three conflicts with another list of the same link.
+    """
+    if not payers:
+        return {}
+    keys = {refunds.refund_key(each, payer) for each, payer in payers.items()}
+    for _ in range(_ATTEMPTS):
+        stored = request_store.refunds(services.store, keys)
+        missing = refunds.missing(payers, stored)
+        if not missing:
+            return stored
+        found = request_store.references(services.store, {topic for topic, _ in missing})
+        known = {reference.topic for reference in found}
+        new: dict[Key, Record] = {}
+        for (topic, currency), (each, payer) in missing.items():
+            request = each.request
+            record = StoredRefund(
+                topic=topic, currency=currency, request_id=request.request_id, link_token=request.link_token,
+                network=request.network, payer=payer, offered_at=services.clock(),
+            )
+            new[record.key] = record
+            if topic not in known:
+                reference = Reference(topic, request.link_token, request.position, is_refund=True)
+                new[reference.key] = reference
+        with suppress(WriteConflict):  # another list of the link offers them, too
+            services.store.write(*new.values())
+    raise WriteConflict
 
 
 def _payers(
@@ -135,29 +160,28 @@ def _paid_transfer(each: ClassifiedTransfer) -> PaidTransfer:
 
 
 def _listed_transfer(
-    each: ClassifiedTransfer, payers: Mapping[ClassifiedTransfer, PaymentSender | None], wallets: frozenset[str]
+    each: ClassifiedTransfer,
+    payers: Mapping[ClassifiedTransfer, PaymentSender | None],
+    wallets: frozenset[str],
+    offer: RefundOffer | None,
 ) -> ListedTransfer:
     if not each.refundable:
         return ListedTransfer(each)
     if each not in payers:
         return ListedTransfer(each, unavailable=f"One answer has {MAX_REFUNDS} refunds at most")
     payer = payers[each]
+    if offer is not None:
+        return ListedTransfer(each, offer.payer, offer)
+    address = payer.address if payer is not None else None
+    return ListedTransfer(
+        transfers.without_payer(each), address, unavailable=_unavailable(each, payer, wallets)
+    )
+
+
+def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets: frozenset[str]) -> str | None:
+    """Why the transfer cannot be refunded to its payer; None if it can."""
     if payer is None:
-        return ListedTransfer(transfers.without_payer(each), unavailable="The chain does not tell who paid")
-    if not payer.is_wallet and hex_address(payer.address) not in wallets:
-        return ListedTransfer(transfers.without_payer(each), payer.address, unavailable=_BY_CONTRACT)
-    assert each.token is not None, "only a catalogued token is refunded"
-    return ListedTransfer(each, payer.address, _refund(each.request, each.token, each.refundable, payer.address))
-
-
-def _refund(request: Request, token: Token, amount: BaseUnits, payer: str) -> Refund:
-    reference = payment_reference(request.request_id, request.salt, payer)
-    if token.is_native:
-        pay = fee_proxy.pay_native(token.network, payee=payer, amount=amount, reference=reference)
-        transactions: tuple[Transaction, ...] = (pay,)
-    else:
-        pay = fee_proxy.pay_erc20(
-            token.network, token=token.address, payee=payer, amount=amount, reference=reference
-        )
-        transactions = (erc20.approve(token.address, spender_of(token, batched=False), amount), pay)
-    return Refund(token, payer, amount, transactions, explain(token.network, transactions))
+        return "The chain does not tell who paid"
+    if hex_address(payer.address) == hex_address(each.request.payee):
+        return _BY_PAYEE
+    return None if payer.is_wallet or hex_address(payer.address) in wallets else _BY_CONTRACT

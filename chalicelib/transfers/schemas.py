@@ -11,11 +11,14 @@ from chalicelib.transfers.rules import Classification, RecoveryAction, Transfers
 
 
 class RefundAnswer(Output):
-    """What the payee signs to return an amount that was not owed. Refunds are not tracked: send each only once."""
+    """What the payee signs to return an amount that was not owed, and what of it was sent."""
 
     payer: str
     amount: str
     currency: str
+    status: Literal["offered", "sent"]
+    sentAmount: str = Field(description="What the payer has received with the refund's reference; the rest is offered")
+    txHash: str | None = Field(description="The last transaction that sent it; null before the first")
     transactions: list[TransactionAnswer]
     explanation: list[ExplanationAnswer]
 

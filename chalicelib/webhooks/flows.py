@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from chalicelib.services import Services
-from chalicelib.storage.queue import Message
+from chalicelib.storage.queue import Message, send_hints
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
@@ -24,12 +24,4 @@ def queue_announcements(services: Services, events: Sequence[Event]) -> None:
         ids = [event.event_id for event in of_account]
         for start in range(0, len(ids), EVENTS_PER_MESSAGE):
             messages.append(Message({"eventIds": ids[start : start + EVENTS_PER_MESSAGE]}, group=account_id))
-    send_hints(services, services.settings.announcements_queue, messages)
-
-
-def send_hints(services: Services, queue: str, messages: Sequence[Message]) -> None:
-    """Sends messages about records that a sweep finds as well, so a failure is logged and nothing else."""
-    try:
-        services.queue.send(queue, messages)
-    except Exception:  # whatever it is, it must not undo what was written before
-        services.log.exception("messages were not sent", extra={"queue": queue, "count": len(messages)})
+    send_hints(services.queue, services.log, services.settings.announcements_queue, messages)

@@ -65,7 +65,8 @@ def _background() -> dict[str, Calls]:
         world.chain.mine()
         counts["scan tick that reads the payment again"] = tick()
         announcement = world.queue.messages.pop(0)
-        counts["announce one event"] = _count(client, lambda: world.consume(announcement, world.services))
+        announced = _count(client, lambda: world.consume(announcement, world.services))
+        counts["announce one event with three variants"] = announced
         delivery = world.queue.messages.pop(0)
         counts["deliver one webhook"] = _count(client, lambda: world.consume(delivery, world.services))
         assert len(world.receiver.posted) == 1

@@ -21,7 +21,7 @@ _BARE = "import infra.bench.bare_app"
 _APP = "import app"
 _APP_AND_CLIENT = "import app; from chalicelib.storage.clients import aws_client; aws_client('dynamodb')"
 _WORKERS = {
-    "deliver_webhook and sweep_outbox": "chalicelib.webhooks.jobs",
+    "announce_events, deliver_webhook, retry_webhook and sweep_outbox": "chalicelib.webhooks.jobs",
     "scan_chain and start_scans": "chalicelib.scanning.jobs",
     "record_transfers and sweep_transfers": "chalicelib.recording.jobs",
     "expire_links": "chalicelib.links.jobs",

@@ -199,10 +199,10 @@ class Scene:
         return result
 
 
-def _ended(code: int, **body: Any) -> tuple[int, dict[str, Any]]:
+def _ended(status: int, /, **body: Any) -> tuple[int, dict[str, Any]]:
     """Returns status and body of a link that cannot be paid and has no redirectLabel of its own."""
     redirect = {"redirectUrl": _LINK["redirectUrl"], "redirectLabel": "Go Back and Close"}
-    return code, {"statusCode": code, "message": "told", **redirect, "chain": _CHAIN, **body}
+    return status, {"statusCode": status, "message": "told", **redirect, "chain": _CHAIN, **body}
 
 
 _PAY = ("#pay",)

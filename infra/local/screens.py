@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Route, sync_playwright
 
 from chalicelib.pages.api import drawn
 from chalicelib.pages.assets import assets, locale
@@ -62,39 +62,90 @@ LOOKS: dict[str, tuple[int, str, str]] = {
 """Width in pixels, colour scheme, language."""
 
 
-@contextmanager
-def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
-    """Yields a page that has reached the scene's state."""
-    context = browser.new_context(reduced_motion="reduce", locale=None if scene.facts else "en")
-    context.set_default_timeout(_PATIENCE * 1_000)
-    context.add_init_script(PATIENT)
-    asked: list[str] = []
+class Stage:
+    """Brings pages of a browser into the states of scenes.
 
-    def answer(source: object, name: str, method: str, params: object) -> dict[str, Any]:
-        asked.append(method)
-        return scene.answer(method)
+    Scenes follow each other in one tab: its process has compiled the page's scripts. Those with a clock of their own or
+    without scripts have a context of their own, as both stay for all that a context opens.
+    """
 
-    context.expose_binding("askWallet", answer)
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._tab: tuple[Page, CDPSession] | None = None
+        self._scene, self._asked = Scene("loading"), list[str]()
+
+    @contextmanager
+    def shown(self, scene: Scene) -> Iterator[Page]:
+        """Yields a page that has reached the scene's state."""
+        self._scene, self._asked = scene, []
+        unanswered: list[Route] = []
+        with self._opened(scene) as page:
+            page.route("**/*", lambda route: _answer(route, scene, self._asked) or unanswered.append(route))
+            if scene.facts:
+                _open_unscripted(page, "en")
+            else:
+                page.goto(_ADDRESS)
+            _bring(page, scene)
+            yield page
+            for route in unanswered:
+                route.abort()
+            page.unroute_all(behavior="ignoreErrors")  # requests from now on are ignored
+
+    @contextmanager
+    def _opened(self, scene: Scene) -> Iterator[Page]:
+        """Yields an empty page with the scene's wallets."""
+        if scene.waits or scene.facts:
+            context = self._context(locale=None if scene.facts else "en")
+            context.add_init_script(_scripts(scene))
+            page = context.new_page()
+            if scene.waits:
+                page.clock.install()
+                page.add_init_script(_COUNTED)
+            yield page
+            context.close()
+            return
+        if self._tab is None:
+            tab = self._context(locale="en").new_page()
+            self._tab = tab, tab.context.new_cdp_session(tab)
+            self._tab[1].send("Page.enable")
+        page, protocol = self._tab
+        page.set_viewport_size({"width": 1280, "height": 720})
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        added = protocol.send("Page.addScriptToEvaluateOnNewDocument", {"source": _scripts(scene)})
+        yield page
+        protocol.send("Page.removeScriptToEvaluateOnNewDocument", added)
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page.goto("about:blank")  # nothing of this scene goes on
+
+    def _context(self, locale: str | None) -> BrowserContext:
+        context = self._browser.new_context(reduced_motion="reduce", locale=locale)
+        context.set_default_timeout(_PATIENCE * 1_000)
+        context.expose_binding("askWallet", self._ask_wallet)
+        return context
+
+    def _ask_wallet(self, source: object, name: str, method: str, params: object) -> dict[str, Any]:
+        self._asked.append(method)
+        return self._scene.answer(method)
+
+
+def _scripts(scene: Scene) -> str:
+    """Returns what runs before the page's own scripts: the scene's wallets, and what the browser has stored."""
     key = _TRON_KEY if scene.how == "tron" else None
-    for number, name in enumerate(scene.wallets):
-        context.add_init_script(wallet_script(name=name, rdns=f"example.wallet{number}", how=scene.how, key=key))
+    wallets = [
+        wallet_script(name=name, rdns=f"example.wallet{number}", how=scene.how, key=key)
+        for number, name in enumerate(scene.wallets)
+    ]
     family = "tron" if scene.how == "tron" else "evm"
     stored = {"wallet": f"{family}:example.wallet0"} if scene.is_connected else {}
     if scene.note:
         note = {"startedAt": int(time.time() * 1000), **scene.note}
         stored[f"pay:{scene.noted_under}"] = json.dumps(note)
     before = f"Object.assign(localStorage, {json.dumps(stored)}); {scene.before}"
-    context.add_init_script(f'if (origin === "{ORIGIN}") {{ {before} }}')
-    page = context.new_page()
-    if scene.waits:
-        page.clock.install()
-        page.add_init_script(_COUNTED)
-    unanswered: list[Route] = []
-    page.route("**/*", lambda route: _answer(route, scene, asked) or unanswered.append(route))
-    if scene.facts:
-        _open_unscripted(page, "en")
-    else:
-        page.goto(_ADDRESS)
+    return "\n".join([PATIENT, *wallets, f'if (origin === "{ORIGIN}") {{ {before} }}'])
+
+
+def _bring(page: Page, scene: Scene) -> None:
+    """Presses what the scene names and waits for its state."""
     for selector in scene.press:
         page.locator(selector).first.click()
     arrived = page.locator(f'#main[data-state="{scene.state}"]')
@@ -106,11 +157,6 @@ def staged(browser: Browser, scene: Scene) -> Iterator[Page]:
     arrived.wait_for()
     if scene.lacks:  # the message appears after a CSS animation
         page.evaluate("document.getAnimations().forEach((each) => each.finish())")
-    yield page
-    for route in unanswered:
-        route.abort()
-    page.unroute_all(behavior="ignoreErrors")  # requests from now on are ignored
-    context.close()
 
 
 def look(page: Page, name: str) -> None:
@@ -149,8 +195,9 @@ def main() -> int:
         except RuntimeError as missing:
             print(missing, file=sys.stderr)
             return 2
+        stage = Stage(browser)
         for name in wanted:
-            with staged(browser, SCENES[name]) as page:
+            with stage.shown(SCENES[name]) as page:
                 for each in LOOKS:
                     look(page, each)
                     page.screenshot(path=_FOLDER / f"{name}-{each}.png", full_page=True)

@@ -173,11 +173,11 @@ def test_the_fee_of_the_contract_is_rounded_down_once_for_each_token() -> None:
     assert pay_batch("base", [BatchItem(None, PAYEE, 334, REFERENCE, 2)], FEE_ADDRESS, 30).value == 334 + 2 + 1
 
 
-def test_parts_and_fees_are_the_debit_and_what_the_bytes_move_in_ten_thousand_batches() -> None:
+def test_parts_and_fees_are_the_debit_and_what_the_bytes_move_in_two_thousand_batches() -> None:
     chance = random.Random(4)
     people = [f"0x{number:040x}" for number in range(10**6, 10**6 + 20)]
     tokens = {f"0x{decimals + 1:038x}ff": decimals for decimals in range(19)}
-    for _ in range(10_000):
+    for _ in range(2_000):
         bps = chance.choice((0, 0, 30, 200))
         percentage = Decimal(chance.randrange(0, 10_000_001)).scaleb(-5)
         batch = []

@@ -32,6 +32,7 @@ from chalicelib.webhooks.circuits.rules import (
     OPEN_AFTER,
     OPEN_AFTER_DELIVERIES,
     PROBE_LEASE,
+    SLOW_AFTER_DELIVERIES,
 )
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.rules import ATTEMPTS_KEPT, GIVE_UP, LEASE
@@ -65,6 +66,7 @@ CHOSEN = {
     "a delivery that waits for its receiver is given up after a day": (GIVE_UP, timedelta(days=1)),
     "the newest eight attempts of a delivery are kept": (ATTEMPTS_KEPT, 8),
     "a kilobyte of a receiver's answer is kept, read for a second": ((ANSWER_BYTES, ANSWER_SECONDS), (1024, 1.0)),
+    "attempts are moved to the slow lane with the second delivery": (SLOW_AFTER_DELIVERIES, 2),
     "a circuit opens with the fifth delivery": (OPEN_AFTER_DELIVERIES, 5),
     "a circuit opens after ten seconds of failures": (OPEN_AFTER, timedelta(seconds=10)),
     "the first probe comes after 15 seconds": (FIRST_PROBE, timedelta(seconds=15)),
@@ -73,8 +75,8 @@ CHOSEN = {
     "waiting deliveries are looked for a minute after a circuit closed": (DRAIN_FOR, timedelta(minutes=1)),
     "they are released once a second": (DRAIN_PAUSE, timedelta(seconds=1)),
     "100 failed deliveries are sent again per call": (MOST_REPEATED, 100),
-    "100 first attempts are made at the same time": (DEFAULTS["webhook_concurrency"], 100),
-    "50 retries are made at the same time": (DEFAULTS["webhook_retry_concurrency"], 50),
+    "200 first attempts are made at the same time": (DEFAULTS["webhook_concurrency"], 200),
+    "200 retries are made at the same time": (DEFAULTS["webhook_retry_concurrency"], 200),
     "a client id or account has 20 webhooks": (MAX_ENDPOINTS, 20),
     "a user's sign-ins may fail 30 times in a quarter of an hour from one address": (FAILURES, 30),
     "a user's sign-ins may fail a thousand times a day": (FAILURES_PER_DAY, 1000),

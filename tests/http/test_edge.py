@@ -311,13 +311,14 @@ def test_a_missing_queue_breaks_no_link_and_leaves_a_test_delivery_to_the_sweep(
     restart()
     new_shop.api.listen()
     queue = boto3.client("sqs")
-    queue.delete_queue(QueueUrl=queue.get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"])
+    queue.delete_queue(QueueUrl=queue.get_queue_url(QueueName=f"{PREFIX}-webhook-retries")["QueueUrl"])
     try:
         assert new_shop.create().status == 201
-        assert new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"}).status == 500
+        assert new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"}).status == 201
     finally:
-        queue.create_queue(QueueName=f"{PREFIX}-webhooks")
-    assert stored()["webhooks"] == before["webhooks"] + 1
+        queue.create_queue(QueueName=f"{PREFIX}-webhook-retries")
+    assert stored()["webhooks"] == before["webhooks"] + 2, "the delivery and its entry in the list of its webhook"
+    assert "messages were not sent" in new_shop.api.log.getvalue()
 
 
 # --- logs ---

@@ -15,7 +15,9 @@ from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import ORIGIN, Reply, Shop, item, stored
 from tests.support.items import PAYOUTS, payout
 
-LIGHT = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+"""Bodies of many fields."""
+LIGHT = settings(THOROUGH, max_examples=60)
 OPERATIONS = [
     ("GET", "/v2/currencies"),
     ("GET", "/v2/currencies/{}/conversion-routes"),
@@ -118,13 +120,13 @@ def ask(shop: Shop) -> Ask:
     return send
 
 
-@LIGHT
+@THOROUGH
 @given(path=st.sampled_from(POSTS), body=JSON | BODIES)
 def test_any_json_is_answered(ask: Ask, path: str, body: Any) -> None:
     ask("POST", path, json.dumps(body).encode("utf-8", "surrogatepass"), {"content-type": "application/json"})
 
 
-@LIGHT
+@THOROUGH
 @given(changes=st.dictionaries(st.sampled_from(ITEM_FIELDS), TEXTS | JSON, max_size=2), fields=BODIES)
 def test_a_link_with_anything_in_one_place_is_made_or_refused_whole(
     ask: Ask, changes: dict[str, Any], fields: dict[str, Any]

@@ -145,6 +145,7 @@ def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
 
 EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/health"): example(),
+    ("GET", "/v2/status"): example(),
     ("GET", "/v1/health"): example(),
     ("GET", "/openapi.json"): example(),
     ("GET", "/v2/currencies"): example(),

@@ -60,6 +60,13 @@ class SharedStack:
             self._process = start(self.project, "infra.local", PORT=str(self.port))
         return description(self.project, self._process)
 
+    def kill(self) -> None:
+        """Ends it as a crash does. What it started has to end by itself."""
+        process, self._process = self._process, None
+        if process:
+            process.kill()
+            process.communicate(timeout=60)
+
     def end(self, *numbers: signal.Signals) -> str:
         """What it printed, after these signals; empty where it does not run."""
         process, self._process = self._process, None

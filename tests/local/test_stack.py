@@ -1,12 +1,11 @@
 """`make local` and `make demo` as a user runs them, in a copy of the project: ready, restarted, refused, ended."""
 
 import json
-import os
 import re
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,15 +114,9 @@ def pay_in_a_browser(link: str, payer: Payer) -> None:
 
 
 class TestARunningStack:
-    @pytest.fixture(scope="class")
-    @classmethod
-    def found(cls, project: Path, shared_stack: SharedStack) -> Iterator[dict[str, Any]]:
-        yield shared_stack.description()
-        output = shared_stack.end(signal.SIGINT, signal.SIGINT, signal.SIGTERM)
-        assert output
-        assert "Traceback" not in output
-        assert not (project / ".local" / "stack.json").exists()
-        assert processes_of(project) == []
+    @pytest.fixture
+    def found(self, shared_stack: SharedStack) -> dict[str, Any]:
+        return shared_stack.description()
 
     def test_lets_its_user_in_who_owns_the_given_credentials(self, found: dict[str, Any]) -> None:
         url, user = found["base_url"], {name: found[name] for name in ("email", "password")}
@@ -199,12 +192,16 @@ class TestARunningStack:
         assert (other.returncode, output) == (2, sentence)
 
 
-def test_the_demo_holds_on_the_state_of_an_earlier_run_and_ends_with_a_link_that_is_paid_in_a_browser(
-    project: Path, port: int
+def test_after_a_kill_the_demo_holds_on_the_same_state_and_ends_with_a_link_that_is_paid_in_a_browser(
+    project: Path, port: int, shared_stack: SharedStack
 ) -> None:
-    """With what is printed and a browser with a wallet, nothing else."""
+    """With what is printed and a browser with a wallet, nothing else. The end by signals leaves nothing."""
+    before = shared_stack.description()
+    shared_stack.kill()
+    (project / ".local" / "stack.json").unlink()
     demo = start(project, "infra.local.demo", PORT=str(port), KIND="safe,tron")
     try:
+        assert description(project, demo) == before
         output = told(demo, "private key")
         assert "Every step held" in output
         assert len(deliveries(output)) == 3 * (1 + 3)
@@ -213,7 +210,20 @@ def test_the_demo_holds_on_the_state_of_an_earlier_run_and_ends_with_a_link_that
         assert int(chain_id) == int(rpc(url, "eth_chainId"), 16)
         pay_in_a_browser(link, Payer(url, key.split()[0]))
     finally:
-        end(demo, signal.SIGTERM)
+        rest = end(demo, signal.SIGINT, signal.SIGINT, signal.SIGTERM)
+    assert rest and "Traceback" not in rest
+    assert not (project / ".local" / "stack.json").exists()
+    assert processes_of(project) == []
+
+
+def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itself(project: Path, port: int) -> None:
+    earlier = credentials(project)
+    demo = start(project, "infra.local.demo", PORT=str(port), FRESH="1", ONCE="1", KIND="single")
+    assert description(project, demo)["api_key"] != earlier.get("api_key")
+    output, _ = demo.communicate(timeout=400)
+    assert demo.returncode == 0, output
+    assert "Every step held" in output
+    assert len(deliveries(output)) == 3 * 2
     assert processes_of(project) == []
 
 
@@ -223,23 +233,6 @@ def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: 
     known = "batch, multicall, payout, safe, single, tron"
     sentence = f"KIND must be one of {known}, or several with commas between, not 'single,double'.\n"
     assert (demo.returncode, output) == (2, sentence)
-
-
-def test_a_stack_that_was_killed_leaves_nothing_running_and_starts_again_as_it_was(project: Path, port: int) -> None:
-    earlier = credentials(project)
-    process = start(project, "infra.local", PORT=str(port), FRESH="1")
-    before = description(project, process)
-    assert before["api_key"] != earlier.get("api_key")
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    (project / ".local" / "stack.json").unlink()
-    again = start(project, "infra.local.demo", PORT=str(port), ONCE="1", KIND="single")
-    assert description(project, again) == before
-    output, _ = again.communicate(timeout=400)
-    assert again.returncode == 0, output
-    assert "Every step held" in output
-    assert len(deliveries(output)) == 3 * 2
-    assert processes_of(project) == []
 
 
 def credentials(project: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ TARGETS = {
     "storage": "store.py",
     "chain": "blocks.py jsonrpc.py logs.py ranges.py receipts.py safe_reads.py safe_service.py simulation.py",
     "access": "**/rules.py callers.py",
-    "webhooks": "rules.py samples.py",
+    "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
     "outbound": "sender.py",
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",

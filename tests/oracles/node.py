@@ -1,10 +1,12 @@
 """Asks the JavaScript libraries of infra/local/node_modules, in a Node.js process."""
 
+import atexit
 import json
 import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +17,49 @@ SCRIPTS = Path(__file__).parent
 
 
 def ask(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The answers of wallets.js, in order, from one process. What the script throws fails the test."""
-    return list(run("wallets.js", questions))
+    """The answers of wallets.js, in order. What the script throws fails the test.
+
+    One process answers all tests, because loading the libraries takes longer than answering.
+    """
+    process = _wallets()
+    assert process.stdin and process.stdout
+    process.stdin.write(json.dumps(list(questions)) + "\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    if not line:
+        _wallets.cache_clear()
+        raise AssertionError(process.communicate()[1])
+    found: list[Any] = json.loads(line)
+    return found
 
 
 def run(script: str, questions: Any = ()) -> Any:
     """The JSON that a script writes when it reads the questions."""
-    node = shutil.which("node") or str(ROOT / ".venv/bin/node")
-    search = os.pathsep.join(filter(None, (str(MODULES), os.environ.get("NODE_PATH"))))
     ran = subprocess.run(
-        [node, str(SCRIPTS / script)],
+        _command(script),
         input=json.dumps(list(questions)),
-        env={**os.environ, "NODE_PATH": search},
+        env=_environment(),
         capture_output=True,
         text=True,
         timeout=180,
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
+
+
+@cache
+def _wallets() -> subprocess.Popen[str]:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(_command("wallets.js"), env=_environment(), encoding="utf-8", **pipes)  # type: ignore[call-overload]
+    atexit.register(process.kill)
+    return process  # type: ignore[no-any-return]
+
+
+def _command(script: str) -> list[str]:
+    node = shutil.which("node") or str(ROOT / ".venv/bin/node")
+    return [node, str(SCRIPTS / script)]
+
+
+def _environment() -> dict[str, str]:
+    search = os.pathsep.join(filter(None, (str(MODULES), os.environ.get("NODE_PATH"))))
+    return {**os.environ, "NODE_PATH": search}

@@ -1,5 +1,6 @@
 // Answers questions about messages, typed data and signatures with viem, siwe and tronweb.
-// Input: a JSON array of {ask, ...}; output: a JSON array of the answers, in order.
+// Input: in each line a JSON array of {ask, ...}; output: for each line a JSON array of the answers, in order.
+const { createInterface } = require("node:readline");
 const { createPublicClient, hashMessage, hashTypedData, http, verifyMessage, verifyTypedData } = require("viem");
 const { privateKeyToAccount } = require("viem/accounts");
 const { parseSiweMessage } = require("viem/siwe");
@@ -71,12 +72,11 @@ const answers = {
 };
 
 async function main() {
-  const chunks = [];
-  for await (const chunk of process.stdin) chunks.push(chunk);
-  const questions = JSON.parse(Buffer.concat(chunks).toString());
-  const found = [];
-  for (const question of questions) found.push(await answers[question.ask](question));
-  process.stdout.write(JSON.stringify(found));
+  for await (const line of createInterface({ input: process.stdin })) {
+    const found = [];
+    for (const question of JSON.parse(line)) found.push(await answers[question.ask](question));
+    process.stdout.write(JSON.stringify(found) + "\n");
+  }
 }
 
 main();

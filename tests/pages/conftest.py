@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser
 
+from infra.local.screens import Stage
 from tests.pages.purse import Purse, TronPurse
 from tests.pages.stack import Stack, running_stack
 from tests.pages.visitor import Visitor
@@ -17,6 +18,11 @@ NewVisitor = Callable[..., Visitor]
 def browser() -> Iterator[Browser]:
     with running_browser() as browser:
         yield browser
+
+
+@pytest.fixture(scope="package")
+def stage(browser: Browser) -> Stage:
+    return Stage(browser)
 
 
 @pytest.fixture(scope="package")

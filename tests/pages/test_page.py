@@ -13,7 +13,7 @@ from tests.pages.test_answers import forge
 from tests.pages.visitor import axe_findings
 from tests.support.client import item
 from tests.support.items import native
-from tests.support.stored_links import expire
+from tests.support.stored_links import expire, pass_expiry
 
 pytestmark = pytest.mark.xdist_group("browser")
 MOST_BYTES, MOST_REQUESTS = 60_000, 6
@@ -65,6 +65,19 @@ def test_the_time_that_is_left_counts_down_and_at_its_end_the_link_is_read_again
     with stack.lock:
         expire(token)
     visitor.page.clock.fast_forward(50_000)
+    visitor.reach("expired")
+
+
+def test_a_link_past_its_expiry_says_that_payments_are_looked_for_until_it_is_known(
+    stack: Stack, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link()
+    with stack.lock:
+        pass_expiry(token)
+    visitor = new_visitor().open(token, "awaiting")
+    visitor.shows("Payments sent before its expiry are still being looked for")
+    with stack.lock:
+        expire(token)
     visitor.reach("expired")
 
 

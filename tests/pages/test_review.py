@@ -4,11 +4,11 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, expect
 
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from infra.local.scenes import SCENES
-from infra.local.screens import look, staged
+from infra.local.screens import Stage, look
 from tests.fakes.world import PAYEE
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
@@ -67,27 +67,27 @@ def test_what_is_signed_is_told_from_its_bytes_before_what_the_service_says_of_i
         assert said.strip().strip("\u201c\u201d") == f"Send 12.5 fUSDC to {THIEF}"
 
 
-def test_who_has_too_little_reads_so_and_nothing_of_signatures(browser: Browser) -> None:
-    with staged(browser, SCENES["review-short"]) as page:
+def test_who_has_too_little_reads_so_and_nothing_of_signatures(stage: Stage) -> None:
+    with stage.shown(SCENES["review-short"]) as page:
         expect(page.locator("#panel-body > .note")).to_have_text("Your wallet does not have enough to pay.")
         expect(page.locator("main")).not_to_contain_text("Your wallet will ask you")
 
 
-def test_a_wallet_that_is_of_no_use_here_can_be_changed(browser: Browser) -> None:
-    with staged(browser, SCENES["lied"]) as page:
+def test_a_wallet_that_is_of_no_use_here_can_be_changed(stage: Stage) -> None:
+    with stage.shown(SCENES["lied"]) as page:
         page.get_by_role("button", name="Use another wallet").click()
         page.locator('#main[data-state="choose"]').wait_for()
 
 
-def test_a_time_is_told_as_the_language_that_was_chosen_tells_it(browser: Browser) -> None:
-    with staged(browser, SCENES["asked-early"]) as page:
+def test_a_time_is_told_as_the_language_that_was_chosen_tells_it(stage: Stage) -> None:
+    with stage.shown(SCENES["asked-early"]) as page:
         expect(page.locator(".note")).to_contain_text(re.compile("[AP]M"))
         look(page, "phone")
         expect(page.locator(".note")).not_to_contain_text(re.compile("[AP]M"))
 
 
-def test_on_a_small_phone_fields_stay_in_the_card_and_codes_are_as_large_as_it_is(browser: Browser) -> None:
-    with staged(browser, SCENES["manual"]) as page:
+def test_on_a_small_phone_fields_stay_in_the_card_and_codes_are_as_large_as_it_is(stage: Stage) -> None:
+    with stage.shown(SCENES["manual"]) as page:
         look(page, "small-phone")
         page.locator("#manual-data-1").wait_for()
         room = page.locator("#manual-body").evaluate("each => each.getBoundingClientRect().width")

@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser
 
 from chalicelib.pages.assets import assets, locale
 from infra.local.scenes import SCENES
-from infra.local.screens import look, staged
+from infra.local.screens import Stage, look
 from tests.pages.visitor import axe_findings
 
 ENGLISH = {text for key, text in locale("en").items() if "{" not in text and text != locale("de").get(key)}
@@ -46,11 +45,11 @@ def test_every_state_has_a_scene() -> None:
     assert set(OTHER_TITLES.values()) <= SCENES.keys()
 
 
-@pytest.mark.xdist_group("browser")
+@pytest.mark.xdist_group("scenes")  # which need a browser and no stack: they run beside those that do
 @pytest.mark.parametrize("name", SCENES)
-def test_a_state_is_open_to_everybody_on_any_phone_in_the_language_that_was_chosen(browser: Browser, name: str) -> None:
+def test_a_state_is_open_to_everybody_on_any_phone_in_the_language_that_was_chosen(stage: Stage, name: str) -> None:
     scene = SCENES[name]
-    with staged(browser, scene) as page:
+    with stage.shown(scene) as page:
         assert axe_findings(page) == []
         assert page.evaluate(ENDLESS) == 0
         look(page, "small-phone")

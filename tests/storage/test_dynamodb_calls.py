@@ -47,9 +47,9 @@ def test_a_payment_is_recorded_in_one_transaction(calls: Calls) -> None:
     assert calls["record one payment"] == {"Query": 2, "BatchGetItem": 2, "TransactWriteItems": 1}
 
 
-def test_an_event_is_announced_with_its_variants_in_one_transaction_after_the_webhooks_were_read(calls: Calls) -> None:
+def test_an_event_with_its_variants_is_announced_in_one_transaction(calls: Calls) -> None:
     """The webhooks of the account, and those of the client id."""
-    assert calls["announce one event"] == {"BatchGetItem": 1, "Query": 2, "TransactWriteItems": 1}
+    assert calls["announce one event with three variants"] == {"BatchGetItem": 1, "Query": 2, "TransactWriteItems": 1}
 
 
 def test_a_payment_that_is_read_again_is_looked_up_and_nothing_is_written_but_the_cursor(calls: Calls) -> None:

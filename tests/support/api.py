@@ -17,6 +17,7 @@ from moto import mock_aws
 from infra.local.gateway import Server
 from tests.fakes.world import PREFIX, create_tables
 from tests.support.client import Api, Shop, stored
+from tests.support.light_passwords import light_passwords
 from tests.support.node import Node
 from tests.support.running import app, restart, run_on, running
 
@@ -38,7 +39,7 @@ def create_cloud(rpc_urls: dict[str, str]) -> None:
 def deployment() -> Iterator[tuple[Api, Node]]:
     node = Node()
     os.environ["RATE_LIMIT_SCALE"] = "100000"  # limits have tests of their own, which set it to 1
-    with mock_aws():
+    with mock_aws(), light_passwords():
         restart()
         create_cloud(dict.fromkeys(("sepolia", "base", "mainnet", "tron"), node.url))
         server = Server(app, "127.0.0.1", 0)

@@ -22,6 +22,7 @@ from tests.support.errors import body_of
 
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 TRON_PAYEE = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
+TRON_PAYER = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8"
 
 
 def listed(world: World, payment: SecurePayment) -> tuple[ListedTransfer, ...]:
@@ -174,11 +175,11 @@ def test_a_refund_on_tron_goes_to_the_base58_address_of_the_payer(world: World) 
     tron = World(world.client, chains=FakeChains(chain), confirmations={"tron": 1})
     payment = tron.create_link(currency="USDT-tron", payee=TRON_PAYEE, fee_percentage=None, fee_address=None)
     log = chain.pay(payment.requests[0], amount=20_000_000)
-    chain.payers[log["transactionHash"]] = TRON_PAYEE
+    chain.payers[log["transactionHash"]] = TRON_PAYER
     tron.tick(network="tron")
     (found,) = listed(tron, payment)
     assert found.refund is not None
-    assert (found.refund.payer, found.refund.amount) == (TRON_PAYEE, 7_500_000)
+    assert (found.refund.payer, found.refund.amount) == (TRON_PAYER, 7_500_000)
     assert all(transaction.to.startswith("T") for transaction in found.refund.transactions)
 
 

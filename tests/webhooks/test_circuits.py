@@ -47,9 +47,10 @@ def test_a_webhook_that_never_failed_is_attempted_at_once() -> None:
     assert route(NEW, START) is Route.ATTEMPT
 
 
-def test_a_failure_moves_attempts_to_the_slow_lane_until_one_succeeds() -> None:
-    circuit = failed(NEW, 1)
-    assert (circuit.state, circuit.failed_deliveries, circuit.failing_since) == (CircuitState.CLOSED, ("d0",), START)
+def test_two_failures_move_attempts_to_the_slow_lane_until_one_succeeds() -> None:
+    assert route(failed(NEW, 1), START) is Route.ATTEMPT
+    circuit = failed(NEW, 2)
+    assert (circuit.state, circuit.failed_deliveries, circuit.failing_since) == (CircuitState.CLOSED, ("d0", "d1"), START)
     assert route(circuit, START) is Route.ATTEMPT_IN_SLOW_LANE
     healed = after_success(circuit, START + timedelta(seconds=1))
     assert route(healed, START) is Route.ATTEMPT

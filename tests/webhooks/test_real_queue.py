@@ -111,9 +111,9 @@ def held_back(cloud: Cloud) -> set[tuple[int, int]]:
     """(attempt, seconds) of the messages that the queue was asked to hold back and nobody has received."""
     told = requests.get(f"{cloud.url}/_ministack/sqs/messages", timeout=60).json()["messages"]
     queues = [queue for account in told.values() for region in account.values() for queue in region.items()]
-    waiting = [each for url, messages in queues if url.endswith("-webhooks") for each in messages]
-    new = [each for each in waiting if each["ReceiveCount"] == 0]
-    found = {(json.loads(each["Body"])["attempt"], each["VisibleAt"] - each["SentTimestamp"]) for each in new}
+    waiting = [each for url, messages in queues if url.endswith("-webhook-retries") for each in messages]
+    new = [(json.loads(each["Body"]), each) for each in waiting if each["ReceiveCount"] == 0]
+    found = {(body["attempt"], each["VisibleAt"] - each["SentTimestamp"]) for body, each in new if "attempt" in body}
     return {(attempt, seconds) for attempt, seconds in found if seconds}
 
 

@@ -1,6 +1,6 @@
 """The circuit breaker of a webhook, so that one that does not answer takes no worker's time from the others.
 
-    closed      attempts are made; after a failure in the slow lane, until one succeeds
+    closed      attempts are made; after two deliveries failed in the slow lane, until an attempt succeeds
     open        no attempt is made, deliveries wait; a probe is due at growing intervals
     half open   one waiting delivery is attempted as a probe: success closes, failure opens again
 
@@ -14,6 +14,8 @@ from enum import Enum
 
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 
+SLOW_AFTER_DELIVERIES = 2
+"""A single failure, which every receiver has now and then, delays no first attempt."""
 OPEN_AFTER_DELIVERIES = 5
 OPEN_AFTER = timedelta(seconds=10)
 FIRST_PROBE = timedelta(seconds=15)
@@ -42,7 +44,8 @@ def route(circuit: Circuit | None, now: datetime) -> Route:
     if circuit is None:
         return Route.ATTEMPT
     if circuit.state is CircuitState.CLOSED:
-        return Route.ATTEMPT_IN_SLOW_LANE if circuit.failed_deliveries else Route.ATTEMPT
+        is_slow = len(circuit.failed_deliveries) >= SLOW_AFTER_DELIVERIES
+        return Route.ATTEMPT_IN_SLOW_LANE if is_slow else Route.ATTEMPT
     assert circuit.due_at is not None, "a circuit that is not closed has a next probe"
     return Route.PROBE if now >= circuit.due_at else Route.WAIT
 

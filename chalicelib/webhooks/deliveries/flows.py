@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from chalicelib.base.errors import NotFound
 from chalicelib.outbound.sender import PostResult
 from chalicelib.services import Services
-from chalicelib.storage.queue import Message
+from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import WriteConflict
 from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
@@ -31,7 +31,7 @@ from chalicelib.webhooks.deliveries.rules import (
 )
 from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.flows import event_context, send_hints
+from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
 
 _NOTE_ATTEMPTS = 3
@@ -116,7 +116,7 @@ def queue_tending(services: Services, circuit: Circuit) -> None:
         return
     seconds = max(0, ceil((circuit.due_at - services.clock()).total_seconds()))
     message = Message({"webhookId": circuit.webhook_id}, group=circuit.account_id, delay=seconds)
-    send_hints(services, services.settings.webhook_retries_queue, [message])
+    send_hints(services.queue, services.log, services.settings.webhook_retries_queue, [message])
 
 
 def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery) -> None:
@@ -227,4 +227,4 @@ def _send_attempts(services: Services, queue: str, attempts: list[NextAttempt]) 
         )
         for each in attempts
     ]
-    send_hints(services, queue, messages)
+    send_hints(services.queue, services.log, queue, messages)

@@ -1,6 +1,6 @@
 """Signing in by wallet or e-mail, how sessions live on, and how they end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -18,7 +18,6 @@ from chalicelib.access.sessions.flows import touch
 from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer
 from chalicelib.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDLE
 from chalicelib.accounts.sign_in import flows as sessions
-from chalicelib.accounts.sign_in import passwords
 from chalicelib.accounts.sign_in.flows import SignedChallenge
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
@@ -28,6 +27,7 @@ from infra.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX, START, World
+from tests.support.light_passwords import light_passwords
 
 ACTOR = Actor("", "anonymous", "203.0.113.7", "req-1")
 SEPOLIA = 11155111
@@ -86,11 +86,9 @@ def counted_to(world: World, window: Window, calls: int) -> None:
 
 
 @pytest.fixture(autouse=True)
-def light_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes of 1 MiB and one pass. What a real one costs, and that nobody's costs the same, is core's to hold."""
-    monkeypatch.setattr(passwords, "MEMORY_KIB", 1024)
-    monkeypatch.setattr(passwords, "PASSES", 1)
-    monkeypatch.setattr(passwords, "DUMMY_HASH", passwords.password_hash("nobody's password", bytes(passwords.SALT_BYTES)))
+def passwords_of_tests() -> Iterator[None]:
+    with light_passwords():
+        yield
 
 
 @pytest.mark.parametrize("wallet", [evm_wallet(), tron_wallet()], ids=["evm", "tron"])

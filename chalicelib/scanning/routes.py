@@ -1,0 +1,12 @@
+"""The operation that tells how far each network is read."""
+
+from chalicelib.access.modes import Mode
+from chalicelib.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        "GET", "/v2/status", "show_status",
+        "How far each network is read, and whether payments there are seen",
+        modes=(Mode.PUBLIC,),
+    ),
+)

@@ -1,0 +1,62 @@
+"""The totals of a request are compared with its payments, six hours after the blocks in which it was paid."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.recording import payments
+from chalicelib.recording.reconciliation import reconcile
+from chalicelib.requests.records import Request
+from chalicelib.scanning import flows as scanning
+from tests.fakes.world import World
+
+
+def paid_request(world: World) -> Request:
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], amount=5_000_000)
+    world.chain.pay(payment.requests[0], amount=6_000_000)
+    world.scan()
+    return world.load(payment).requests[0]
+
+
+def test_totals_that_are_the_sum_of_the_payments_do_not_differ(world: World) -> None:
+    request = paid_request(world)
+    assert request.paid == 11_000_000
+    assert reconcile(world.services, request.link_token) == []
+
+
+def test_the_totals_include_what_was_only_summed_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 2)
+    request = paid_request(world)
+    store = world.services.store
+    for _ in range(3):
+        world.chain.pay(request, amount=1)
+    world.scan()
+    assert store.query(Request, Request.KEY.all(link_token=request.link_token))[0].unlisted_amount == 3
+    assert reconcile(world.services, request.link_token) == []
+
+
+@pytest.mark.parametrize("change", [{"paid": BaseUnits(1)}, {"payment_count": 3}, {"unlisted_amount": BaseUnits(2)}])
+def test_a_total_that_differs_is_found(world: World, change: dict[str, int]) -> None:
+    request = replace(paid_request(world), **change)  # type: ignore[arg-type]
+    world.services.store.write(request)
+    assert [each.request_id for each in reconcile(world.services, request.link_token)] == [request.request_id]
+
+
+def test_a_link_that_does_not_exist_has_no_totals(world: World) -> None:
+    assert reconcile(world.services, "01NOSUCHLINK") == []
+
+
+def test_the_recorder_compares_a_link_six_hours_after_it_was_paid(world: World) -> None:
+    request = paid_request(world)
+    asked: dict[int, list[str]] = {}
+    for hours in (5, 7):
+        world.advance(timedelta(hours=hours).total_seconds())
+        world.chain.mine(3)
+        scanning.scan(world.services, "sepolia")
+        asked[hours] = [each.body for each in world.queue.messages if "reconcile" in each.body]
+        world.drain()
+    assert asked == {5: [], 7: [json.dumps({"link": request.link_token, "reconcile": True})]}
