@@ -1,12 +1,12 @@
 """Lists the transfers of a link, and builds the refunds of amounts that were not owed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Key, Record
+from chalicelib.base.records import Record
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import Viewer, load_visible
@@ -123,7 +123,7 @@ def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[
             return stored
         found = request_store.references(services.store, {topic for topic, _ in missing})
         known = {reference.topic for reference in found}
-        new: dict[Key, Record] = {}
+        new: dict[Hashable, Record] = {}
         for (topic, currency), (each, payer) in missing.items():
             request = each.request
             record = StoredRefund(

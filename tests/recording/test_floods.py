@@ -1,5 +1,6 @@
 """What anybody can send under a known reference: it costs few calls, hides nothing, and delays no other link."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -59,7 +60,7 @@ def calls_of(world: World, act: Callable[[], object]) -> dict[str, int]:
 
 @dataclass
 class Traffic:
-    """The calls to DynamoDB, and the bytes of their requests and responses."""
+    """The calls to DynamoDB, and the characters of the items and keys in their requests and responses."""
 
     calls: int = 0
     sent: int = 0
@@ -70,20 +71,20 @@ class Traffic:
 def traffic(client: Any) -> Iterator[Traffic]:
     measured = Traffic()
 
-    def before(request: Any, **_: Any) -> None:
+    def before(params: dict[str, Any], **_: Any) -> None:
         measured.calls += 1
-        measured.sent += len(request.body)
+        measured.sent += len(json.dumps(params))
 
-    def after(http_response: Any, **_: Any) -> None:
-        measured.received += len(http_response.content)
+    def after(parsed: dict[str, Any], **_: Any) -> None:
+        measured.received += len(json.dumps({name: value for name, value in parsed.items() if name != "ResponseMetadata"}))
 
     events = client.meta.events
-    events.register_first("before-send.dynamodb", before)
+    events.register("provide-client-params.dynamodb", before)
     events.register("after-call.dynamodb", after)
     try:
         yield measured
     finally:
-        events.unregister("before-send.dynamodb", before)
+        events.unregister("provide-client-params.dynamodb", before)
         events.unregister("after-call.dynamodb", after)
 
 

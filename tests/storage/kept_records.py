@@ -34,6 +34,7 @@ from chalicelib.requests.records import (
     Payment,
     PaymentStatus,
     Reference,
+    Refund,
     Request,
     RequestPointer,
     RequestStatus,
@@ -104,6 +105,7 @@ REQUEST = Request(
     paid=BaseUnits(0),
     tx_hash=None,
 )
+REFUND = Refund("0x" + HASH, "fUSDC-sepolia", REQUEST_ID, TOKEN, "sepolia", WALLET, NOW)
 INTENT = SafeIntent(
     link_token=TOKEN,
     intent_id="01KJM9CZ2YINTENT0000000000",
@@ -289,6 +291,10 @@ RECORDS: dict[str, Record] = {
         right_payee_count=50,
     ),
     "reference": Reference("0x" + HASH, TOKEN, 3),
+    "refund, offered": REFUND,
+    "refund, sent": replace(
+        REFUND, sent=BaseUnits(7), sent_count=2, tx_hash="0x" + HASH, block_number=8_000_123, announced_count=1, version=2
+    ),
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
     "intent, pending": INTENT,
     "intent, of a known Safe": replace(
