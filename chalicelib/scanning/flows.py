@@ -40,11 +40,15 @@ _REFUSALS_PER_TICK = 3
 
 
 @frozen
-class _Written:
-    """How many entries were new, and the links that have work now."""
+class _Found:
+    """What some blocks add to the log: the entries that are new, and work for the recorder."""
 
-    new: int
-    links: tuple[str, ...]
+    new: tuple[LoggedTransfer, ...] = ()
+    work: tuple[UnrecordedTransfers, ...] = ()
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(part.link_token for part in self.work))
 
 
 def scan(services: Services, name: str) -> int:
@@ -75,16 +79,22 @@ def _scan(services: Services, name: str) -> int:
     if cursor is None:
         cursor = rules.first_cursor(name, head, confirmations, facts.log_range)
         cursor = rules.with_verifications(cursor, services.clock())
-    found = refusals = 0
+    if cursor.unfinished is not None:
+        if rules.confirmed_height(head, confirmations) < rules.last_logged(cursor):
+            return 0
+        cursor = _follow_fork(services, chain, cursor, rules.confirmed_height(head, confirmations))
+    count = refusals = 0
     for _ in range(_RANGES_PER_TICK):
         blocks = rules.next_range(cursor, head, confirmations)
         if blocks is None:
-            return found + _verify(services, chain, cursor)
+            return count + _verify(services, chain, cursor)
         if services.clock() >= deadline:
             break
         try:
             reading = chain.read_range(blocks, cursor.newest)
         except Disconnected:
+            place = {"network": name, "read_to": cursor.scanned_to}
+            services.log.error("fork deeper than the confirmations", extra=place)
             cursor = _follow_fork(services, chain, cursor, rules.confirmed_height(head, confirmations))
             continue
         except RangeTooLarge as error:
@@ -93,17 +103,19 @@ def _scan(services: Services, name: str) -> int:
             if refusals == _REFUSALS_PER_TICK:
                 break
             continue
+        found = _not_recorded(services, cursor, _matched(services, chain, reading))
+        cursor = _begin(services, cursor, blocks, found)
         try:
-            written = _write_log(services, cursor, _matched(services, chain, reading))
+            _write(services, found)
         except Throttled:
             services.log.warning("transfer log throttled", extra={"network": name})
             _store_cursor(services, rules.narrow(cursor))
             break
-        found += written.new
+        count += len(found.new)
         cursor = _advanced(services, cursor, blocks, reading, facts.log_range)
         cursor = _store_cursor(services, rules.with_verifications(cursor, services.clock()))
-        hint(services, written.links)
-    return found
+        hint(services, found.links)
+    return count
 
 
 def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
@@ -124,15 +136,17 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
             _log_refusal(services, cursor.network, blocks, error)
             _store_cursor(services, rules.narrow(cursor))
             return missing
-        found = _matched(services, chain, reading)
-        written = _write_log(services, cursor, found)
-        if written.new:
-            services.log.error("transfers were missing", extra={"network": cursor.network, "count": written.new})
-        missing += written.new
-        cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
-        hint(services, written.links)
+        matched = _matched(services, chain, reading)
+        found = _not_recorded(services, cursor, matched)
+        cursor = _begin(services, cursor, blocks, found)
+        _write(services, found)
+        if found.new:
+            services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
+        missing += len(found.new)
+        cursor = _store_cursor(services, replace(rules.verified(cursor, index, blocks.last), unfinished=None))
+        hint(services, found.links)
         if index == len(cursor.verifications) - 1:
-            hint(services, {entry.link_token for entry in found}, reconcile=True)
+            hint(services, {entry.link_token for entry in matched}, reconcile=True)
     return missing
 
 
@@ -187,24 +201,32 @@ def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTran
     return logs.with_block_times(transfers, chain.block_facts(sorted({each.block_number for each in transfers})))
 
 
-def _write_log(services: Services, cursor: Cursor, found: list[LoggedTransfer]) -> _Written:
-    """Writes the entries that are new, and the work for all that are not recorded. Raises Throttled."""
+def _not_recorded(services: Services, cursor: Cursor, found: list[LoggedTransfer]) -> _Found:
+    """The entries among these that are new, and the work for all that are not recorded."""
     if not found:
-        return _Written(0, ())
+        return _Found()
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
     for entry in transfer_log.reindexed(found, stored):
         reason = f"{entry.tx_hash} had another log index before in the same block"
         services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
-    new = [entry for entry in found if entry.transfer_id not in stored]
+    new = tuple(entry for entry in found if entry.transfer_id not in stored)
     work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
-    return _write(services, new, work)
+    return _Found(new, tuple(work))
 
 
-def _write(services: Services, new: list[LoggedTransfer], work: list[UnrecordedTransfers]) -> _Written:
-    """Entries first: the recorder finds every entry that its work names."""
-    services.store.put_many(new)
-    services.store.put_many(work)
-    return _Written(len(new), tuple(dict.fromkeys(part.link_token for part in work)))
+def _begin(services: Services, cursor: Cursor, blocks: BlockRange, found: _Found) -> Cursor:
+    """The cursor with these blocks as unfinished, written before any of their new entries is."""
+    return _unfinished(services, cursor, blocks) if found.new else cursor
+
+
+def _unfinished(services: Services, cursor: Cursor, blocks: BlockRange) -> Cursor:
+    return _store_cursor(services, replace(cursor, unfinished=blocks))
+
+
+def _write(services: Services, found: _Found) -> None:
+    """Entries first: the recorder finds every entry that its work names. Raises Throttled."""
+    services.store.put_many(found.new)
+    services.store.put_many(found.work)
 
 
 def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int) -> Cursor:
@@ -212,28 +234,30 @@ def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int
 
     The transfers of the replaced blocks and those of the new ones become work for the recorder, a transfer that is in
     both as one that moved. Nothing is undone before every new block was read, and before the node's receipts confirm
-    that what is missing is gone. The range after the cursor is read as well, as far as its blocks are confirmed,
+    that what is missing is gone. Blocks that are unfinished are read again, too: a fork may have replaced them before
+    the cursor had a checkpoint of them. The range after the cursor is read as well, as far as its blocks are confirmed,
     because a fork often moves transactions into later blocks. Raises ChainUnavailable if the chain forks again
     meanwhile, or if a block is refused.
     """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
     common = rules.roll_back(cursor, canonical)
-    facts = {"network": cursor.network, "from_block": cursor.scanned_to, "to_block": common.scanned_to}
-    services.log.error("fork deeper than the confirmations", extra=facts)
-    last = min(cursor.scanned_to + cursor.range_limit, newest)
+    logged_to = rules.last_logged(cursor)
+    last = max(min(cursor.scanned_to + cursor.range_limit, newest), logged_to)
     followed, added = _read_again(services, chain, common, last)
-    logged = store.logged_in(services.store, cursor.network, common.scanned_to + 1, cursor.scanned_to)
+    logged = store.logged_in(services.store, cursor.network, common.scanned_to + 1, logged_to)
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
     removed = transfer_log.removed_by_fork(logged, hashes)
     gone = transfer_log.vanished(removed, added)
     blocks_of = chain.blocks_of_transactions(sorted({entry.tx_hash for entry in gone}))
     transfer_log.check_vanished(cursor.network, gone, blocks_of, last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
-    new = [entry for entry in added if entry.transfer_id not in stored]
-    replaced = Replaced(tuple(removed), tuple(added))
-    written = _write(services, new, transfer_log.work_of_fork(replaced, cursor.version, services.clock()))
-    followed = _store_cursor(services, followed)
-    hint(services, written.links)
+    new = tuple(entry for entry in added if entry.transfer_id not in stored)
+    work = transfer_log.work_of_fork(Replaced(tuple(removed), tuple(added)), cursor.version, services.clock())
+    found = _Found(new, tuple(work))
+    cursor = _unfinished(services, cursor, BlockRange(common.scanned_to + 1, last))
+    _write(services, found)
+    followed = _store_cursor(services, replace(followed, version=cursor.version))
+    hint(services, found.links)
     return followed
 
 

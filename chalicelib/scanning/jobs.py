@@ -11,7 +11,7 @@ from chalicelib.chain.logs import InconsistentNode
 from chalicelib.scanning import flows, rules, store
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import Throttled, WriteConflict
 
 _MINUTE = 60
 
@@ -32,6 +32,8 @@ def scan_chain(services: Services, body: str) -> None:
         services.log.error("node contradicts itself", extra={"network": name, "reason": error.reason})
     except ChainUnavailable as error:
         services.log.error("scan failed", extra={"network": name, "reason": error.reason or error.message})
+    except Throttled:
+        services.log.warning("transfer log throttled", extra={"network": name})
     except WriteConflict:
         services.log.info("another scan was faster", extra={"network": name})
     else:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
-from chalicelib.chain.logs import Checkpoint
+from chalicelib.chain.logs import BlockRange, Checkpoint
 
 LOG_RETENTION = timedelta(days=7)
 """How long a transfer stays in the log. No supported network forks deeper than this."""
@@ -34,6 +34,8 @@ class Cursor(Record):
     `range_limit` is the most blocks per request to the node; it is halved when the node refuses, and grows again.
     `read_until` is the timestamp of the block `scanned_to`, and `read_at` when it was read by our clock; both are None
     in items that were written before these fields existed. `verifications` are in the order of rules.VERIFIED_AFTER.
+    `unfinished` are blocks whose transfers are being written to the log: if it is stored when a tick starts, an earlier
+    tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -45,6 +47,7 @@ class Cursor(Record):
     read_until: datetime | None = None
     read_at: datetime | None = None
     verifications: tuple[Verification, ...] = ()
+    unfinished: BlockRange | None = None
     version: int = 0
 
     @property
@@ -151,8 +154,8 @@ class UnrecordedTransfers(Record):
 
     `added` are transfers to record, `removed` transfers whose block a fork removed; a transfer in both has moved to
     another block. The sort key orders the work as the blocks were read: by `sequence`, the version of the network's
-    cursor, then by block. `digest` is a hash of the content, so writing the same work again changes nothing. The
-    recorder deletes it.
+    cursor, then by block and part. The work of a fork has the block 0, because it has an order of its own. `digest` is
+    a hash of the content, so writing the same work again changes nothing. The recorder deletes it.
     """
 
     KEY = KeyPattern(

@@ -107,9 +107,15 @@ def advance(cursor: Cursor, last: Checkpoint, time: datetime, max_range: int, no
         scanned_to=last.number,
         read_until=time,
         read_at=now,
+        unfinished=None,
         checkpoints=_thinned((*cursor.checkpoints, last)),
         range_limit=min(cursor.range_limit + cursor.range_limit // 16 + 1, max_range),
     )
+
+
+def last_logged(cursor: Cursor) -> int:
+    """The newest block that the log may have transfers of."""
+    return max(cursor.scanned_to, cursor.unfinished.last) if cursor.unfinished else cursor.scanned_to
 
 
 def narrow(cursor: Cursor) -> Cursor:
@@ -145,18 +151,19 @@ def verified(cursor: Cursor, index: int, last: int) -> Cursor:
 
 
 def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
-    """The cursor at the newest checkpoint whose hash is still canonical.
+    """The cursor at the newest checkpoint whose hash is still canonical, before any blocks that are unfinished.
 
     `canonical` maps checkpoint numbers to the block hashes of the chain now, None where the node has no block: such a
     checkpoint says nothing, and an older one is looked for. If none matches, the fork is deeper than the checkpoints;
     reading resumes one range before the oldest one, because that checkpoint was the last block of a range.
     """
+    first = cursor.unfinished.first if cursor.unfinished else cursor.scanned_to + 1
     common = cursor.checkpoints
-    while common and canonical.get(common[-1].number) != common[-1].hash:
+    while common and (common[-1].number >= first or canonical.get(common[-1].number) != common[-1].hash):
         common = common[:-1]
     if common:
         return replace(cursor, scanned_to=common[-1].number, checkpoints=common)
-    oldest = min((c.number for c in cursor.checkpoints), default=cursor.scanned_to)
+    oldest = min(cursor.scanned_to, first - 1, *(c.number for c in cursor.checkpoints))
     return replace(cursor, scanned_to=max(oldest - cursor.range_limit, 0), checkpoints=())
 
 

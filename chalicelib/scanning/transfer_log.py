@@ -83,19 +83,25 @@ def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[
 
 
 def work_of_fork(replaced: Replaced, sequence: int, now: datetime) -> list[UnrecordedTransfers]:
-    """The work after a fork, by link. A transfer that moved to another block is in one part with its former block."""
+    """The work after a fork, by link: first what vanished, the newest first, then the others in the order of the chain.
+
+    So no payment is announced in place of a vanished one that vanished itself. A transfer that moved to another block
+    is in one part with its former block.
+    """
     parts = []
     removed, added = _by_link(replaced.removed), _by_link(replaced.added)
     for token in {**removed, **added}:
-        groups: dict[_Identity, tuple[list[LoggedTransfer], list[LoggedTransfer]]] = {}
-        for entry in removed.get(token, []):
-            groups.setdefault(_identity(entry), ([], []))[0].append(entry)
-        for entry in added.get(token, []):
-            groups.setdefault(_identity(entry), ([], []))[1].append(entry)
-        for index, chunk in enumerate(_chunks(list(groups.values()), REMOVALS_PER_PART // 2)):
-            gone = [entry for group, _ in chunk for entry in group]
-            came = [entry for _, group in chunk for entry in group]
-            parts.append(_part(token, sequence, index, came, gone, now))
+        come = {_identity(entry): ([entry], list[LoggedTransfer]()) for entry in added.get(token, [])}
+        gone = list[tuple[list[LoggedTransfer], list[LoggedTransfer]]]()
+        for entry in reversed(removed.get(token, [])):
+            if (moved := come.get(_identity(entry))) is not None:
+                moved[1].append(entry)
+            else:
+                gone.append(([], [entry]))
+        for index, chunk in enumerate(_chunks([*gone, *come.values()], REMOVALS_PER_PART // 2)):
+            new = [entry for entries, _ in chunk for entry in entries]
+            old = [entry for _, entries in chunk for entry in entries]
+            parts.append(replace(_part(token, sequence, index, new, old, now), block_number=0))
     return parts
 
 

@@ -60,7 +60,7 @@ def calls_of(world: World, act: Callable[[], object]) -> dict[str, int]:
 
 @dataclass
 class Traffic:
-    """The calls to DynamoDB, and the bytes of their requests and responses."""
+    """The calls to DynamoDB, and the characters of the items and keys in their requests and responses."""
 
     calls: int = 0
     sent: int = 0

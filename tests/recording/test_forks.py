@@ -148,6 +148,17 @@ def test_a_surplus_that_keeps_the_request_paid_is_confirmed_when_the_announced_p
     assert (last["amount"], last["totalAmountPaid"], last["txHash"]) == ("20", "20", log["transactionHash"])
 
 
+def test_payments_that_vanish_together_are_undone_newest_first_and_none_is_announced_on_the_way(world: World) -> None:
+    payment = new_link(world)
+    for _ in range(8):  # more than one transaction undoes
+        world.chain.pay(payment.requests[0])
+    world.scan()
+    world.chain.fork(10)
+    world.scan()
+    assert world.load(payment).requests[0].paid == 0
+    assert told(world) == ["payment.confirmed", "payment.failed"]
+
+
 def test_a_part_that_vanishes_lowers_the_total_and_the_rest_completes_it(world: World) -> None:
     payment = new_link(world)
     world.chain.pay(payment.requests[0], amount=5_000_000)

@@ -97,6 +97,12 @@ class History:
         for amount in amounts:
             self.world.chain.pay_too(paid, amount=amount, payee=payee)
 
+    def confirm(self, request: int, amounts: list[int]) -> None:
+        """One transaction that is recorded at once."""
+        self.pay(request, amounts)
+        self.mine(2)
+        self.tick()
+
     def fork(self, depth: int, moved_by: int | None) -> None:
         parent = self.world.chain.blocks[-depth - 1]
         self.forks.append((parent, self.world.chain.fork(depth, moved_by)))
@@ -156,6 +162,8 @@ AMOUNTS = st.sampled_from([1, 5_000, 4_000_000, 10_000_000, 25_000_000])
 STEPS = st.one_of(
     st.tuples(st.just("pay"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=3)),
     st.tuples(st.just("pay"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2), st.just(STRANGER)),
+    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=3)),
+    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=3)),
     st.tuples(st.just("fork"), st.integers(1, 9), st.sampled_from([None, 0, 1, 3])),
     st.tuples(st.just("restore"), st.integers(0, 5)),
     st.tuples(st.just("mine"), st.integers(1, 4)),
@@ -217,8 +225,8 @@ def check_events(history: History, request: Request, standing: list[Payment]) ->
 
 
 @pytest.mark.parametrize("small_payments", [1, 100])
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(steps=st.lists(STEPS, max_size=14))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(steps=st.lists(STEPS, min_size=3, max_size=25))
 def test_after_any_history_the_totals_the_statuses_and_the_events_are_those_of_the_chain(
     small_payments: int, steps: list[tuple[Any, ...]]
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chain.logs import InconsistentNode
+from chalicelib.chain.logs import BlockRange, InconsistentNode
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.scanning import flows as scanning
@@ -18,9 +18,13 @@ from chalicelib.services import Services
 from chalicelib.storage.queue import Message
 from chalicelib.storage.store import Throttled
 from infra.bench.calls import counted
+from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import World
 from tests.recording.test_shared import Interposed
+
+CALLS_BEFORE_WRITES = 5
+"""A tick reads and takes its lease, and reads its cursor, references and entries; then it writes."""
 
 
 def scan(world: World, services: Services | None = None) -> int:
@@ -99,7 +103,7 @@ def pay_500_links(world: World) -> list[SecurePayment]:
     return payments
 
 
-def test_500_payments_of_500_links_cost_the_scanner_70_calls_with_the_second_reading_of_their_blocks(
+def test_500_payments_of_500_links_cost_the_scanner_71_calls_with_the_second_reading_of_their_blocks(
     world: World,
 ) -> None:
     """References and entries are read by hundreds; entries and work are written 25 per call."""
@@ -108,7 +112,7 @@ def test_500_payments_of_500_links_cost_the_scanner_70_calls_with_the_second_rea
     pay_500_links(world)
     memory.calls.clear()
     assert scan(world) == 500
-    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "BatchWriteItem": 40, "PutItem": 3}
+    assert memory.calls == {"GetItem": 2, "BatchGetItem": 10, "BatchWriteItem": 40, "PutItem": 4}
     world.record()
     memory.calls.clear()
     assert scan(world) == 0
@@ -128,7 +132,7 @@ def test_a_tick_costs_the_same_whatever_links_are_open_and_payments_were_made_be
     world.chain.mine(2)
     with counted(world.client) as calls:
         assert scanning.scan(world.services, "sepolia") == 1
-    assert calls.by_operation == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "PutItem": 3}
+    assert calls.by_operation == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "PutItem": 4}
 
 
 def test_a_second_tick_while_one_is_running_does_nothing(world: World) -> None:
@@ -245,7 +249,9 @@ def test_a_log_that_is_throttled_is_written_by_the_next_tick_in_a_smaller_range(
     after = cursor(world)
     assert (after.scanned_to, after.range_limit) == (before.scanned_to, before.range_limit // 2)
     world.services.store.put_many = put_many  # type: ignore[method-assign]
-    assert scan(world) == 1
+    world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert cursor(world).unfinished is None
 
 
 def test_a_log_that_has_another_index_in_the_same_block_counts_once(world: World) -> None:
@@ -289,6 +295,41 @@ def test_a_log_of_a_block_that_is_not_canonical_is_a_contradiction_of_the_node_a
     assert world.load(payment).requests[0].paid == 0
     log["blockHash"] = canonical
     assert scan(world) == 1
+
+
+@pytest.mark.parametrize("write", [2, 3, 4])
+def test_what_a_tick_logged_before_it_died_is_undone_if_a_fork_removes_it_unnoticed(world: World, write: int) -> None:
+    """The cursor has no checkpoint of those blocks, and what the tick wrote is recorded by the sweep."""
+    scan(world)
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    world.chain.mine(2)
+    dying = world.start(FragileClient(world.client, Tripwire(CALLS_BEFORE_WRITES + write)))
+    with pytest.raises(Crash):
+        scanning.scan(dying, "sepolia")
+    world.advance(LEASE.total_seconds())
+    recording.sweep(world.services)
+    world.record()
+    assert world.load(payment).requests[0].paid in (0, 12_500_000)
+    world.chain.fork(3)
+    world.scan()
+    assert world.load(payment).requests[0].paid == 0
+    assert cursor(world).unfinished is None
+    recording.sweep(world.services)
+    world.record()
+    assert world.load(payment).requests[0].paid == 0
+
+
+def test_blocks_that_are_unfinished_are_not_read_before_the_chain_has_them_again(world: World) -> None:
+    scan(world)
+    before = cursor(world)
+    newest = len(world.chain.blocks) + 3
+    world.services.store.write(replace(before, unfinished=BlockRange(before.scanned_to + 1, newest)))
+    scan(world)
+    assert cursor(world).scanned_to == before.scanned_to
+    scan(world)
+    scan(world)
+    assert (cursor(world).scanned_to, cursor(world).unfinished) == (len(world.chain.blocks) - 2, None)
 
 
 def paid_and_recorded(world: World) -> SecurePayment:

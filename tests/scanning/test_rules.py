@@ -22,6 +22,7 @@ from chalicelib.scanning.rules import (
     first_cursor,
     is_outdated,
     lag,
+    last_logged,
     narrow,
     next_range,
     roll_back,
@@ -124,6 +125,22 @@ def test_a_checkpoint_whose_block_the_node_does_not_have_says_nothing() -> None:
     for canonical in ({10: "a10", 20: None, 30: "b30"}, {10: "a10", 30: "b30"}):
         rolled = roll_back(cursor, canonical)
         assert (rolled.scanned_to, rolled.checkpoints) == (10, (Checkpoint(10, "a10"),))
+
+
+def test_a_cursor_goes_back_before_its_unfinished_blocks_whatever_checkpoints_are_canonical() -> None:
+    checkpoints = (Checkpoint(10, "a10"), Checkpoint(20, "a20"), Checkpoint(30, "a30"))
+    canonical: dict[int, str | None] = {10: "a10", 20: "a20", 30: "a30"}
+    for first, last, scanned_to in ((31, 40, 30), (30, 40, 20), (21, 25, 20), (11, 12, 10), (5, 9, 0)):
+        cursor = Cursor("sepolia", 30, checkpoints, 5, unfinished=BlockRange(first, last))
+        assert roll_back(cursor, canonical).scanned_to == scanned_to
+        assert last_logged(cursor) == max(last, 30)
+    assert roll_back(Cursor("sepolia", 30, checkpoints, 5), canonical).scanned_to == 30
+    assert last_logged(Cursor("sepolia", 30, checkpoints, 5)) == 30
+
+
+def test_a_cursor_that_advanced_has_no_unfinished_blocks() -> None:
+    cursor = Cursor("sepolia", 30, (), 5, unfinished=BlockRange(31, 35))
+    assert advance(cursor, Checkpoint(35, "h35"), TIME, 5, NOW).unfinished is None
 
 
 def test_of_the_newest_16_blocks_every_checkpoint_is_kept_and_of_older_ones_one_in_spans_of_2_4_and_8() -> None:

@@ -27,7 +27,7 @@ from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Or
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
-from chalicelib.chain.logs import Checkpoint
+from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.requests.records import (
@@ -105,6 +105,7 @@ REQUEST = Request(
     paid=BaseUnits(0),
     tx_hash=None,
 )
+REFUND = Refund("0x" + HASH, "fUSDC-sepolia", REQUEST_ID, TOKEN, "sepolia", WALLET, NOW)
 INTENT = SafeIntent(
     link_token=TOKEN,
     intent_id="01KJM9CZ2YINTENT0000000000",
@@ -291,6 +292,10 @@ RECORDS: dict[str, Record] = {
         right_payee_count=50,
     ),
     "reference": Reference("0x" + HASH, TOKEN, 3),
+    "refund, offered": REFUND,
+    "refund, sent": replace(
+        REFUND, sent=BaseUnits(7), sent_count=2, tx_hash="0x" + HASH, block_number=8_000_123, announced_count=1, version=2
+    ),
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
     "intent, pending": INTENT,
     "intent, of a known Safe": replace(
@@ -315,6 +320,7 @@ RECORDS: dict[str, Record] = {
     "cursor, with times": Cursor(
         "sepolia", 8_000_000, (), 2000, read_until=NOW, read_at=NOW, verifications=(Verification(1, 2, NOW),), version=3
     ),
+    "cursor, with unfinished blocks": Cursor("sepolia", 8_000_000, (), 2000, unfinished=BlockRange(8_000_001, 8_000_005)),
     "cursor": Cursor("tron", 60_000_000, (Checkpoint(1, "0x01"), Checkpoint(2, "0x02")), 1, version=44),
     "account": Account(ACCOUNT, "the shop", NOW),
     "user, by wallet": User(WALLET, ACCOUNT, None, NOW),

@@ -39,7 +39,7 @@ def test_a_tick_without_a_payment_moves_the_cursor(calls: Calls) -> None:
 
 
 def test_a_tick_with_a_payment_reads_references_and_the_log_and_writes_an_entry_and_its_work(calls: Calls) -> None:
-    assert calls["scan tick with one payment"] == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "PutItem": 3}
+    assert calls["scan tick with one payment"] == {"GetItem": 2, "BatchGetItem": 2, "BatchWriteItem": 2, "PutItem": 4}
 
 
 def test_a_payment_is_recorded_in_one_transaction(calls: Calls) -> None:

@@ -25,6 +25,7 @@ NOT_READ_ANY_MORE = {"unfinalized payment", "unfinalized unmatched transfer"}
 """Items of kinds that no longer exist; they vanish after seven days."""
 ADDED = {
     "Link": {"merged_tokens"},
+    "Reference": {"is_refund"},
     "Cursor": {"verifications"},
     "Request": {
         "unlisted_count",

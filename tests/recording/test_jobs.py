@@ -1,0 +1,122 @@
+"""The recorder's messages: one per link, in any order and any number of times."""
+
+import json
+
+import pytest
+
+from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.recording import flows as recording
+from chalicelib.recording.jobs import record_transfers, sweep_transfers
+from chalicelib.requests.records import Payment
+from chalicelib.scanning import flows as scanning
+from chalicelib.storage.codec import Attributes
+from infra.bench.calls import counted
+from tests.fakes.world import PREFIX, World
+
+
+def found(world: World, amount: int | None = None) -> SecurePayment:
+    """A link whose payment is in the log, and not recorded."""
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0], amount=amount)
+    world.chain.mine(2)
+    scanning.scan(world.services, "sepolia")
+    world.queue.messages.clear()
+    return payment
+
+
+def test_a_message_records_the_work_of_its_link_and_the_same_message_again_does_nothing(world: World) -> None:
+    payment, other = found(world), found(world)
+    message = json.dumps({"link": payment.link.token})
+    record_transfers(world.services, message)
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert world.load(other).link.status is LinkStatus.PENDING
+    after = world.load(payment)
+    with counted(world.client) as calls:
+        record_transfers(world.services, message)
+    assert calls.by_operation == {"Query": 1}
+    assert world.load(payment) == after
+
+
+def test_events_are_in_the_order_of_the_chain_whatever_the_order_of_the_messages(world: World) -> None:
+    """Work of later blocks is written first if hints are late: the recorder takes the oldest."""
+    world.register_webhook()
+    payment = found(world, 5_000_000)
+    world.chain.pay(payment.requests[0], amount=4_000_000)
+    world.chain.mine(2)
+    scanning.scan(world.services, "sepolia")
+    world.chain.pay(payment.requests[0], amount=3_500_000)
+    world.chain.mine(2)
+    scanning.scan(world.services, "sepolia")
+    world.queue.messages.reverse()
+    world.drain()
+    bodies = [json.loads(posted.body) for posted in world.receiver.posted]
+    told = [(body["event"], body["amount"], body["totalAmountPaid"]) for body in bodies if body["event"].count(".") == 1]
+    assert told == [
+        ("payment.partial", "5", "5"),
+        ("payment.partial", "4", "9"),
+        ("payment.confirmed", "3.5", "12.5"),
+    ]
+
+
+def test_work_of_a_link_that_does_not_exist_is_dropped(world: World) -> None:
+    payment = found(world)
+    world.client.delete_item(
+        TableName=f"{PREFIX}-payments", Key={"pk": {"S": f"LINK#{payment.link.token}"}, "sk": {"S": "LINK"}}
+    )
+    assert recording.record(world.services, payment.link.token) == 0
+    assert recording.record(world.services, payment.link.token) == 0
+
+
+def test_the_sweep_queues_each_link_with_work_once_when_it_is_30_seconds_old(world: World) -> None:
+    payments = [found(world) for _ in range(3)]
+    world.advance(30)
+    sweep_transfers(world.services)
+    queued = sorted(json.loads(message.body)["link"] for message in world.queue.messages)
+    assert queued == sorted(payment.link.token for payment in payments)
+    world.queue.messages.clear()
+    world.advance(-1)
+    sweep_transfers(world.services)
+    assert world.queue.messages == []
+
+
+def in_the_form_before(item: Attributes) -> Attributes:
+    """A payment's item as the code before the transfer log wrote it: its sort key has the block and the log index."""
+    old = {name: value for name, value in item.items() if name not in ("event_key", "is_announced")}
+    place = f"{item['network']['S']}#{item['block_hash']['S']}#{int(item['log_index']['N']):06}"
+    return {**old, "sk": {"S": place}}
+
+
+TOTALS = ("payment_count", "unlisted_count", "unlisted_amount", "unknown_token_count", "other_payee_count", "right_payee_count")
+
+
+@pytest.mark.parametrize("payee", [None, "0x" + "22" * 20], ids=["payment", "unmatched transfer"])
+def test_a_transfer_that_the_code_before_recorded_is_not_recorded_again_by_the_new_log(
+    world: World, payee: str | None
+) -> None:
+    """After an upgrade the last range is read once more, and its transfers are new in the log."""
+    world.scan()
+    payment = world.create_link()
+    (request,) = payment.requests
+    world.chain.pay(request, amount=5, **({"payee": payee} if payee else {}))
+    world.scan()
+    table = f"{PREFIX}-payments"
+    for item in world.client.scan(TableName=table)["Items"]:
+        key = {"pk": item["pk"], "sk": item["sk"]}
+        kind = item["pk"]["S"].partition("#")[0]
+        if kind in ("PAYMENTS", "STRAYS"):
+            world.client.delete_item(TableName=table, Key=key)
+            world.client.put_item(TableName=table, Item=in_the_form_before(item))
+        elif kind == "TRANSFERS":
+            world.client.delete_item(TableName=table, Key=key)
+        elif item["sk"]["S"].startswith("REQUEST#"):
+            world.client.put_item(TableName=table, Item={name: item[name] for name in item if name not in TOTALS})
+    before = len(world.client.scan(TableName=table)["Items"])
+    world.scan()
+    assert len(world.client.scan(TableName=table)["Items"]) == before + 1, "the entry of the log"
+    assert world.load(payment).requests[0].paid == (0 if payee else 5)
+    world.chain.pay(request, amount=7)
+    world.scan()
+    (after,) = world.load(payment).requests
+    listed = world.services.store.query(Payment, Payment.KEY.all(request_id=request.request_id))
+    assert after.payment_count == len(listed) == (1 if payee else 2)
+    assert (after.paid, after.other_payee_count) == ((7, 1) if payee else (12, 0))

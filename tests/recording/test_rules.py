@@ -1,0 +1,243 @@
+"""What one part of a link's transfers changes: states of log entries, payments, unmatched transfers, totals, events."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.links.creation import Item
+from chalicelib.links.records import SecurePayment
+from chalicelib.recording import payments
+from chalicelib.recording.rules import (
+    Changes,
+    RecordedId,
+    Stored,
+    decide,
+    ids,
+    requests_by_topic,
+    same_logs,
+    with_totals,
+)
+from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind, unmatched_transfer
+from chalicelib.requests.records import Payment, PaymentStatus, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.references import reference_topic
+from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
+from tests.fakes.world import PAYEE, START
+from tests.recording.test_payments import CONTEXT, new_link, transfer
+
+LINK = new_link()
+(REQUEST,) = LINK.requests
+TOPIC = reference_topic(bytes.fromhex(REQUEST.payment_reference[2:]))
+STRANGER = "0x" + "22" * 20
+
+
+def entry(number: int, amount: int = 1_000_000, **changes: object) -> LoggedTransfer:
+    return transfer(amount, number, reference_topic=TOPIC, **changes)
+
+
+def moved(known: LoggedTransfer, block_number: int = 99) -> LoggedTransfer:
+    """The same transfer in another block, not recorded."""
+    return replace(known, block_number=block_number, block_hash=f"0xb{block_number}", state=TransferState.UNRECORDED, version=0)
+
+
+class Recorder:
+    """Keeps what parts change, as the store would."""
+
+    def __init__(self, payment: SecurePayment = LINK) -> None:
+        self.payment = payment
+        self.log: dict[object, LoggedTransfer] = {}
+        self.payments: dict[RecordedId, Payment] = {}
+        self.unmatched: dict[RecordedId, UnmatchedTransfer] = {}
+        self.told: list[str] = []
+
+    def record(self, *added: LoggedTransfer, removed: Iterable[LoggedTransfer] = ()) -> Changes:
+        for each in (*added, *removed):
+            self.log.setdefault(each.transfer_id, each)
+        part = UnrecordedTransfers(
+            link_token=LINK.link.token,
+            network="sepolia",
+            sequence=1,
+            block_number=1,
+            part=0,
+            digest="",
+            detected_at=START,
+            added=tuple(each.transfer_id for each in added),
+            removed=tuple(each.transfer_id for each in removed),
+        )
+        wanted = {each: self.log[each] for each in (*part.added, *part.removed)}
+        listed = {REQUEST.request_id: tuple(self.payments.values())}
+        changes = decide(self.payment, part, Stored(wanted, self.payments, self.unmatched, listed), CONTEXT)
+        self.payment = changes.payment
+        self.told += [event.kind for event in changes.events]
+        for record in changes.records.values():
+            match record:
+                case LoggedTransfer():
+                    self.log[record.transfer_id] = record
+                case Payment():
+                    self.payments[RecordedId.of(record)] = record
+                case UnmatchedTransfer():
+                    self.unmatched[RecordedId.of(record)] = record
+        return changes
+
+    def state(self, each: LoggedTransfer) -> TransferState:
+        return self.log[each.transfer_id].state
+
+    @property
+    def paid(self) -> int:
+        return self.payment.requests[0].paid
+
+
+def test_a_transfer_that_counts_becomes_a_payment_with_its_entry_its_request_and_an_event() -> None:
+    recorder, first = Recorder(), entry(1)
+    changes = recorder.record(first)
+    assert {type(record).__name__ for record in changes.records.values()} == {"LoggedTransfer", "Payment", "Request"}
+    assert (changes.recorded, changes.skipped, recorder.told) == (1, [], ["payment.partial"])
+    assert (recorder.paid, recorder.state(first)) == (1_000_000, TransferState.PAYMENT)
+
+
+def test_a_part_that_is_recorded_again_changes_nothing() -> None:
+    recorder, added, gone = Recorder(), [entry(1), entry(2, payee=STRANGER)], entry(3)
+    recorder.record(*added, gone)
+    recorder.record(removed=[gone])
+    before = recorder.payment
+    changes = recorder.record(*added, removed=[gone])
+    assert (changes.records, changes.events, changes.recorded, changes.payment) == ({}, [], 0, before)
+
+
+def test_the_transfers_of_a_part_add_up_and_the_one_that_completes_the_request_is_confirmed() -> None:
+    recorder = Recorder()
+    changes = recorder.record(entry(1, 4_000_000), entry(2, 6_000_000), entry(3, 5))
+    assert (recorder.paid, recorder.payment.requests[0].status) == (10_000_005, RequestStatus.PAID)
+    assert recorder.told == ["payment.partial", "payment.confirmed"]
+    assert changes.recorded == 3
+
+
+def test_a_transfer_that_does_not_count_is_kept_with_its_reason_and_counted_by_kind() -> None:
+    recorder, stray = Recorder(), entry(1, payee=STRANGER)
+    changes = recorder.record(stray)
+    assert changes.skipped == [(stray, "wrong_payee")]
+    (kept,) = recorder.unmatched.values()
+    assert (kept.reason, kept.amount, kept.event_key) == ("wrong_payee", 1_000_000, "e-0")
+    assert (recorder.payment.requests[0].other_payee_count, recorder.paid) == (1, 0)
+    assert (recorder.state(stray), recorder.told) == (TransferState.UNMATCHED, [])
+
+
+def test_a_transfer_beyond_the_limit_of_its_kind_is_ignored() -> None:
+    request = replace(REQUEST, other_payee_count=MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE])
+    recorder, stray = Recorder(replace(LINK, requests=(request,))), entry(1, payee=STRANGER)
+    changes = recorder.record(stray)
+    assert changes.skipped == [(stray, "wrong_payee")]
+    assert (recorder.unmatched, recorder.state(stray)) == ({}, TransferState.IGNORED)
+    recorder.record(removed=[recorder.log[stray.transfer_id]])
+    assert recorder.state(stray) is TransferState.REVERSED
+    assert recorder.payment.requests[0].other_payee_count == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
+
+
+def test_a_transfer_whose_reference_is_not_of_the_link_is_ignored() -> None:
+    recorder, alien = Recorder(), transfer(5)
+    changes = recorder.record(alien)
+    assert changes.skipped == [(alien, "reference without a link")]
+    assert (recorder.state(alien), recorder.paid) == (TransferState.IGNORED, 0)
+    assert recorder.record(removed=[alien]).events == []
+
+
+def test_a_removed_payment_is_reversed_and_may_come_back() -> None:
+    recorder, first = Recorder(), entry(1, 10_000_000)
+    recorder.record(first)
+    recorder.record(removed=[first])
+    assert (recorder.paid, recorder.state(first)) == (0, TransferState.REVERSED)
+    assert [each.status for each in recorder.payments.values()] == [PaymentStatus.REVERSED]
+    recorder.record(first)
+    assert (recorder.paid, recorder.state(first)) == (10_000_000, TransferState.PAYMENT)
+    assert recorder.told == ["payment.confirmed", "payment.failed", "payment.confirmed"]
+
+
+@pytest.mark.parametrize("payee", [PAYEE.lower(), STRANGER], ids=["payment", "unmatched"])
+def test_a_transfer_that_moved_keeps_what_it_became_with_its_new_block(payee: str) -> None:
+    recorder, first = Recorder(), entry(1, payee=payee)
+    recorder.record(first)
+    request, told, state = recorder.payment.requests[0], list(recorder.told), recorder.state(first)
+    second = moved(first)
+    recorder.record(second, removed=[first])
+    assert (recorder.state(first), recorder.state(second)) == (TransferState.REVERSED, state)
+    (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
+    assert (kept.block_number, kept.block_hash, kept.status) == (99, "0xb99", PaymentStatus.CONFIRMED)
+    assert (recorder.payment.requests[0], recorder.told) == (request, told)
+
+
+def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
+    recorder, dust = Recorder(), entry(1, 1)
+    recorder.record(dust)
+    second = moved(dust)
+    recorder.record(second, removed=[dust])
+    request = recorder.payment.requests[0]
+    assert (recorder.state(second), request.paid, request.unlisted_count) == (TransferState.SUMMED, 1, 1)
+    recorder.record(removed=[second])
+    request = recorder.payment.requests[0]
+    assert (recorder.paid, request.unlisted_count, request.unlisted_amount) == (0, 0, 0)
+
+
+def test_a_transfer_that_moved_before_it_was_recorded_is_recorded_in_its_new_block() -> None:
+    recorder, first = Recorder(), entry(1)
+    second = moved(first)
+    changes = recorder.record(second, removed=[first])
+    assert (recorder.state(first), recorder.state(second)) == (TransferState.REVERSED, TransferState.PAYMENT)
+    assert (recorder.paid, changes.recorded, recorder.told) == (1_000_000, 1, ["payment.partial"])
+
+
+def test_the_removal_of_a_transfer_whose_payment_is_in_another_block_now_leaves_the_payment() -> None:
+    """The move and the removal of the former block may come in two parts."""
+    recorder, first = Recorder(), entry(1)
+    recorder.record(first)
+    recorder.record(moved(first))
+    recorder.record(removed=[first])
+    assert (recorder.paid, recorder.state(first)) == (1_000_000, TransferState.REVERSED)
+    assert [each.status for each in recorder.payments.values()] == [PaymentStatus.CONFIRMED]
+    assert recorder.told == ["payment.partial"]
+
+
+def test_an_entry_that_is_not_in_the_log_any_more_is_left_out() -> None:
+    part = UnrecordedTransfers("T", "sepolia", 1, 1, 0, "", START, added=(entry(1).transfer_id,))
+    changes = decide(LINK, part, Stored({}, {}, {}, {}), CONTEXT)
+    assert (changes.records, changes.recorded) == ({}, 0)
+
+
+def test_each_request_of_a_link_is_found_by_the_topic_of_its_reference() -> None:
+    item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+    batch = new_link(items=(item, item))
+    topics = {topic: request.request_id for topic, request in requests_by_topic(batch).items()}
+    assert sorted(topics.values()) == sorted(request.request_id for request in batch.requests)
+    entries = [transfer(1, number, reference_topic=topic) for number, topic in enumerate(topics)]
+    found = ids(batch, [*entries, transfer(1, 9)])
+    assert [found[each.transfer_id].request_id for each in entries] == list(topics.values())
+    assert len(found) == 2
+
+
+def test_a_request_from_before_totals_gets_them_from_what_is_stored() -> None:
+    recorder = Recorder()
+    recorder.record(entry(1), entry(2))
+    strays = [unmatched_transfer(REQUEST, entry(3 + n, payee=STRANGER), "wrong_payee", START) for n in range(2)]
+    counted = with_totals(REQUEST, recorder.payments.values(), strays)
+    assert counted == replace(REQUEST, payment_count=2, other_payee_count=2)
+
+
+def test_records_from_before_event_keys_are_found_by_block_and_log_and_are_new_under_their_key() -> None:
+    first, other = entry(1), entry(2)
+    old = Payment(
+        request_id=REQUEST.request_id,
+        network="sepolia",
+        block_hash=first.block_hash,
+        log_index=first.log_index,
+        block_number=first.block_number,
+        tx_hash=first.tx_hash,
+        amount=BaseUnits(1_000_000),
+        fee_amount=BaseUnits(0),
+        fee_address=PAYEE.lower(),
+        status=PaymentStatus.CONFIRMED,
+        detected_at=START,
+        version=3,
+    )
+    assert same_logs([first, other], [old]) == [(first, replace(old, event_key="e-0", version=0))]
+    assert same_logs([first], [replace(old, network="base"), replace(old, log_index=7)]) == []
