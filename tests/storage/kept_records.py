@@ -255,7 +255,6 @@ BRANDING = PageBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
 LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
 IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
 
-REFUND = Refund(HASH, "USDC-base", REQUEST_ID, TOKEN, "base", WALLET, NOW)
 RECORDS: dict[str, Record] = {
     "link, pending": LINK,
     "link, expired": replace(LINK, status=LinkStatus.EXPIRED, version=2),
@@ -421,10 +420,6 @@ RECORDS: dict[str, Record] = {
         CIRCUIT, state=CircuitState.OPEN, failed_probes=3, due_at=NOW + HOUR, client_id=None, version=9
     ),
     "circuit, draining": replace(CIRCUIT, failed_deliveries=(), failing_since=None, closed_at=NOW, due_at=NOW, version=10),
-    "refund, offered": REFUND,
-    "refund, sent": replace(
-        REFUND, sent=BaseUnits(MAX_UINT256), sent_count=2, tx_hash=OTHER_HASH, block_number=9, announced_count=1, version=3
-    ),
     "reference of a refund": Reference(HASH, TOKEN, 3, is_refund=True),
     "link, whose expiry is checked again": replace(LINK, expiry_check_at=NOW + HOUR, version=2),
     "intent, of an account": replace(INTENT, account_id=ACCOUNT),

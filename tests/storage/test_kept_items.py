@@ -37,7 +37,6 @@ ADDED = {
     "Payment": {"event_key", "is_announced"},
     "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},
-    "Reference": {"is_refund"},
 }
 """The attributes that are written since, by kind; items without them are read."""
 KEYS_CHANGED = {"Payment", "UnmatchedTransfer"}
