@@ -121,7 +121,9 @@ def _scan(services: Services, name: str) -> int:
 def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
     """Reads old blocks again, at most one range of each verification; returns how many transfers were missing.
 
-    After the last verification the recorder compares the totals of the links that were paid in these blocks.
+    After the last verification the recorder compares the totals of the links that were paid in these blocks. The blocks
+    are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed, and if
+    the tick dies, they are read again.
     """
     missing = 0
     for index in range(len(cursor.verifications)):
@@ -138,12 +140,11 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
             return missing
         matched = _matched(services, chain, reading)
         found = _not_recorded(services, cursor, matched)
-        cursor = _begin(services, cursor, blocks, found)
         _write(services, found)
         if found.new:
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
         missing += len(found.new)
-        cursor = _store_cursor(services, replace(rules.verified(cursor, index, blocks.last), unfinished=None))
+        cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
         hint(services, found.links)
         if index == len(cursor.verifications) - 1:
             hint(services, {entry.link_token for entry in matched}, reconcile=True)
