@@ -22,7 +22,6 @@ from chalicelib.requests import store as request_store
 from chalicelib.scanning import rules, store, transfer_log
 from chalicelib.scanning.records import Cursor, LoggedTransfer, ScanLease, UnrecordedTransfers
 from chalicelib.scanning.rules import NetworkStatus
-from chalicelib.scanning.transfer_log import Replaced
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import Throttled, WriteConflict
@@ -247,13 +246,13 @@ def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int
     followed, added = _read_again(services, chain, common, last)
     logged = store.logged_in(services.store, cursor.network, common.scanned_to + 1, logged_to)
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
-    removed = transfer_log.removed_by_fork(logged, hashes)
+    removed = transfer_log.removed_by_fork(logged, hashes, added)
     gone = transfer_log.vanished(removed, added)
     blocks_of = chain.blocks_of_transactions(sorted({entry.tx_hash for entry in gone}))
     transfer_log.check_vanished(cursor.network, gone, blocks_of, last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
-    work = transfer_log.work_of_fork(Replaced(tuple(removed), tuple(added)), cursor.version, services.clock())
+    work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
     found = _Found(new, tuple(work))
     cursor = _unfinished(services, cursor, BlockRange(common.scanned_to + 1, last))
     _write(services, found)
