@@ -79,8 +79,8 @@ def work_of_fork(
     """The work after a fork, by link: first what vanished, the newest first, then the others in the order of the chain.
 
     `removed` are the entries of replaced blocks, `added` those of the blocks that replace them, both in the order of
-    the chain. So no payment is announced in place of a vanished one that vanished itself. A transfer that moved to another block
-    is in one part with its former block.
+    the chain. So no payment is announced in place of a vanished one that vanished itself. A transfer that moved to
+    another block is in one part with its former block.
     """
     parts = []
     removed_by, added_by = _by_link(removed), _by_link(added)
