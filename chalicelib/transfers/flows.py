@@ -1,12 +1,11 @@
 """Lists the transfers of a link, and builds the refunds of amounts that were not owed."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Record
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import Viewer, load_visible
@@ -123,19 +122,24 @@ def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[
             return stored
         found = request_store.references(services.store, {topic for topic, _ in missing})
         known = {reference.topic for reference in found}
-        new: dict[Hashable, Record] = {}
+        offered, references = [], dict[str, Reference]()
         for (topic, currency), (each, payer) in missing.items():
             request = each.request
-            record = StoredRefund(
-                topic=topic, currency=currency, request_id=request.request_id, link_token=request.link_token,
-                network=request.network, payer=payer, offered_at=services.clock(),
+            offered.append(
+                StoredRefund(
+                    topic=topic,
+                    currency=currency,
+                    request_id=request.request_id,
+                    link_token=request.link_token,
+                    network=request.network,
+                    payer=payer,
+                    offered_at=services.clock(),
+                )
             )
-            new[record.key] = record
             if topic not in known:
-                reference = Reference(topic, request.link_token, request.position, is_refund=True)
-                new[reference.key] = reference
+                references[topic] = Reference(topic, request.link_token, request.position, is_refund=True)
         with suppress(WriteConflict):  # another list of the link offers them, too
-            services.store.write(*new.values())
+            services.store.write(*offered, *references.values())
     raise WriteConflict
 
 

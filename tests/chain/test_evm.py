@@ -107,7 +107,7 @@ def node() -> Iterator[Node]:
 
 
 def block(number: int, hash: str = HASH) -> dict[str, str]:
-    return {"number": hex(number), "hash": hash}
+    return {"number": hex(number), "hash": hash, "timestamp": "0x5"}
 
 
 def test_the_head_of_another_chain_is_refused(node: Node) -> None:

@@ -129,7 +129,6 @@ def test_every_field_of_a_log_has_its_place_in_the_transfer() -> None:
         log_index=31,
         block_number=0xAB12,
         block_hash="0x" + "ef" * 32,
-        ordinal=0,
     )
 
 
@@ -152,19 +151,29 @@ def log(index: int, tx: str = TX, number: int = 16, block: str = BLOCK, **change
     return {**GOOD, **position, **changes}
 
 
-def ordinals(*logs: dict[str, Any]) -> list[tuple[str, int, int]]:
-    return [(each.tx_hash, each.log_index, each.ordinal) for each in transfers_of("sepolia", logs)]
+def numbers(*logs: dict[str, Any]) -> list[tuple[str, int, int]]:
+    """Transaction, log index and the number by which equal events of a transaction differ."""
+    found = transfers_of("sepolia", logs)
+    return [(each.tx_hash, each.log_index, int(each.event_key.partition("-")[2])) for each in found]
 
 
-def test_the_transfers_of_a_transaction_are_counted_in_the_order_of_the_chain() -> None:
+def test_equal_events_of_a_transaction_are_counted_in_the_order_of_the_chain() -> None:
     logs = [log(9, OTHER_TX, 17, OTHER_BLOCK), log(7), log(3), log(30)]
-    assert ordinals(*logs) == [(TX, 3, 0), (TX, 7, 1), (TX, 30, 2), (OTHER_TX, 9, 0)]
+    assert numbers(*logs) == [(TX, 3, 0), (TX, 7, 1), (TX, 30, 2), (OTHER_TX, 9, 0)]
 
 
-def test_transactions_between_each_other_are_counted_apart() -> None:
-    assert ordinals(log(1), log(2, OTHER_TX), log(3), log(4, OTHER_TX)) == [
+def test_events_of_transactions_between_each_other_are_counted_apart() -> None:
+    assert numbers(log(1), log(2, OTHER_TX), log(3), log(4, OTHER_TX)) == [
         (TX, 1, 0), (OTHER_TX, 2, 0), (TX, 3, 1), (OTHER_TX, 4, 1)
     ]
+
+
+def test_a_log_that_was_left_out_before_changes_the_identity_of_no_other() -> None:
+    kinds, address = ["address", "address", "uint256", "uint256", "address"], "0x" + "d" * 40
+    words = [encode(kinds, [address, address, amount, 0, address]) for amount in (1, 2)]
+    first, second = (log(index, data="0x" + data.hex()) for index, data in enumerate(words))
+    (alone,) = transfers_of("sepolia", [second])
+    assert [each.event_key for each in transfers_of("sepolia", [first, second])][1] == alone.event_key
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6, unique=True), st.integers(1, 40), st.data())
@@ -177,19 +186,19 @@ def test_other_indices_and_another_block_leave_the_identity_of_every_transfer(
     gaps = dict(zip(sorted(indices), sorted(data.draw(st.sets(st.integers(0, 200), min_size=len(indices), max_size=len(indices)))), strict=True))
     after = [log(gaps[index] + shift, number=99, block=OTHER_BLOCK, data="0x" + payees[index]) for index in indices]
     first, second = transfers_of("sepolia", before), transfers_of("sepolia", after)
-    assert [(each.tx_hash, each.ordinal, each.payee) for each in first] == [(each.tx_hash, each.ordinal, each.payee) for each in second]
+    assert [(each.tx_hash, each.event_key, each.payee) for each in first] == [(each.tx_hash, each.event_key, each.payee) for each in second]
 
 
 def test_a_repeated_log_and_a_removed_log_count_once_and_not_at_all() -> None:
     spelled = log(3, blockHash=BLOCK.upper().replace("0X", "0x"))
-    assert ordinals(log(3), log(3), spelled, log(5), log(4, removed=True)) == [(TX, 3, 0), (TX, 5, 1)]
-    assert ordinals(log(3, removed=True), log(3, OTHER_TX, block=OTHER_BLOCK)) == [(OTHER_TX, 3, 0)]
+    assert numbers(log(3), log(3), spelled, log(5), log(4, removed=True)) == [(TX, 3, 0), (TX, 5, 1)]
+    assert numbers(log(3, removed=True), log(3, OTHER_TX, block=OTHER_BLOCK)) == [(OTHER_TX, 3, 0)]
 
 
 def test_a_log_counts_by_its_emitter_beside_transfers_of_the_native_coin() -> None:
     """EIP-7708: the system address emits a log for each transfer of the coin."""
     alien = log(2, address=COIN_TRANSFER["address"])
-    assert ordinals(log(1, **COIN_TRANSFER), alien, log(3), log(4, **COIN_TRANSFER), log(5)) == [(TX, 3, 0), (TX, 5, 1)]
+    assert numbers(log(1, **COIN_TRANSFER), alien, log(3), log(4, **COIN_TRANSFER), log(5)) == [(TX, 3, 0), (TX, 5, 1)]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ class LimitedNode:
         if call["method"] == "eth_getLogs":
             return {"error": self.refusal} if self._is_refused(call) else {"result": self.logs}
         number = int(call["params"][0], 16)
-        return {"result": self.heads.get(number, {"number": hex(number), "hash": HASH})}
+        return {"result": self.heads.get(number, {"number": hex(number), "hash": HASH, "timestamp": "0x5"})}
 
     def client(self, batches: bool = True) -> JsonRpcClient:
         return JsonRpcClient("sepolia", self, batches=batches)  # type: ignore[arg-type]
@@ -232,7 +232,7 @@ def test_a_refusal_beyond_the_nodes_head_is_a_lag() -> None:
 
 def test_a_fork_is_noticed_before_a_refusal() -> None:
     http = LimitedNode(200, error(-32005, "limit exceeded"))
-    http.heads[4] = {"number": "0x4", "hash": OTHER_HASH}
+    http.heads[4] = {"number": "0x4", "hash": OTHER_HASH, "timestamp": "0x5"}
     with pytest.raises(Disconnected):
         read_range(http.client(), SPAN, Checkpoint(4, HASH))
 
@@ -254,6 +254,6 @@ def test_a_log_of_a_block_outside_the_range_is_a_contradiction(number: str) -> N
 @pytest.mark.parametrize("height", [4, 9])
 def test_a_header_of_another_height_is_a_contradiction(height: int) -> None:
     http = LimitedNode(200, None, most=100)
-    http.heads[height] = {"number": "0x7", "hash": HASH}
+    http.heads[height] = {"number": "0x7", "hash": HASH, "timestamp": "0x5"}
     with pytest.raises(InconsistentNode):
         read_range(http.client(), SPAN, Checkpoint(4, HASH))

@@ -109,6 +109,7 @@ _ACTIONS = {
     name: xform_name(name)
     for name in (
         "BatchGetItem",
+        "BatchWriteItem",
         "DeleteItem",
         "GetItem",
         "PutItem",

@@ -209,7 +209,7 @@ def test_a_reorganisation_deeper_than_the_confirmations_is_corrected(world: Worl
     assert scan(world, chain) == 1
     chain.rpc("anvil_reorg", 5, [])
     chain.mine(1)
-    assert scan(world, chain) == 1, "the payment that was removed"
+    assert scan(world, chain) == 1, "the removed payment"
     world.drain()
     assert world.receiver.events[-1] == "payment.failed"
     assert world.load(payment).link.status is LinkStatus.PENDING

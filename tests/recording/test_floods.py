@@ -71,20 +71,20 @@ class Traffic:
 def traffic(client: Any) -> Iterator[Traffic]:
     measured = Traffic()
 
-    def before(params: dict[str, Any], **_: Any) -> None:
+    def before(params: Any, **_: Any) -> None:
         measured.calls += 1
-        measured.sent += len(json.dumps(params))
+        measured.sent += len(params["body"])
 
-    def after(parsed: dict[str, Any], **_: Any) -> None:
-        measured.received += len(json.dumps({name: value for name, value in parsed.items() if name != "ResponseMetadata"}))
+    def after(parsed: Any, **_: Any) -> None:
+        measured.received += len(json.dumps({name: parsed[name] for name in parsed.keys() - {"ResponseMetadata"}}))
 
     events = client.meta.events
-    events.register("provide-client-params.dynamodb", before)
+    events.register("before-call.dynamodb", before)
     events.register("after-call.dynamodb", after)
     try:
         yield measured
     finally:
-        events.unregister("provide-client-params.dynamodb", before)
+        events.unregister("before-call.dynamodb", before)
         events.unregister("after-call.dynamodb", after)
 
 

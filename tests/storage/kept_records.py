@@ -420,5 +420,8 @@ RECORDS: dict[str, Record] = {
         CIRCUIT, state=CircuitState.OPEN, failed_probes=3, due_at=NOW + HOUR, client_id=None, version=9
     ),
     "circuit, draining": replace(CIRCUIT, failed_deliveries=(), failing_since=None, closed_at=NOW, due_at=NOW, version=10),
+    "reference of a refund": Reference(HASH, TOKEN, 3, is_refund=True),
+    "link, whose expiry is checked again": replace(LINK, expiry_check_at=NOW + HOUR, version=2),
+    "intent, of an account": replace(INTENT, account_id=ACCOUNT),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
 }
