@@ -21,6 +21,7 @@ demo: setup ## pay links on the local stack, then keep it running (KIND=single|b
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it
 	@.venv/bin/python -m infra.local
 
+# Compiled modules are kept, whatever the environment says: each process of the tests needs all of them.
 test: setup ## run every test; ROOM=links or ROOM=links/multicalls: those of one room (under 30 s; pages, onchain, local, deploy and docs take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest $(if $(ROOM),tests/$(ROOM)) --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder

@@ -43,12 +43,12 @@ def record(services: Services, token: str) -> int:
     """Records the work of a link, oldest first; returns how many transfers were recorded as payments or removed.
 
     Safe to repeat and to run concurrently: a run that finds that another one has recorded its part leaves the rest to
-    it, so that a link with much work occupies one worker. Raises WriteConflict after ten conflicts.
+    it, so that a link with much work occupies one worker. The other run reads once more after its last part, because
+    the first one may have been told of newer work. Raises WriteConflict after ten conflicts.
     """
     deadline = services.clock() + _TIME_PER_RUN
     payment, recorded = None, 0
-    while True:
-        parts = scan_store.unrecorded(services.store, token, _PARTS_PER_READ)
+    while parts := scan_store.unrecorded(services.store, token, _PARTS_PER_READ):
         for part in parts:
             try:
                 payment, count = _record_part(services, part, payment)
@@ -58,8 +58,7 @@ def record(services: Services, token: str) -> int:
             if services.clock() >= deadline:
                 scanning.hint(services, [token])
                 return recorded
-        if len(parts) < _PARTS_PER_READ:
-            return recorded
+    return recorded
 
 
 def sweep(services: Services) -> int:

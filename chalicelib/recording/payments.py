@@ -136,8 +136,9 @@ def reverse(
 ) -> Decision | None:
     """What changes when a payment is no longer on the chain; None if it was reversed already.
 
-    `others` are the listed payments of the request. With `payment.failed` if the payment was announced. If the request
-    is paid all the same, by payments that were not announced, the newest of them is announced now.
+    `others` are the listed payments of the request. With `payment.failed` if the payment was announced, or if the
+    request was paid and is not any more. If the request is paid all the same, by payments that were not announced, the
+    newest of them is announced now.
     """
     if known.status is PaymentStatus.REVERSED:
         return None
@@ -147,7 +148,7 @@ def reverse(
     settled = _with_amount(request, request.paid - known.amount)
     settled = replace(settled, tx_hash=newest.tx_hash if newest else None)
     link = _reopened(secure_payment.link, settled)
-    if not known.is_announced:
+    if not known.is_announced and not _is_unpaid_by(request, settled):
         return Decision(reversed_payment, settled, link)
     events = [failed_event(secure_payment.link, settled, reversed_payment, context)]
     announced = None
@@ -157,14 +158,28 @@ def reverse(
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
-def subtract(secure_payment: SecurePayment, request: Request, removed: LoggedTransfer) -> Decision:
-    """What changes when a payment that was only summed up is no longer on the chain."""
+def subtract(
+    secure_payment: SecurePayment, request: Request, removed: LoggedTransfer, context: EventContext
+) -> Decision:
+    """What changes when a payment that was only summed up is no longer on the chain.
+
+    With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.
+    """
     settled = replace(
         _with_amount(request, request.paid - removed.amount),
         unlisted_count=request.unlisted_count - 1,
         unlisted_amount=BaseUnits(request.unlisted_amount - removed.amount),
     )
-    return Decision(None, settled, _reopened(secure_payment.link, settled))
+    link = _reopened(secure_payment.link, settled)
+    if not _is_unpaid_by(request, settled):
+        return Decision(None, settled, link)
+    payment = _payment_of(request, removed, context.now)
+    return Decision(None, settled, link, (failed_event(secure_payment.link, settled, payment, context),))
+
+
+def _is_unpaid_by(before: Request, after: Request) -> bool:
+    """Whether a removal makes a paid request unpaid."""
+    return before.status is RequestStatus.PAID and after.status is not RequestStatus.PAID
 
 
 def _payment_of(request: Request, transfer: LoggedTransfer, now: datetime) -> Payment:

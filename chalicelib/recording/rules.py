@@ -219,7 +219,7 @@ class _Deciding:
         if request is None:
             return
         if entry.state is TransferState.SUMMED:
-            self._apply(payments.subtract(self.changes.payment, request, entry))
+            self._apply(payments.subtract(self.changes.payment, request, entry, self._context))
         elif entry.state is TransferState.PAYMENT:
             known = self._payments.get(self._ids[entry.transfer_id])
             if known is not None and known.block_hash == entry.block_hash:

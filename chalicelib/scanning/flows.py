@@ -22,7 +22,6 @@ from chalicelib.requests import store as request_store
 from chalicelib.scanning import rules, store, transfer_log
 from chalicelib.scanning.records import Cursor, LoggedTransfer, ScanLease, UnrecordedTransfers
 from chalicelib.scanning.rules import NetworkStatus
-from chalicelib.scanning.transfer_log import Replaced
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import Throttled, WriteConflict
@@ -121,7 +120,9 @@ def _scan(services: Services, name: str) -> int:
 def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
     """Reads old blocks again, at most one range of each verification; returns how many transfers were missing.
 
-    After the last verification the recorder compares the totals of the links that were paid in these blocks.
+    After the last verification the recorder compares the totals of the links that were paid in these blocks. The blocks
+    are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed, and if
+    the tick dies, they are read again.
     """
     missing = 0
     for index in range(len(cursor.verifications)):
@@ -138,12 +139,11 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
             return missing
         matched = _matched(services, chain, reading)
         found = _not_recorded(services, cursor, matched)
-        cursor = _begin(services, cursor, blocks, found)
         _write(services, found)
         if found.new:
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
         missing += len(found.new)
-        cursor = _store_cursor(services, replace(rules.verified(cursor, index, blocks.last), unfinished=None))
+        cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
         hint(services, found.links)
         if index == len(cursor.verifications) - 1:
             hint(services, {entry.link_token for entry in matched}, reconcile=True)
@@ -246,13 +246,13 @@ def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int
     followed, added = _read_again(services, chain, common, last)
     logged = store.logged_in(services.store, cursor.network, common.scanned_to + 1, logged_to)
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
-    removed = transfer_log.removed_by_fork(logged, hashes)
+    removed = transfer_log.removed_by_fork(logged, hashes, added)
     gone = transfer_log.vanished(removed, added)
     blocks_of = chain.blocks_of_transactions(sorted({entry.tx_hash for entry in gone}))
     transfer_log.check_vanished(cursor.network, gone, blocks_of, last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
-    work = transfer_log.work_of_fork(Replaced(tuple(removed), tuple(added)), cursor.version, services.clock())
+    work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
     found = _Found(new, tuple(work))
     cursor = _unfinished(services, cursor, BlockRange(common.scanned_to + 1, last))
     _write(services, found)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from chalicelib.base.frozen import frozen
 from chalicelib.chain.logs import InconsistentNode, ProxyTransfer
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 
@@ -19,14 +18,6 @@ REMOVALS_PER_PART = 12
 _OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
 _Identity = tuple[str, str]
 T = TypeVar("T")
-
-
-@frozen
-class Replaced:
-    """The outcome of a fork for the log: the stored transfers of removed blocks, and those that replace the blocks."""
-
-    removed: tuple[LoggedTransfer, ...]
-    added: tuple[LoggedTransfer, ...]
 
 
 def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
@@ -82,18 +73,21 @@ def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[
     ]
 
 
-def work_of_fork(replaced: Replaced, sequence: int, now: datetime) -> list[UnrecordedTransfers]:
+def work_of_fork(
+    removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer], sequence: int, now: datetime
+) -> list[UnrecordedTransfers]:
     """The work after a fork, by link: first what vanished, the newest first, then the others in the order of the chain.
 
-    So no payment is announced in place of a vanished one that vanished itself. A transfer that moved to another block
-    is in one part with its former block.
+    `removed` are the entries of replaced blocks, `added` those of the blocks that replace them, both in the order of
+    the chain. So no payment is announced in place of a vanished one that vanished itself. A transfer that moved to
+    another block is in one part with its former block.
     """
     parts = []
-    removed, added = _by_link(replaced.removed), _by_link(replaced.added)
-    for token in {**removed, **added}:
-        come = {_identity(entry): ([entry], list[LoggedTransfer]()) for entry in added.get(token, [])}
+    removed_by, added_by = _by_link(removed), _by_link(added)
+    for token in {**removed_by, **added_by}:
+        come = {_identity(entry): ([entry], list[LoggedTransfer]()) for entry in added_by.get(token, [])}
         gone = list[tuple[list[LoggedTransfer], list[LoggedTransfer]]]()
-        for entry in reversed(removed.get(token, [])):
+        for entry in reversed(removed_by.get(token, [])):
             if (moved := come.get(_identity(entry))) is not None:
                 moved[1].append(entry)
             else:
@@ -105,21 +99,29 @@ def work_of_fork(replaced: Replaced, sequence: int, now: datetime) -> list[Unrec
     return parts
 
 
-def removed_by_fork(stored: Iterable[LoggedTransfer], hashes: Mapping[int, str | None]) -> list[LoggedTransfer]:
-    """The entries whose block is no longer canonical. One whose block the node does not have is not known to be."""
+def removed_by_fork(
+    stored: Iterable[LoggedTransfer], hashes: Mapping[int, str | None], added: Iterable[LoggedTransfer]
+) -> list[LoggedTransfer]:
+    """The entries whose block is no longer canonical, which are those whose transfer is in another block now, too.
+
+    If the node does not have an entry's block, nothing else is known. Entries that were reversed before are included,
+    because work that adds them again may not be recorded yet.
+    """
+    blocks_of = {_identity(entry): entry.block_hash for entry in added}
     return [
         entry
         for entry in stored
-        if entry.state is not TransferState.REVERSED
-        and (current := hashes.get(entry.block_number)) is not None
-        and current != entry.block_hash
+        if entry.block_hash
+        != (blocks_of.get(_identity(entry)) or hashes.get(entry.block_number) or entry.block_hash)
     ]
 
 
 def vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer]) -> list[LoggedTransfer]:
-    """The removed transfers that are in none of the blocks that replaced theirs."""
+    """The removed transfers that are in none of the blocks that replaced theirs, without those reversed before."""
     found = {_identity(entry) for entry in added}
-    return [entry for entry in removed if _identity(entry) not in found]
+    return [
+        entry for entry in removed if _identity(entry) not in found and entry.state is not TransferState.REVERSED
+    ]
 
 
 def check_vanished(

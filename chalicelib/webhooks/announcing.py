@@ -20,7 +20,9 @@ _TRIES = 3
 
 
 def announce(services: Services, event_ids: Sequence[str]) -> None:
-    """Announces the events that are not announced yet. One read, two queries per owner, one transaction per event.
+    """Announces the events that are not announced yet.
+
+    One read, one query per owner of webhooks, and for each event one transaction per CHUNK of deliveries.
 
     Safe to repeat: the ids of deliveries are derived from event and webhook, one that exists is not written again, and
     the event counts as announced only after all of them are written. If the process dies before the first attempts are
@@ -28,11 +30,12 @@ def announce(services: Services, event_ids: Sequence[str]) -> None:
     the last one, so that the queue repeats the message.
     """
     receivers = _receivers(services)
+    events = {event.event_id: event for event in store.events(services.store, event_ids)}
 
-    def act(event: Event) -> bool:
-        return _announce(services, event, receivers)
+    def act(event_id: str) -> bool:  # of an event that fails, the log has the id and not the body
+        return _announce(services, events[event_id], receivers)
 
-    sweeping.each(services.log, store.events(services.store, event_ids), act)
+    sweeping.each(services.log, events, act)
 
 
 def _announce(services: Services, event: Event, receivers: Receivers) -> bool:

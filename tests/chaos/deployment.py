@@ -18,7 +18,7 @@ from chalicelib.links import flows as links
 from chalicelib.links.records import SecurePayment
 from chalicelib.services import Services, assemble
 from chalicelib.settings import Settings
-from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as webhooks
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.process import Child, free_port

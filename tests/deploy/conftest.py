@@ -17,3 +17,4 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
         environment.delenv("AWS_ENDPOINT_URL", raising=False)  # the functions inherit it, and must find this cloud
         with Cloud.start(log=folder / "cloud.log") as running:
             yield running
+            running.child.kill()  # it keeps nothing, and would take its time to end Lambda's workers

@@ -10,7 +10,7 @@ TARGETS = {
     "catalogue": "*.py",
     "calldata": "*.py",
     "storage": "store.py",
-    "chain": "blocks.py jsonrpc.py logs.py ranges.py receipts.py safe_reads.py safe_service.py simulation.py",
+    "chain": "blocks.py hex_values.py jsonrpc.py logs.py ranges.py receipts.py safe_reads.py safe_service.py simulation.py",
     "access": "**/rules.py callers.py",
     "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
@@ -22,7 +22,7 @@ TARGETS = {
     "links": "**/rules.py creation.py",
     "transfers": "**/rules.py",
     "scanning": "rules.py transfer_log.py",
-    "recording": "rules.py payments.py unmatched.py events.py",
+    "recording": "rules.py payments.py refunds.py unmatched.py events.py",
     "checkout": "**/rules.py",
     "pages": "payment/check.js",
 }

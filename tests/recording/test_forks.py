@@ -249,3 +249,20 @@ def test_a_recorder_that_is_late_records_a_payment_and_its_removal_in_their_orde
     world.record()
     assert world.load(payment).requests[0].paid == 0
     assert told(world) in ([], ["payment.confirmed", "payment.failed"])
+
+
+def test_a_transfer_that_a_fork_removes_again_before_its_return_is_recorded_does_not_count(world: World) -> None:
+    payment = new_link(world)
+    world.chain.pay(payment.requests[0])
+    world.scan()
+    branch = world.chain.fork(4)
+    world.scan()
+    world.chain.restore(branch)
+    world.chain.mine(10)
+    scanning.scan(world.services, "sepolia")  # the recorder is late
+    world.chain.fork(16)
+    world.chain.mine(2)
+    scanning.scan(world.services, "sepolia")
+    world.record()
+    assert (world.load(payment).link.status, world.load(payment).requests[0].paid) == (LinkStatus.PENDING, 0)
+    assert told(world) == ["payment.confirmed", "payment.failed", "payment.confirmed", "payment.failed"]

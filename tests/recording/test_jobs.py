@@ -1,6 +1,7 @@
 """The recorder's messages: one per link, in any order and any number of times."""
 
 import json
+from threading import Event, Thread
 
 import pytest
 
@@ -12,6 +13,7 @@ from chalicelib.scanning import flows as scanning
 from chalicelib.storage.codec import Attributes
 from infra.bench.calls import counted
 from tests.fakes.world import PREFIX, World
+from tests.recording.test_shared import Interposed
 
 
 def found(world: World, amount: int | None = None) -> SecurePayment:
@@ -56,6 +58,33 @@ def test_events_are_in_the_order_of_the_chain_whatever_the_order_of_the_messages
         ("payment.partial", "4", "9"),
         ("payment.confirmed", "3.5", "12.5"),
     ]
+
+
+def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World) -> None:
+    """The run beside it has the newer work's message, but ends when it finds the oldest part recorded."""
+    payment = found(world, 5_000_000)
+    token = payment.link.token
+    has_read, may_commit = Event(), Event()
+
+    def pause() -> None:
+        has_read.set()
+        assert may_commit.wait(10)
+
+    paused = world.start(Interposed(world.client, "transact_write_items", pause))
+    first = Thread(target=recording.record, args=(paused, token))
+    first.start()
+    assert has_read.wait(10)
+    world.chain.pay(payment.requests[0], amount=7_500_000)
+    world.chain.mine(2)
+    scanning.scan(world.services, "sepolia")
+
+    def let_the_first_finish() -> None:
+        may_commit.set()
+        first.join()
+
+    beside = world.start(Interposed(world.client, "transact_write_items", let_the_first_finish))
+    assert recording.record(beside, token) == 0
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
 def test_work_of_a_link_that_does_not_exist_is_dropped(world: World) -> None:

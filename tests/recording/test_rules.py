@@ -1,5 +1,6 @@
 """What one part of a link's transfers changes: states of log entries, payments, unmatched transfers, totals, events."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import Item
-from chalicelib.links.records import SecurePayment
+from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import payments
 from chalicelib.recording.rules import (
     Changes,
@@ -177,6 +178,28 @@ def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.Monk
     recorder.record(removed=[second])
     request = recorder.payment.requests[0]
     assert (recorder.paid, request.unlisted_count, request.unlisted_amount) == (0, 0, 0)
+
+
+def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The merchant was told that it is paid, though not by the payment that vanishes now."""
+    first, second, third = entry(1, 10_000_000), entry(2, 6_000_000), entry(3, 5_000_000)
+    recorder = Recorder()
+    recorder.record(first, second, third)
+    recorder.record(removed=[first])
+    assert (recorder.paid, recorder.told) == (11_000_000, ["payment.confirmed", "payment.failed", "payment.confirmed"])
+    recorder.record(removed=[second])
+    assert (recorder.payment.link.status, recorder.told[3:]) == (LinkStatus.PENDING, ["payment.failed"])
+
+    monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
+    dust, rest = entry(4, 1), entry(5, 9_999_999)
+    recorder = Recorder()
+    recorder.record(dust, rest)
+    changes = recorder.record(removed=[dust])
+    assert (recorder.payment.link.status, recorder.told) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
+    said = json.loads(changes.events[0].body)
+    assert (said["txHash"], said["amount"], said["totalAmountPaid"]) == (dust.tx_hash, "0.000001", "9.999999")
+    assert recorder.record(dust).recorded == 1
+    assert recorder.told[2:] == ["payment.confirmed"]
 
 
 def test_a_transfer_that_moved_before_it_was_recorded_is_recorded_in_its_new_block() -> None:

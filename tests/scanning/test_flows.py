@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.records import Record
 from chalicelib.chain.logs import BlockRange, InconsistentNode
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
@@ -434,4 +435,33 @@ def test_logs_that_a_node_indexed_late_are_found_when_the_blocks_are_read_again(
         assert minutes < 25
     assert minutes >= 10
     world.record()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_tick_that_dies_while_it_reads_old_blocks_again_leaves_the_newer_blocks_as_read(world: World) -> None:
+    """Otherwise the next tick would have to read six hours of blocks at once, as after a fork."""
+    scan(world)
+    world.chain.hides_logs = True
+    payment = world.create_link()
+    world.chain.pay(payment.requests[0])
+    for _ in range(3):
+        scan(world)
+    world.chain.hides_logs = False
+    put_many, minutes = world.services.store.put_many, 0
+
+    def dies(records: Sequence[Record]) -> None:
+        put_many(records)
+        if records:
+            raise Crash
+
+    world.services.store.put_many = dies  # type: ignore[method-assign,assignment]
+    with pytest.raises(Crash):
+        while minutes < 25:
+            scan(world)
+            world.advance(60)
+            minutes += 1
+    world.services.store.put_many = put_many  # type: ignore[method-assign]
+    assert [cursor(world).unfinished, len(logged(world))] == [None, 1]
+    world.advance(LEASE.total_seconds())
+    world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED

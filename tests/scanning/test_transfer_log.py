@@ -15,7 +15,6 @@ from chalicelib.scanning.records import LOG_RETENTION, LoggedTransfer, TransferS
 from chalicelib.scanning.transfer_log import (
     REMOVALS_PER_PART,
     TRANSFERS_PER_PART,
-    Replaced,
     check_vanished,
     counting,
     entries,
@@ -137,7 +136,7 @@ def test_the_order_of_the_keys_of_work_is_that_in_which_blocks_were_read() -> No
     parts = [
         *work([entry(number) for number in range(1, 100, 2)], 9, NOW),
         *work([entry(101)], 10, NOW),
-        *work_of_fork(Replaced((entry(7),), (entry(9),)), 11, NOW),
+        *work_of_fork([entry(7)], [entry(9)], 11, NOW),
         *work([entry(3)], 100, NOW),
     ]
     keys = [part.key.sk for part in parts]
@@ -149,7 +148,7 @@ def test_the_same_work_has_the_same_key_and_other_work_another_one() -> None:
     (first,), (again,) = work([entry(1)], 7, NOW), work([entry(1)], 7, NOW + timedelta(hours=1))
     assert first.key == again.key
     (other,) = work([entry(1, block_hash="0xother")], 7, NOW)
-    (removed,) = work_of_fork(Replaced((entry(1),), ()), 7, NOW)
+    (removed,) = work_of_fork([entry(1)], [], 7, NOW)
     assert len({first.key, other.key, removed.key}) == 3
 
 
@@ -165,7 +164,7 @@ def test_the_work_of_a_fork_has_each_transfer_once_and_one_that_moved_with_its_f
 ) -> None:
     removed = [entry(number) for number in sorted(gone)]
     added = [entry(number, block_hash="0xnew", block_number=number if same_block else number + 5) for number in sorted(came)]
-    parts = work_of_fork(Replaced(tuple(removed), tuple(added)), 7, NOW)
+    parts = work_of_fork(removed, added, 7, NOW)
     assert sorted(map(repr, _all(part.removed for part in parts))) == sorted(repr(each.transfer_id) for each in removed)
     assert sorted(map(repr, _all(part.added for part in parts))) == sorted(repr(each.transfer_id) for each in added)
     for part in parts:
@@ -193,7 +192,7 @@ def _link_of(tx_hash: str) -> str:
         ("0xother", TransferState.PAYMENT, True),
         ("0xother", TransferState.UNRECORDED, True),
         ("0xother", TransferState.SUMMED, True),
-        ("0xother", TransferState.REVERSED, False),
+        ("0xother", TransferState.REVERSED, True),
         (None, TransferState.PAYMENT, False),
     ],
 )
@@ -201,17 +200,28 @@ def test_an_entry_is_removed_if_another_block_is_at_its_height(
     current: str | None, state: TransferState, is_removed: bool
 ) -> None:
     each = entry(1, state=state)
-    assert removed_by_fork([each], {1: current}) == ([each] if is_removed else [])
+    assert removed_by_fork([each], {1: current}, []) == ([each] if is_removed else [])
 
 
 def test_a_block_that_was_not_asked_for_is_not_known_to_be_replaced() -> None:
-    assert removed_by_fork([entry(1)], {}) == []
+    assert removed_by_fork([entry(1)], {}, []) == []
+
+
+@pytest.mark.parametrize("current", [None, "0xb1", "0xother"])
+def test_an_entry_whose_transfer_is_in_another_block_now_is_removed_whatever_the_node_says_of_its_block(
+    current: str | None,
+) -> None:
+    """Otherwise a payment that is only summed up would count in both blocks."""
+    before = entry(1)
+    assert removed_by_fork([before], {1: current}, [entry(1, block_number=2, block_hash="0xnew")]) == [before]
+    assert removed_by_fork([before], {1: None}, [before]) == []
 
 
 def test_a_transfer_that_is_in_a_new_block_has_not_vanished() -> None:
     moved, gone = entry(1), entry(2)
     another = entry(2, event_key="e-1")
-    assert vanished([moved, gone], [entry(1, block_hash="0xnew"), another]) == [gone]
+    reversed_before = entry(3, state=TransferState.REVERSED)
+    assert vanished([moved, gone, reversed_before], [entry(1, block_hash="0xnew"), another]) == [gone]
 
 
 @pytest.mark.parametrize(("block", "contradicts"), [(None, False), (10, True), (11, True), (12, False)])

@@ -44,7 +44,7 @@ def test_a_tick_with_a_payment_reads_references_and_the_log_and_writes_an_entry_
 
 def test_a_payment_is_recorded_in_one_transaction(calls: Calls) -> None:
     """Read: the work, the link, the entry, its payment."""
-    assert calls["record one payment"] == {"Query": 2, "BatchGetItem": 2, "TransactWriteItems": 1}
+    assert calls["record one payment"] == {"Query": 3, "BatchGetItem": 2, "TransactWriteItems": 1}
 
 
 def test_an_event_with_its_variants_is_announced_in_one_transaction(calls: Calls) -> None:

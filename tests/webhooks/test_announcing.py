@@ -5,9 +5,11 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from aws_lambda_powertools import Logger
 
 from chalicelib.services import Services
 from chalicelib.storage.sweeping import SweepIncomplete
@@ -117,6 +119,18 @@ def test_an_event_that_cannot_be_announced_keeps_no_other_back(world: World) -> 
     with pytest.raises(SweepIncomplete):
         announce(world, event(1), event(2), event(3))
     assert [is_announced(world, event(number)) for number in (1, 2, 3)] == [True, False, True]
+
+
+def test_the_log_names_an_event_that_fails_and_never_has_its_body(world: World) -> None:
+    unreadable = {"pk": {"S": "SCOPE#acct"}, "sk": {"S": "ENDPOINT#1"}, "created_at": {"S": "no time"}}
+    world.client.put_item(TableName=f"{PREFIX}-webhooks", Item=unreadable)
+    failing = event(body='{"payerIdentifier":"ann@payer.example"}')
+    world.services.store.write(failing)
+    log = StringIO()
+    with pytest.raises(SweepIncomplete):
+        announce(world, failing, services=replace(world.services, log=Logger(service="announcing", stream=log)))
+    assert json.loads(log.getvalue())["record"] == failing.event_id
+    assert "ann@payer.example" not in log.getvalue()
 
 
 def test_an_event_that_is_announced_or_gone_is_left_alone(world: World) -> None:
