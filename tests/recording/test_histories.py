@@ -103,9 +103,21 @@ class History:
         self.mine(2)
         self.tick()
 
+    def confirm_and_die(self, request: int, amounts: list[int], write: int, after: bool) -> None:
+        """One transaction; the process that finds it dies at a write of the scanner or the recorder."""
+        self.pay(request, amounts)
+        self.mine(2)
+        self.die(write, after)
+
     def fork(self, depth: int, moved_by: int | None) -> None:
         parent = self.world.chain.blocks[-depth - 1]
         self.forks.append((parent, self.world.chain.fork(depth, moved_by)))
+
+    def replace_first(self, depth: int) -> None:
+        """A fork whose branch has the same transactions but the first one."""
+        self.fork(depth, 0)
+        blocks = self.world.chain.blocks[-depth:]
+        next((block.logs for block in blocks if block.logs), list[Any]()).clear()
 
     def restore(self, index: int) -> None:
         """The branch of an earlier fork wins again, if its parent is still on the chain, with a block more."""
@@ -158,20 +170,26 @@ class History:
         assert list(scan_store.links_with_work(self.store, self.world.now, 1000, 0)) == []
 
 
-AMOUNTS = st.sampled_from([1, 5_000, 4_000_000, 10_000_000, 25_000_000])
+AMOUNTS = st.sampled_from([10_000_000, 1, 25_000_000, 4_000_000, 5_000])
+DEATHS = st.integers(2, 8), st.booleans()
 STEPS = st.one_of(
     st.tuples(st.just("pay"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=3)),
     st.tuples(st.just("pay"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2), st.just(STRANGER)),
-    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=3)),
-    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=3)),
-    st.tuples(st.just("fork"), st.integers(1, 9), st.sampled_from([None, 0, 1, 3])),
+    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2)),
+    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2)),
+    st.tuples(
+        st.just("confirm_and_die"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2), *DEATHS
+    ),
+    st.tuples(st.just("fork"), st.integers(1, 8), st.sampled_from([None, 0, 1, 3])),
+    st.tuples(st.just("fork"), st.integers(2, 5), st.none()),
+    st.tuples(st.just("replace_first"), st.integers(3, 8)),
     st.tuples(st.just("restore"), st.integers(0, 5)),
     st.tuples(st.just("mine"), st.integers(1, 4)),
     st.tuples(st.just("tick")),
     st.tuples(st.just("tick")),
     st.tuples(st.just("scan")),
     st.tuples(st.just("lose_hints")),
-    st.tuples(st.just("die"), st.integers(1, 9), st.booleans()),
+    st.tuples(st.just("die"), *DEATHS),
     st.tuples(st.just("wait")),
 )
 
@@ -225,8 +243,8 @@ def check_events(history: History, request: Request, standing: list[Payment]) ->
 
 
 @pytest.mark.parametrize("small_payments", [1, 100])
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(steps=st.lists(STEPS, min_size=3, max_size=25))
+@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(steps=st.lists(STEPS, min_size=4, max_size=20))
 def test_after_any_history_the_totals_the_statuses_and_the_events_are_those_of_the_chain(
     small_payments: int, steps: list[tuple[Any, ...]]
 ) -> None:
