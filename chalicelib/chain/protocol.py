@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from chalicelib.calldata.transaction import Transaction
@@ -50,8 +50,8 @@ class Chain(Protocol):
         does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.
         """
 
-    def blocks_of_transactions(self, tx_hashes: Sequence[str]) -> dict[str, int | None]:
-        """The number of the block of each successful transaction; None if the node does not have it in a block."""
+    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """The sender of each payment; None if the receipt does not show it."""

@@ -15,7 +15,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network
-from chalicelib.chain.hex_values import hash_of, quantity
+from chalicelib.chain.hex_values import hash_of
 from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
 
@@ -47,15 +47,13 @@ class PaymentSender:
 
 
 @unavailable_if_malformed
-def blocks_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, int | None]:
-    """The number of the block of each transaction; None if the node has no receipt, or the transaction failed.
+def logs_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block.
 
     Hashes with or without 0x.
     """
     receipts = _receipts(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
-    succeeded = {key: each for key, each in receipts.items() if each and quantity(each["status"]) == 1}
-    found = {tx_hash: succeeded.get("0x" + tx_hash.removeprefix("0x")) for tx_hash in tx_hashes}
-    return {tx_hash: quantity(each["blockNumber"]) if each else None for tx_hash, each in found.items()}
+    return tuple(log for receipt in receipts.values() if receipt for log in receipt["logs"])
 
 
 @unavailable_if_malformed

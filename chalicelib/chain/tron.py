@@ -72,8 +72,8 @@ class TronChain:
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
         return ranges.read_range(self._node, blocks, after)
 
-    def blocks_of_transactions(self, tx_hashes: Sequence[str]) -> dict[str, int | None]:
-        return receipts.blocks_of_transactions(self._node, tx_hashes)
+    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+        return receipts.logs_of_transactions(self._node, tx_hashes)
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         return receipts.payers_of(self._node, payments)

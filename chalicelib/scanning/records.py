@@ -9,7 +9,7 @@ from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 from chalicelib.chain.logs import BlockRange, Checkpoint
 
 LOG_RETENTION = timedelta(days=7)
-"""How long a transfer stays in the log. No supported network forks deeper than this."""
+"""How long a recorded transfer stays in the log. No supported network forks deeper than this."""
 BLOCKS_PER_PARTITION = 2
 """How many blocks share a partition of the log. DynamoDB writes 1,000 items a second to a partition. The deeper a
 fork, the more partitions are read."""
@@ -132,9 +132,9 @@ class LoggedTransfer(Record):
         return TransferId(self.block_number, self.block_hash, self.tx_hash, self.event_key)
 
     @property
-    def vanishes_at(self) -> datetime:
-        """7 days after it was read; its payment is kept."""
-        return self.detected_at + LOG_RETENTION
+    def vanishes_at(self) -> datetime | None:
+        """7 days after it was read, whatever it became; None while it is not recorded, however long that takes."""
+        return None if self.state is TransferState.UNRECORDED else self.detected_at + LOG_RETENTION
 
     @classmethod
     def key_of(cls, network: str, each: TransferId) -> Key:

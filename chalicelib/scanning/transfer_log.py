@@ -125,17 +125,20 @@ def vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer])
 
 
 def check_vanished(
-    network: str, gone: Iterable[LoggedTransfer], blocks_of: Mapping[str, int | None], last: int
+    network: str, gone: Iterable[LoggedTransfer], in_receipts: Iterable[ProxyTransfer], last: int
 ) -> None:
-    """Raises InconsistentNode if the node has a transaction in the replaced blocks whose event it did not return.
+    """Raises InconsistentNode if the node's receipts have a transfer in the replaced blocks that its logs do not have.
 
-    `blocks_of` is the block of each transaction by the node's receipts, None if there is no successful one. A node that
-    has deleted old logs answers that there are none, which must not undo a payment.
+    `in_receipts` are the transfers in the receipts of the transactions. A node that has deleted old logs answers that
+    there are none, which must not undo a payment. A transaction can also be in a new block without its event, because
+    what a contract does can depend on the block.
     """
+    blocks = {(each.tx_hash, each.event_key): each.block_number for each in in_receipts}
     for entry in gone:
-        block = blocks_of.get(entry.tx_hash)
+        block = blocks.get(_identity(entry))
         if block is not None and block <= last:
-            raise InconsistentNode(network, f"{entry.tx_hash} has a receipt in block {block}, but no event")
+            reason = f"a transfer of {entry.tx_hash} has a receipt in block {block}, but no event"
+            raise InconsistentNode(network, reason)
 
 
 def _time(transfer: ProxyTransfer) -> datetime:

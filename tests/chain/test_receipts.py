@@ -9,7 +9,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.chain.logs import InconsistentNode
-from chalicelib.chain.receipts import PaidTransfer, PaymentSender, payers_of
+from chalicelib.chain.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of
 from tests.chain.nodes import NodeResponses, node_of
 
 TX = "0x" + "ab" * 32
@@ -133,3 +133,9 @@ def test_the_receipt_of_another_transaction_is_a_contradiction() -> None:
         payer({**found, "transactionHash": "0x" + "cd" * 32})
     with pytest.raises(ChainUnavailable):
         payer({name: value for name, value in found.items() if name != "transactionHash"})
+
+
+def test_the_logs_of_transactions_are_those_of_their_receipts_whether_hashes_have_0x_or_not() -> None:
+    found = receipt(transfer(WALLET, PAYEE), transfer(OTHER, PAYEE))
+    assert logs_of_transactions(node_of("sepolia", node(found)), [TX, TX.removeprefix("0x")]) == tuple(found["logs"])
+    assert logs_of_transactions(node_of("sepolia", node(None)), [TX]) == ()

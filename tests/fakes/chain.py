@@ -1,7 +1,7 @@
 """A chain in memory: blocks with hashes, logs of the fee proxies, forks; implements `Chain`, EVM and Tron methods."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -164,10 +164,10 @@ class FakeChain:
         block = self.blocks[number]
         return BlockFacts(block.hash, block.time or self.genesis + timedelta(seconds=number))
 
-    def blocks_of_transactions(self, tx_hashes: Sequence[str]) -> dict[str, int | None]:
+    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         self._read()
-        found = {log["transactionHash"]: block.number for block in self.blocks for log in block.logs}
-        return {tx_hash: found.get(tx_hash, found.get("0x" + tx_hash)) for tx_hash in tx_hashes}
+        wanted = {"0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes}
+        return tuple(log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted)
 
     def read_wallet(
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False

@@ -131,10 +131,10 @@ class FakeNode:
             return [{**log, "blockHash": "0x" + "ee" * 32} for log in logs]
         return logs
 
-    def _receipt(self, tx_hash: str) -> dict[str, str] | None:
+    def _receipt(self, tx_hash: str) -> dict[str, Any] | None:
         for block in self.chain.blocks[: self._head]:
-            if any(log["transactionHash"] == tx_hash for log in block.logs):
-                return {"blockNumber": hex(block.number), "status": "0x1", "transactionHash": tx_hash}
+            if logs := [log for log in block.logs if log["transactionHash"] == tx_hash]:
+                return {"blockNumber": hex(block.number), "transactionHash": tx_hash, "logs": logs}
         return None
 
 

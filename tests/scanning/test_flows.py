@@ -371,6 +371,20 @@ def test_a_node_that_has_lost_its_logs_but_not_its_receipts_undoes_nothing(world
     assert [entry.state for entry in logged(world)] == [TransferState.REVERSED, TransferState.PAYMENT]
 
 
+def test_a_transaction_that_pays_another_amount_in_its_new_block_is_one_transfer_instead_of_the_other(
+    world: World,
+) -> None:
+    """What a contract does can depend on the block, so such a fork is no contradiction of the node."""
+    payment = paid_and_recorded(world)
+    (before,) = logged(world)
+    world.chain.fork(4, moved_by=0)
+    (log,) = world.chain.blocks[before.block_number].logs
+    log["data"] = log["data"].replace(f"{12_500_000:064x}", f"{5_000_000:064x}")
+    world.scan()
+    assert world.load(payment).requests[0].paid == 5_000_000
+    assert sorted(entry.state for entry in logged(world)) == [TransferState.PAYMENT, TransferState.REVERSED]
+
+
 def test_a_checkpoint_whose_block_the_node_does_not_have_leads_to_an_older_one(world: World) -> None:
     payment = paid_and_recorded(world)
     world.chain.mine(20)

@@ -94,8 +94,10 @@ def test_a_transfer_of_nothing_is_left_out() -> None:
     assert counting([none, one, TRANSFER]) == [one, TRANSFER]
 
 
-def test_an_entry_is_kept_for_seven_days_and_two_blocks_share_a_partition() -> None:
-    assert entry().vanishes_at == NOW + LOG_RETENTION == NOW + timedelta(days=7)
+def test_an_entry_is_kept_for_seven_days_once_it_is_recorded_and_two_blocks_share_a_partition() -> None:
+    assert entry().vanishes_at is None
+    for state in set(TransferState) - {TransferState.UNRECORDED}:
+        assert entry(state=state).vanishes_at == NOW + LOG_RETENTION == NOW + timedelta(days=7)
     assert [entry(number).partition for number in (1, 2, 3, 4)] == [0, 1, 1, 2]
     assert entry(16).key == LoggedTransfer.key_of("sepolia", entry(16).transfer_id)
 
@@ -224,20 +226,30 @@ def test_a_transfer_that_is_in_a_new_block_has_not_vanished() -> None:
     assert vanished([moved, gone, reversed_before], [entry(1, block_hash="0xnew"), another]) == [gone]
 
 
-@pytest.mark.parametrize(("block", "contradicts"), [(None, False), (10, True), (11, True), (12, False)])
-def test_a_receipt_in_the_replaced_blocks_contradicts_that_a_transfer_is_gone(
-    block: int | None, contradicts: bool
+@pytest.mark.parametrize(
+    ("block", "changes", "contradicts"),
+    [
+        (10, {}, True),
+        (11, {}, True),
+        (12, {}, False),
+        (10, {"event_key": "e-1"}, False),
+        (10, {"tx_hash": "0x02"}, False),
+    ],
+)
+def test_a_receipt_in_the_replaced_blocks_contradicts_that_the_transfers_in_it_are_gone(
+    block: int, changes: dict[str, str], contradicts: bool
 ) -> None:
+    in_receipt = replace(TRANSFER, block_number=block, **{"event_key": "e-0", **changes})
     if contradicts:
         with pytest.raises(InconsistentNode) as error:
-            check_vanished("sepolia", [entry(1)], {"0x01": block}, 11)
-        assert error.value.reason == f"0x01 has a receipt in block {block}, but no event"
+            check_vanished("sepolia", [entry(1)], [in_receipt], 11)
+        assert error.value.reason == f"a transfer of 0x01 has a receipt in block {block}, but no event"
     else:
-        check_vanished("sepolia", [entry(1)], {"0x01": block}, 11)
+        check_vanished("sepolia", [entry(1)], [in_receipt], 11)
 
 
-def test_a_transaction_without_an_answer_has_no_receipt() -> None:
-    check_vanished("sepolia", [entry(1)], {}, 11)
+def test_a_transaction_without_a_receipt_contradicts_nothing() -> None:
+    check_vanished("sepolia", [entry(1)], [], 11)
 
 
 def test_work_holds_no_more_than_the_ids_of_its_transfers() -> None:
