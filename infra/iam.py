@@ -87,7 +87,7 @@ ACCESS = {
     "start_scans": Access(tables={"ops": ("BatchGetItem",)}, sends=("scans",), rpc_urls=True),
     "sweep_transfers": Access(due=("payments",), sends=("recordings",)),
     "sweep_outbox": Access(
-        tables={"webhooks": ("GetItem", "PutItem", "DeleteItem")},
+        tables={"webhooks": ("GetItem", "PutItem")},
         due=("webhooks",),
         sends=("announcements", "webhooks", "webhook-retries"),
     ),

@@ -17,7 +17,7 @@ from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import rules
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import LoggedTransfer
-from chalicelib.storage.queue import Message
+from chalicelib.storage.queue import MAX_BATCH, Message
 from chalicelib.storage.store import AT_ONCE
 from infra.bench.figures import Figure
 from tests.fakes.chain import FakeChains
@@ -83,7 +83,7 @@ class SlowQueue:
     messages: list[tuple[datetime, str]] = field(default_factory=list)
 
     def send(self, queue: str, messages: list[Message]) -> None:
-        self.clock.spend(QUEUE_SECONDS * (-(-len(messages) // (10 * AT_ONCE))))
+        self.clock.spend(QUEUE_SECONDS * -(-len(messages) // MAX_BATCH))
         if queue.endswith("recordings"):
             self.messages += [(self.clock.now, json.dumps(each.body)) for each in messages]
 
