@@ -30,7 +30,8 @@ _TIME_PER_RUN = timedelta(seconds=20)
 """A run starts no new part after this time, and queues another run."""
 _GRACE = timedelta(seconds=30)
 """Younger work may still be in progress, or its message on the way."""
-_SWEPT_PER_SHARD = 1000
+_SWEPT_PER_SHARD = 100_000
+"""Only keys are read. So many that a link with a flood of old work hides no other link of its shard."""
 
 T = TypeVar("T", Link, Request)
 

@@ -201,24 +201,30 @@ class Store:
         """Keys of records that are due, in each shard the longest overdue first; at most `limit` per shard.
 
         Includes all kinds of records that have the same table and group as `cls`. The shards are read in turn, from
-        `first_shard` modulo their number: a sweep that may stop early begins at a random one. One query per shard, made
-        when the iteration arrives there.
+        `first_shard` modulo their number: a sweep that may stop early begins at a random one. One query per shard, and
+        per page of 1 MB (some thousand keys), made when the iteration arrives there.
         """
         table, group = cls.KEY.table, cls.DUE_GROUP
         for offset in range(DUE_SHARDS):
             shard = (first_shard + offset) % DUE_SHARDS
-            response = self.client.query(
-                TableName=self._table(table),
-                IndexName=DUE_INDEX,
-                KeyConditionExpression="due_shard = :shard AND due_at <= :before",
-                ExpressionAttributeValues={
-                    ":shard": {"S": f"{group}{shard}"},
-                    ":before": {"N": str(codec.epoch_milliseconds(before))},
-                },
-                Limit=limit,
-            )
-            for item in response["Items"]:
-                yield Key(table, item["pk"]["S"], item["sk"]["S"])
+            left, start = limit, dict[str, Any]()
+            while left > 0:
+                response = self.client.query(
+                    TableName=self._table(table),
+                    IndexName=DUE_INDEX,
+                    KeyConditionExpression="due_shard = :shard AND due_at <= :before",
+                    ExpressionAttributeValues={
+                        ":shard": {"S": f"{group}{shard}"},
+                        ":before": {"N": str(codec.epoch_milliseconds(before))},
+                    },
+                    Limit=left,
+                    **start,
+                )
+                for item in response["Items"]:
+                    yield Key(table, item["pk"]["S"], item["sk"]["S"])
+                if "LastEvaluatedKey" not in response:
+                    break
+                left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s and `Absent` checks, at most 100.

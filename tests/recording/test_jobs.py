@@ -10,6 +10,7 @@ from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers, sweep_transfers
 from chalicelib.requests.records import Payment
 from chalicelib.scanning import flows as scanning
+from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.storage.codec import Attributes
 from infra.bench.calls import counted
 from tests.fakes.world import PREFIX, World
@@ -106,6 +107,20 @@ def test_the_sweep_queues_each_link_with_work_once_when_it_is_30_seconds_old(wor
     world.advance(-1)
     sweep_transfers(world.services)
     assert world.queue.messages == []
+
+
+def test_a_link_with_a_flood_of_old_work_hides_no_other_link_from_the_sweep(world: World) -> None:
+    def work(token: str, sequence: int) -> UnrecordedTransfers:
+        return UnrecordedTransfers(token, "sepolia", sequence, 1, 0, "", world.now, ())
+
+    world.services.store.put_many([work("flooded", sequence) for sequence in range(1001)])
+    world.advance(1)
+    others = [f"link{number}" for number in range(30)]
+    world.services.store.put_many([work(token, 1) for token in others])
+    world.advance(30)
+    sweep_transfers(world.services)
+    queued = sorted(json.loads(message.body)["link"] for message in world.queue.messages)
+    assert queued == sorted(["flooded", *others])
 
 
 def in_the_form_before(item: Attributes) -> Attributes:

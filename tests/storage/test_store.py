@@ -16,6 +16,7 @@ from chalicelib.access.credentials.records import Account, LastUse
 from chalicelib.access.rate_limits.records import Ban, CallCounter
 from chalicelib.links.records import Link, SafeIntent
 from chalicelib.requests.records import Request
+from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.storage.store import (
     DUE_SHARDS,
     LARGEST_TRANSACTION,
@@ -474,3 +475,17 @@ def test_a_sweep_may_begin_at_any_shard_and_reads_each_once(world: World) -> Non
     with asked(world) as calls:
         next(store.due(Event, START, 100, first_shard=5))
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(("limit", "found"), [(5, 5), (9, 7)])
+def test_due_records_of_a_shard_are_read_by_pages_up_to_the_limit(world: World, limit: int, found: int) -> None:
+    class ShortPages:
+        """DynamoDB with pages of two keys instead of one megabyte."""
+
+        def query(self, **arguments: Any) -> Any:
+            return world.client.query(**{**arguments, "Limit": min(arguments["Limit"], 2)})
+
+    parts = [UnrecordedTransfers("link", "sepolia", each, 1, 0, "", world.now, ()) for each in range(7)]
+    world.services.store.put_many(parts)
+    keys = list(Store(PREFIX, ShortPages()).due(UnrecordedTransfers, world.now, limit))
+    assert len(set(keys)) == len(keys) == found
