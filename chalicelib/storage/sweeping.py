@@ -29,7 +29,7 @@ class Sweep:
             raise SweepIncomplete(f"{self._failed} records failed")
 
     def run(self, act: Callable[[T], bool], item: T) -> bool:
-        """Calls `act` for an item; returns its result, False if it failed. The log shows the item: give its id or key."""
+        """Calls `act` for an item, an id or key, which the log shows; returns its result, False if it failed."""
         try:
             return act(item)
         except Exception:  # any failure: the next record may belong to another merchant

@@ -32,6 +32,12 @@ def test_every_delivery_to_the_others_ends_and_what_the_dead_do_not_take_waits_o
     assert beside.states[DeliveryState.WAITING] > beside.states[DeliveryState.FAILED]
 
 
+def test_receivers_that_answer_just_before_the_deadline_delay_no_other() -> None:
+    without, beside = outcome_of(Load(SHORT, dead_send=False)), outcome_of(Load(SHORT, dead_answer=True))
+    assert beside.p99 <= without.p99 * 1.1
+    assert max(beside.first_delays) <= max(without.first_delays) * 1.1
+
+
 def test_ten_test_calls_to_20_dead_webhooks_delay_no_stranger() -> None:
     """Their events not at all; their tests by less than an attempt takes, where 200 slow ones came before."""
     before, beside = outcome_of(Load(SHORT, dead_share=0)), outcome_of(Load(SHORT, dead_share=0, test_calls=10))
