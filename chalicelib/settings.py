@@ -139,7 +139,7 @@ class Settings:
     webhook_concurrency: int = _setting(_whole(2, 1000), 200)
     """How many first attempts of deliveries are made at the same time."""
     webhook_retry_concurrency: int = _setting(_whole(2, 1000), 200)
-    """The same for retries, tests, and attempts at webhooks that failed last."""
+    """The same for retries, tests, and attempts at webhooks that failed or were slow last."""
     header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
     payment_processor: str = _setting(_text, "service-network")

@@ -46,6 +46,8 @@ class Load:
     payments_per_second: int = 100
     merchants: int = 1000
     dead_share: float = 0.05
+    dead_answer: bool = False
+    """True: the dead are slow instead, and answer just before the deadline."""
     dead_send: bool = True
     """False leaves out the payments of merchants whose receivers are dead."""
     flaky_share: float = 0.005
@@ -191,19 +193,19 @@ class Simulation:
             self.outcome.strangers_test_delay = late
         else:
             (self.outcome.retry_delays if delivery.attempt else self.outcome.first_delays).append(late)
-        self._at(self._now + seconds, lambda: self._settle(claimed, status, is_probe))
+        self._at(self._now + seconds, lambda: self._settle(claimed, status, is_probe, timedelta(seconds=seconds)))
         return seconds
 
     def _receiver(self, delivery: Delivery, webhook: int) -> tuple[int | None, float]:
         """The status, and how long an attempt takes; the same for an attempt of a delivery in every run."""
         if self._load.is_dead(webhook):
-            return None, DEADLINE_SECONDS + HANDLING_SECONDS
+            return 200 if self._load.dead_answer else None, DEADLINE_SECONDS + HANDLING_SECONDS
         chance = random.Random(f"{delivery.delivery_id.split('/')[1]}/{delivery.attempt}")
         if chance.random() < self._load.flaky_share:
             return 500, HANDLING_SECONDS + 0.01
         return 200, HANDLING_SECONDS + min(chance.lognormvariate(-2.3, 0.7), 4.5)  # 0.1 s, 0.5 s for the slowest percent
 
-    def _settle(self, claimed: Delivery, status: int | None, is_probe: bool) -> None:
+    def _settle(self, claimed: Delivery, status: int | None, is_probe: bool, took: timedelta) -> None:
         webhook, now = int(claimed.webhook_id), START + self._time
         made = Attempt(now, status, None, "", 0)
         settled, following = settle(claimed, made, status == 200, is_probe, now)
@@ -214,7 +216,7 @@ class Simulation:
             self._queue(settled, following.delay_seconds)
         before = self._circuits.get(webhook) or circuits.new_circuit(claimed.webhook_id, claimed.account_id, None, now)
         if circuits.is_alive(status):
-            after = circuits.after_success(before, now)
+            after = circuits.after_success(before, now, took)
         else:
             after = circuits.after_failure(before, claimed.delivery_id, is_probe, now)
         self._circuits[webhook] = after

@@ -15,6 +15,7 @@ from chalicelib.webhooks.circuits.rules import (
     OPEN_AFTER,
     OPEN_AFTER_DELIVERIES,
     PROBE_LEASE,
+    SLOW_ANSWER,
     Route,
     after_draining,
     after_failure,
@@ -56,6 +57,17 @@ def test_two_failures_move_attempts_to_the_slow_lane_until_one_succeeds() -> Non
     assert route(healed, START) is Route.ATTEMPT
     assert (healed.failed_deliveries, healed.failing_since) == ((), None)
     assert after_success(healed, START) is healed
+
+
+def test_an_answer_that_takes_two_seconds_moves_attempts_to_the_slow_lane_until_one_is_quicker() -> None:
+    slow = after_success(NEW, START, SLOW_ANSWER)
+    assert route(slow, START) is Route.ATTEMPT_IN_SLOW_LANE
+    assert after_success(slow, START, SLOW_ANSWER) is slow
+    quick = after_success(slow, START, SLOW_ANSWER - timedelta(milliseconds=1))
+    assert route(quick, START) is Route.ATTEMPT
+    assert after_success(quick, START) is quick
+    probed = after_success(begin_probe(opened(), START), START, SLOW_ANSWER)
+    assert route(probed, START) is Route.ATTEMPT_IN_SLOW_LANE
 
 
 def test_it_opens_with_the_fifth_delivery_that_fails_and_no_sooner_than_after_ten_seconds() -> None:

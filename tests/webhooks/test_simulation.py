@@ -1,7 +1,11 @@
 """One dead receiver harms nobody: the simulation of tests/webhooks/simulation.py, in a short form."""
 
+from datetime import timedelta
 from functools import cache
 
+import pytest
+
+from chalicelib.webhooks.circuits import rules
 from chalicelib.webhooks.deliveries.records import DeliveryState
 from tests.webhooks.simulation import EVENTS_PER_PAYMENT, Load, Outcome, Simulation
 
@@ -30,6 +34,16 @@ def test_every_delivery_to_the_others_ends_and_what_the_dead_do_not_take_waits_o
     assert set(without.states) == {DeliveryState.DELIVERED}
     assert beside.states[DeliveryState.DELIVERED] == without.states[DeliveryState.DELIVERED]
     assert beside.states[DeliveryState.WAITING] > beside.states[DeliveryState.FAILED]
+
+
+def test_receivers_that_answer_just_before_the_deadline_delay_others_less_in_the_slow_lane(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So many that they occupy all workers of a lane."""
+    load = Load(SHORT, dead_share=0.15, dead_answer=True)
+    beside = Simulation(load).run()
+    monkeypatch.setattr(rules, "SLOW_ANSWER", timedelta(days=1))
+    assert Simulation(load).run().p99 > 5 * beside.p99
 
 
 def test_ten_test_calls_to_20_dead_webhooks_delay_no_stranger() -> None:

@@ -144,6 +144,25 @@ def test_a_first_attempt_takes_the_slow_lane_after_two_failures_until_one_succee
     assert merchant.states() == {DeliveryState.DELIVERED: 4}
 
 
+def test_a_receiver_that_answers_slowly_takes_no_worker_from_first_attempts(merchant: Merchant) -> None:
+    def answer(seconds: float) -> None:
+        result = PostResult(200, None, duration_ms=int(seconds * 1000))
+        merchant.world.receiver.post = lambda *_: result  # type: ignore[method-assign]
+
+    answer(4.9)
+    merchant.tell()
+    merchant.consume()
+    merchant.tell()
+    merchant.consume()
+    assert [message.queue for message in merchant.world.queue.messages] == [f"{PREFIX}-webhook-retries"]
+    answer(0.1)
+    merchant.consume()
+    merchant.tell()
+    merchant.consume()
+    assert merchant.world.queue.messages == []
+    assert merchant.states() == {DeliveryState.DELIVERED: 3}
+
+
 def test_while_a_circuit_is_open_one_attempt_is_made_per_probe_and_everything_waits(merchant: Merchant) -> None:
     merchant.open()
     opened, made = merchant.world.now, len(merchant.attempts)

@@ -22,7 +22,8 @@ class Circuit(Record):
 
     A webhook without this record is closed and has not failed. `failed_deliveries` are different deliveries that failed
     since `failing_since` without a success in between. `due_at` is the next probe of an open circuit, the end of the
-    probe's lease of a half-open one, and the next release of waiting deliveries of a closed one.
+    probe's lease of a half-open one, and the next release of waiting deliveries of a closed one. `is_slow` if its last
+    answer took SLOW_ANSWER or longer.
     """
 
     KEY = KeyPattern(WEBHOOKS, "CIRCUIT#{webhook_id}", "CIRCUIT")
@@ -37,6 +38,7 @@ class Circuit(Record):
     closed_at: datetime | None
     due_at: datetime | None
     updated_at: datetime
+    is_slow: bool = False
     version: int = 0
 
     @property

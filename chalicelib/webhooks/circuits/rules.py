@@ -1,6 +1,7 @@
 """The circuit breaker of a webhook, so that one that does not answer takes no worker's time from the others.
 
-    closed      attempts are made; after two deliveries failed in the slow lane, until an attempt succeeds
+    closed      attempts are made; in the slow lane after two deliveries failed, until an attempt succeeds, and after an
+                answer that took SLOW_ANSWER, until one is quicker
     open        no attempt is made, deliveries wait; a probe is due at growing intervals
     half open   one waiting delivery is attempted as a probe: success closes, failure opens again
 
@@ -16,6 +17,8 @@ from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 
 SLOW_AFTER_DELIVERIES = 2
 """A single failure, which every receiver has now and then, delays no first attempt."""
+SLOW_ANSWER = timedelta(seconds=2)
+"""Answers that take so long, up to the deadline of five seconds, occupy workers as receivers that do not answer."""
 OPEN_AFTER_DELIVERIES = 5
 OPEN_AFTER = timedelta(seconds=10)
 FIRST_PROBE = timedelta(seconds=15)
@@ -44,7 +47,7 @@ def route(circuit: Circuit | None, now: datetime) -> Route:
     if circuit is None:
         return Route.ATTEMPT
     if circuit.state is CircuitState.CLOSED:
-        is_slow = len(circuit.failed_deliveries) >= SLOW_AFTER_DELIVERIES
+        is_slow = circuit.is_slow or len(circuit.failed_deliveries) >= SLOW_AFTER_DELIVERIES
         return Route.ATTEMPT_IN_SLOW_LANE if is_slow else Route.ATTEMPT
     assert circuit.due_at is not None, "a circuit that is not closed has a next probe"
     return Route.PROBE if now >= circuit.due_at else Route.WAIT
@@ -93,13 +96,17 @@ def after_failure(circuit: Circuit, delivery_id: str, is_probe: bool, now: datet
     return circuit if failed_deliveries == circuit.failed_deliveries else changed
 
 
-def after_success(circuit: Circuit, now: datetime) -> Circuit:
+def after_success(circuit: Circuit, now: datetime, took: timedelta = timedelta()) -> Circuit:
     """The circuit after an answer: closed, and without failures. The same object if nothing changes."""
-    if circuit.state is CircuitState.CLOSED:
-        if not circuit.failed_deliveries:
-            return circuit
-        return replace(circuit, failed_deliveries=(), failing_since=None, failed_probes=0, updated_at=now)
-    return replace(close(circuit, now), failed_deliveries=(), failing_since=None, failed_probes=0)
+    is_slow = took >= SLOW_ANSWER
+    closed = circuit
+    if circuit.state is not CircuitState.CLOSED:
+        closed = close(circuit, now)
+    elif not circuit.failed_deliveries and circuit.is_slow is is_slow:
+        return circuit
+    return replace(
+        closed, failed_deliveries=(), failing_since=None, failed_probes=0, is_slow=is_slow, updated_at=now
+    )
 
 
 def close(circuit: Circuit, now: datetime) -> Circuit:

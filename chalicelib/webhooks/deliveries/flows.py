@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from math import ceil
 from urllib.parse import urlsplit
 
@@ -52,10 +53,10 @@ def send_test(services: Services, account_id: str, client_id: str | None, kind: 
 def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bool) -> None:
     """Makes one attempt: claims it, posts the event, writes the outcome, queues the next attempt.
 
-    Two reads and two writes while the webhook answers. Each attempt is made at least once, by one worker at a time; a
-    worker that does not get the claim does nothing. If the process dies after the claim, the lease ends and the sweep
-    queues the same attempt again. An attempt whose webhook has failed last is moved to the slow lane; while its circuit
-    is open the delivery waits, unless it is the probe that is due.
+    Two reads and two writes while the webhook answers soon. Each attempt is made at least once, by one worker at a
+    time; a worker that does not get the claim does nothing. If the process dies after the claim, the lease ends and the
+    sweep queues the same attempt again. An attempt whose webhook failed or was slow last is moved to the slow lane;
+    while its circuit is open the delivery waits, unless it is the probe that is due.
     """
     delivery = store.delivery(services.store, delivery_id)
     if delivery is None or not may_claim(delivery, attempt, services.clock()):
@@ -163,7 +164,7 @@ def _note_outcome(
     for _ in range(_NOTE_ATTEMPTS):
         before = circuit or circuits.new_circuit(delivery.webhook_id, delivery.account_id, delivery.client_id, now)
         if alive:
-            after = circuits.after_success(before, now)
+            after = circuits.after_success(before, now, timedelta(milliseconds=result.duration_ms))
         else:
             after = circuits.after_failure(before, delivery.delivery_id, is_probe, now)
         if after == before:
