@@ -23,8 +23,7 @@ from chalicelib.webhooks.rules import EventContext
 SMALL_PART = 1000
 """A payment below this part of the request's amount is small."""
 MAX_SMALL_PAYMENTS = 100
-"""The number of payments of a request after which small ones, and those of a paid request, are only summed up. Each
-listed payment causes events, and anybody can send any number of small payments."""
+"""After this number of payments of a request, small ones are only summed up: anybody can send any number of them."""
 MAX_PAYMENTS = 2000
 """The number of listed payments of a request after which only the payment that completes it is listed. To reach it
 takes almost twice the amount of the request."""
@@ -205,7 +204,7 @@ def _is_listed(before: Request, after: Request, transfer: LoggedTransfer) -> boo
     count = before.payment_count or 0
     if before.status is not RequestStatus.PAID and after.status is RequestStatus.PAID:
         return True
-    is_small = transfer.amount * SMALL_PART < before.amount or before.status is RequestStatus.PAID
+    is_small = transfer.amount * SMALL_PART < before.amount
     return count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
 
 

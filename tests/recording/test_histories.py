@@ -229,13 +229,19 @@ def check_request(history: History, request: Request, transfers: list[tuple[str,
 
 
 def check_events(history: History, request: Request, standing: list[Payment]) -> None:
-    """Every payment that was told and vanished has a correction; what stands and was told has none."""
+    """Every payment that was told and vanished has a correction; what stands and was told has none.
+
+    A payment that was not told has a correction only if the request was told to be paid and is not any more without it.
+    """
     bodies = [json.loads(event.body) for event in history.store.told]
     own = [body for body in bodies if body["requestId"] == request.request_id]
-    balance = Counter[str]()
+    balance, is_told_paid = Counter[str](), False
     for body in own:
-        balance[body["txHash"]] += -1 if body["event"] == "payment.failed" else 1
-        assert balance[body["txHash"]] >= 0, "no correction comes before what it corrects"
+        if body["event"] == "payment.failed" and not balance[body["txHash"]]:
+            assert is_told_paid, "no correction comes before what it corrects"
+        else:
+            balance[body["txHash"]] += -1 if body["event"] == "payment.failed" else 1
+        is_told_paid = is_told_paid or body["event"] == "payment.confirmed"
     assert +balance == Counter(each.tx_hash for each in standing if each.is_announced)
     if request.status is RequestStatus.PAID and not request.unlisted_count:
         told = [body["txHash"] for body in own if body["event"] == "payment.confirmed"]

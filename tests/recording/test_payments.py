@@ -261,8 +261,9 @@ def with_payments(count: int, paid: int = 0) -> SecurePayment:
         (2_000, 0, 10_000, False),
         (2_000, 0, 10_000_000, True),
         (2_000, 9_999_999, 1, True),
-        (99, 10_000_000, 5_000_000, True),
-        (100, 10_000_000, 5_000_000, False),
+        (1_999, 10_000_000, 5_000_000, True),
+        (2_000, 10_000_000, 5_000_000, False),
+        (100, 10_000_000, 9_999, False),
     ],
     ids=[
         "small, below the limit",
@@ -275,6 +276,7 @@ def with_payments(count: int, paid: int = 0) -> SecurePayment:
         "completes the request with one unit",
         "of a paid request, below the limit",
         "of a paid request, at the limit",
+        "of a paid request, small",
     ],
 )
 def test_a_payment_is_listed_if_it_is_large_enough_or_one_of_the_first_or_completes_the_request(
