@@ -63,7 +63,7 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     app = Chalice(app_name="payment-requests", configure_logs=False)  # the Logger of services is the only one
     register_routes(app, ROOMS, services)
 
-    @app.on_sqs_message(queue=settings.announcements_queue, batch_size=1, maximum_concurrency=10)
+    @app.on_sqs_message(queue=settings.announcements_queue, batch_size=1, maximum_concurrency=20)
     def announce_events(event: Any) -> None:
         from chalicelib.webhooks import jobs
 
@@ -95,7 +95,7 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         for message in event:
             jobs.scan_chain(services(), message.body)
 
-    @app.on_sqs_message(queue=settings.recordings_queue, batch_size=1, maximum_concurrency=10)
+    @app.on_sqs_message(queue=settings.recordings_queue, batch_size=1, maximum_concurrency=20)
     def record_transfers(event: Any) -> None:
         from chalicelib.recording import jobs
 

@@ -94,15 +94,27 @@ class Store:
             of_table["Keys"].append(_key(key))
         found: list[tuple[Key, codec.Attributes]] = []
         for attempt in range(_CONTENTION_ATTEMPTS):
-            response = self.client.batch_get_item(RequestItems=unread)
-            for table, items in response["Responses"].items():
-                name = table.removeprefix(f"{self.prefix}-")
-                found += [(Key(name, item["pk"]["S"], item["sk"]["S"]), item) for item in items]
-            unread = response.get("UnprocessedKeys", {})
+            read, unread = self._read_batch(unread)
+            found += read
             if not unread:
                 return found
             time.sleep(0.01 * 2**attempt)
         raise Throttled
+
+    def _read_batch(self, unread: dict[str, Any]) -> tuple[list[tuple[Key, codec.Attributes]], dict[str, Any]]:
+        """Sends one BatchGetItem; returns what it read, and what DynamoDB did not read: everything if it throttles."""
+        try:
+            response = self.client.batch_get_item(RequestItems=unread)
+        except self.client.exceptions.ClientError as error:
+            if error.response["Error"]["Code"] in _THROTTLES:
+                return [], unread
+            raise
+        read = [
+            (Key(table.removeprefix(f"{self.prefix}-"), item["pk"]["S"], item["sk"]["S"]), item)
+            for table, items in response["Responses"].items()
+            for item in items
+        ]
+        return read, response.get("UnprocessedKeys", {})
 
     def _for_each(self, chunks: Iterable[C], call: Callable[[C], R]) -> list[R]:
         """The results of a call for each chunk, in order; several at once, so that many chunks do not take long."""

@@ -1,7 +1,7 @@
 """One network under load: how far scanner and recorder fall behind, with and without dust to one link beside it.
 
 The real scanner and recorder run on tables in memory. Every call to DynamoDB, SQS and the node takes the time that is
-stated here, on a virtual clock; ten recorders work at once. So the result does not depend on this machine.
+stated here, on a virtual clock; twenty recorders work at once. So the result does not depend on this machine.
 """
 
 import heapq
@@ -28,7 +28,7 @@ from tests.fakes.world import START, World
 NETWORK, CURRENCY = "base", "USDC-base"
 TABLE_SECONDS, TRANSACTION_SECONDS, QUEUE_SECONDS, NODE_SECONDS = 0.006, 0.012, 0.01, 0.2
 """How long a call takes; DynamoDB and SQS answer faster in most cases."""
-RECORDERS = 10
+RECORDERS = 20
 BLOCK, TICK = timedelta(seconds=2), timedelta(seconds=5)
 RATE = 100
 """Payments a second, each to a link of its own."""

@@ -107,11 +107,11 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
 
 def test_a_slow_receiver_holds_up_no_other_one(packages: dict[str, Path]) -> None:
     least_at_once = {
-        "announce_events": 10,
+        "announce_events": 20,
         "deliver_webhook": 200,
         "retry_webhook": 200,
         "scan_chain": 2,
-        "record_transfers": 10,
+        "record_transfers": 20,
     }
     for name, least in least_at_once.items():
         (source,) = functions(packages["prod"])[name]["Events"].values()

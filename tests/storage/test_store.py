@@ -255,6 +255,15 @@ def test_more_than_100_keys_are_read_in_batches(world: World) -> None:
     assert unknown not in world.services.store.get_many({**wanted, unknown: Account})
 
 
+def test_a_batch_that_dynamodb_refuses_is_asked_again_and_then_throttled(world: World) -> None:
+    wanted = accounts(world, 1)
+    with refusing(world, "BatchGetItem", "ThrottlingException") as calls, pytest.raises(Throttled):
+        world.services.store.get_many(wanted)
+    assert len(calls) == 8
+    with refusing(world, "BatchGetItem", "ValidationException"), pytest.raises(ClientError, match="ValidationException"):
+        world.services.store.get_many(wanted)
+
+
 def test_a_batch_asks_eight_times_for_what_a_busy_table_leaves(world: World) -> None:
     wanted = accounts(world, 1)
     assert Store(PREFIX, BusyClient(world.client, busy=7)).get_many(wanted).keys() == wanted.keys()
