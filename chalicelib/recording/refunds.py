@@ -26,10 +26,8 @@ def refund_key(transfer: LoggedTransfer) -> tuple[str, str] | None:
     return None if token is None else (transfer.reference_topic, token.id)
 
 
-def is_sent_by(refund: Refund | None, transfer: LoggedTransfer) -> bool:
+def is_sent_by(refund: Refund, transfer: LoggedTransfer) -> bool:
     """Whether a transfer with the refund's reference and token reaches the payer, on the refund's network."""
-    if refund is None:
-        return False
     return transfer.network == refund.network and transfer.payee == hex_address(refund.payer)
 
 

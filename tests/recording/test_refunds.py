@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.recording import refunds as sending
 from chalicelib.recording.refunds import MAX_ANNOUNCED
 from chalicelib.requests.records import Refund, Request, RequestStatus
 from chalicelib.requests.references import payment_reference
@@ -15,7 +16,8 @@ from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.refunds import RefundOffer
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.world import PAYEE, WALLET, World, in_process_aws
+from tests.fakes.world import PAYEE, START, WALLET, World, in_process_aws
+from tests.recording.test_payments import CONTEXT, new_link, transfer
 
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 STRANGER = "0x" + "51" * 20
@@ -209,6 +211,24 @@ def test_small_transfers_with_a_public_reference_are_summed_and_told_so_often_on
     (refund,) = stored(world)
     assert (refund.sent, refund.sent_count, refund.announced_count) == (MAX_ANNOUNCED + 5, MAX_ANNOUNCED + 5, MAX_ANNOUNCED)
     assert len(told(world)) == MAX_ANNOUNCED
+
+
+def test_a_refund_has_the_sum_of_its_transfers_and_the_newest_one_and_loses_what_a_fork_removes() -> None:
+    payment = new_link()
+    (request,) = payment.requests
+    offered = Refund("0x00", "fUSDC-sepolia", request.request_id, payment.link.token, "sepolia", WALLET, START)
+    first, second = transfer(5, 1), transfer(7, 2)
+    one, _ = sending.send(offered, first, payment.link, request, CONTEXT)
+    two, _ = sending.send(one, second, payment.link, request, CONTEXT)
+    assert two == replace(
+        offered, sent=BaseUnits(12), sent_count=2, tx_hash=second.tx_hash, block_number=2, announced_count=2
+    )
+    assert sending.undo(two, first) == replace(two, sent=BaseUnits(7), sent_count=1)
+    assert sending.undo(two, second) == replace(two, sent=BaseUnits(5), sent_count=1, tx_hash=None, block_number=None)
+
+
+def test_20_transfers_of_a_refund_cause_events() -> None:
+    assert MAX_ANNOUNCED == 20
 
 
 def test_a_payee_that_paid_itself_is_offered_no_refund(world: World) -> None:

@@ -15,13 +15,14 @@ from chalicelib.recording.rules import (
     RecordedId,
     Stored,
     decide,
+    differing_totals,
     ids,
     requests_by_topic,
     same_logs,
     with_totals,
 )
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind, unmatched_transfer
-from chalicelib.requests.records import Payment, PaymentStatus, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, Refund, RequestStatus, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
 from tests.fakes.world import PAYEE, START
@@ -45,8 +46,9 @@ def moved(known: LoggedTransfer, block_number: int = 99) -> LoggedTransfer:
 class Recorder:
     """Keeps what parts change, as the store would."""
 
-    def __init__(self, payment: SecurePayment = LINK) -> None:
+    def __init__(self, payment: SecurePayment = LINK, refund: Refund | None = None) -> None:
         self.payment = payment
+        self.refunds = {} if refund is None else {(refund.topic, refund.currency): refund}
         self.log: dict[object, LoggedTransfer] = {}
         self.payments: dict[RecordedId, Payment] = {}
         self.unmatched: dict[RecordedId, UnmatchedTransfer] = {}
@@ -68,7 +70,8 @@ class Recorder:
         )
         wanted = {each: self.log[each] for each in (*part.added, *part.removed)}
         listed = {REQUEST.request_id: tuple(self.payments.values())}
-        changes = decide(self.payment, part, Stored(wanted, self.payments, self.unmatched, listed), CONTEXT)
+        stored = Stored(wanted, self.payments, self.unmatched, listed, self.refunds)
+        changes = decide(self.payment, part, stored, CONTEXT)
         self.payment = changes.payment
         self.told += [event.kind for event in changes.events]
         for record in changes.records.values():
@@ -79,6 +82,8 @@ class Recorder:
                     self.payments[RecordedId.of(record)] = record
                 case UnmatchedTransfer():
                     self.unmatched[RecordedId.of(record)] = record
+                case Refund():
+                    self.refunds[record.topic, record.currency] = record
         return changes
 
     def state(self, each: LoggedTransfer) -> TransferState:
@@ -98,11 +103,12 @@ def test_a_transfer_that_counts_becomes_a_payment_with_its_entry_its_request_and
 
 
 def test_a_part_that_is_recorded_again_changes_nothing() -> None:
-    recorder, added, gone = Recorder(), [entry(1), entry(2, payee=STRANGER)], entry(3)
-    recorder.record(*added, gone)
-    recorder.record(removed=[gone])
+    recorder, added = Recorder(), [entry(1), entry(2, payee=STRANGER)]
+    gone = [entry(3), entry(4, payee=STRANGER)]
+    recorder.record(*added, *gone)
+    recorder.record(removed=gone)
     before = recorder.payment
-    changes = recorder.record(*added, removed=[gone])
+    changes = recorder.record(*added, removed=gone)
     assert (changes.records, changes.events, changes.recorded, changes.payment) == ({}, [], 0, before)
 
 
@@ -140,7 +146,34 @@ def test_a_transfer_whose_reference_is_not_of_the_link_is_ignored() -> None:
     changes = recorder.record(alien)
     assert changes.skipped == [(alien, "reference without a link")]
     assert (recorder.state(alien), recorder.paid) == (TransferState.IGNORED, 0)
-    assert recorder.record(removed=[alien]).events == []
+    assert recorder.record(removed=[alien]).records == {}
+    again = moved(alien)
+    assert recorder.record(again, removed=[alien]).skipped == [(again, "reference without a link")]
+    assert (recorder.state(alien), recorder.state(again)) == (TransferState.REVERSED, TransferState.IGNORED)
+
+
+def test_a_transfer_with_the_reference_of_a_refund_sends_it_only_if_it_reaches_the_payer() -> None:
+    refund = Refund("0x00", "fUSDC-sepolia", REQUEST.request_id, LINK.link.token, "sepolia", PAYEE, START)
+    for payee, state, skipped in (
+        (PAYEE.lower(), TransferState.REFUND, []),
+        (STRANGER, TransferState.IGNORED, ["refund to another address"]),
+    ):
+        recorder, sent = Recorder(refund=refund), transfer(5, payee=payee)
+        changes = recorder.record(sent)
+        assert (recorder.state(sent), [reason for _, reason in changes.skipped]) == (state, skipped)
+
+
+def test_a_refund_that_moved_is_sent_once_and_its_removal_undoes_it() -> None:
+    refund = Refund("0x00", "fUSDC-sepolia", REQUEST.request_id, LINK.link.token, "sepolia", PAYEE, START)
+    recorder, sent = Recorder(refund=refund), transfer(5)
+    second = moved(sent)
+    recorder.record(sent)
+    recorder.record(second, removed=[sent])
+    assert (recorder.state(sent), recorder.state(second)) == (TransferState.REVERSED, TransferState.REFUND)
+    assert [each.sent for each in recorder.refunds.values()] == [5]
+    recorder.record(removed=[second])
+    assert recorder.state(second) is TransferState.REVERSED
+    assert [each.sent for each in recorder.refunds.values()] == [0]
 
 
 def test_a_removed_payment_is_reversed_and_may_come_back() -> None:
@@ -165,6 +198,31 @@ def test_a_transfer_that_moved_keeps_what_it_became_with_its_new_block(payee: st
     (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
     assert (kept.block_number, kept.block_hash, kept.status) == (99, "0xb99", PaymentStatus.CONFIRMED)
     assert (recorder.payment.requests[0], recorder.told) == (request, told)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"amount": BaseUnits(4_000_000)},
+        {"fee_amount": BaseUnits(5)},
+        {"fee_address": STRANGER},
+        {"payee": STRANGER},
+        {"token_address": None},
+        {"reference_topic": "0x00"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_transfer_that_has_another_content_in_its_new_block_is_recorded_in_place_of_the_former(
+    changes: dict[str, object],
+) -> None:
+    recorder, first = Recorder(), entry(1)
+    recorder.record(first)
+    second = replace(moved(first), **changes)  # type: ignore[arg-type]
+    recorder.record(second, removed=[first])
+    assert recorder.told[1] == "payment.failed"
+    assert recorder.state(first) is TransferState.REVERSED
+    counts = not changes.keys() & {"payee", "token_address", "reference_topic"}
+    assert recorder.paid == (second.amount if counts else 0)
 
 
 def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,15 +268,18 @@ def test_a_transfer_that_moved_before_it_was_recorded_is_recorded_in_its_new_blo
     assert (recorder.paid, changes.recorded, recorder.told) == (1_000_000, 1, ["payment.partial"])
 
 
-def test_the_removal_of_a_transfer_whose_payment_is_in_another_block_now_leaves_the_payment() -> None:
+@pytest.mark.parametrize("payee", [PAYEE.lower(), STRANGER], ids=["payment", "unmatched"])
+def test_the_removal_of_a_transfer_that_is_in_another_block_now_leaves_what_it_became(payee: str) -> None:
     """The move and the removal of the former block may come in two parts."""
-    recorder, first = Recorder(), entry(1)
+    recorder, first = Recorder(), entry(1, payee=payee)
     recorder.record(first)
+    request, told = recorder.payment.requests[0], list(recorder.told)
     recorder.record(moved(first))
     recorder.record(removed=[first])
-    assert (recorder.paid, recorder.state(first)) == (1_000_000, TransferState.REVERSED)
-    assert [each.status for each in recorder.payments.values()] == [PaymentStatus.CONFIRMED]
-    assert recorder.told == ["payment.partial"]
+    assert (recorder.payment.requests[0], recorder.told) == (request, told)
+    assert recorder.state(first) is TransferState.REVERSED
+    (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
+    assert (kept.block_hash, kept.status) == ("0xb99", PaymentStatus.CONFIRMED)
 
 
 def test_an_entry_that_is_not_in_the_log_any_more_is_left_out() -> None:
@@ -244,6 +305,17 @@ def test_a_request_from_before_totals_gets_them_from_what_is_stored() -> None:
     strays = [unmatched_transfer(REQUEST, entry(3 + n, payee=STRANGER), "wrong_payee", START) for n in range(2)]
     counted = with_totals(REQUEST, recorder.payments.values(), strays)
     assert counted == replace(REQUEST, payment_count=2, other_payee_count=2)
+
+
+def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summed_up() -> None:
+    recorder = Recorder()
+    recorder.record(entry(1), entry(2), entry(3))
+    recorder.record(removed=[entry(2)])
+    listed = list(recorder.payments.values())
+    request = replace(recorder.payment.requests[0], paid=BaseUnits(2_000_007), unlisted_amount=BaseUnits(7))
+    assert not differing_totals(request, listed)
+    assert differing_totals(replace(request, unlisted_amount=BaseUnits(8)), listed)
+    assert differing_totals(request, listed[:2])
 
 
 def test_records_from_before_event_keys_are_found_by_block_and_log_and_are_new_under_their_key() -> None:

@@ -117,6 +117,8 @@ def test_a_fork_below_all_checkpoints_is_read_again_from_a_range_before_the_olde
     rolled = roll_back(Cursor("sepolia", 20, checkpoints, 5), {10: "b10", 20: "b20"})
     assert (rolled.scanned_to, rolled.checkpoints) == (5, ())
     assert roll_back(Cursor("sepolia", 20, (), 5), {}).scanned_to == 15
+    unfinished = Cursor("sepolia", 20, (), 5, unfinished=BlockRange(18, 25))
+    assert roll_back(unfinished, {}).scanned_to == 12, "a range before the block before the unfinished ones"
     assert roll_back(Cursor("sepolia", 3, (), 5), {}).scanned_to == 0
 
 
@@ -211,6 +213,7 @@ def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_tar
         moved = with_verifications(replace(cursor, scanned_to=300), later)
         assert moved.verifications[0].target == (300 if blocks.last == 190 else 190)
     assert read == [(101, 140), (141, 180), (181, 190)]
+    assert verified(cursor, 1, 120).verifications == (Verification(190, 190, NOW), Verification(120, 190, NOW))
     assert with_verifications(replace(cursor, scanned_to=300), later).verifications == (
         Verification(190, 300, later),
         Verification(100, 190, NOW),

@@ -152,6 +152,7 @@ def test_the_same_work_has_the_same_key_and_other_work_another_one() -> None:
     (other,) = work([entry(1, block_hash="0xother")], 7, NOW)
     (removed,) = work_of_fork([entry(1)], [], 7, NOW)
     assert len({first.key, other.key, removed.key}) == 3
+    assert len(first.digest) == 16, "a key is not longer than it must be"
 
 
 def test_work_is_due_from_the_moment_at_which_it_was_written() -> None:
@@ -177,6 +178,14 @@ def test_the_work_of_a_fork_has_each_transfer_once_and_one_that_moved_with_its_f
         assert len({_link_of(each.tx_hash) for each in (*part.removed, *part.added)}) == 1
         assert _link_of((*part.removed, *part.added)[0].tx_hash) == part.link_token
     assert len({part.key for part in parts}) == len(parts)
+
+
+def test_the_work_of_a_fork_has_what_vanished_first_the_newest_first_and_then_the_order_of_the_chain() -> None:
+    removed, added = [entry(number) for number in range(1, 9, 2)], [entry(number) for number in range(11, 19, 2)]
+    parts = work_of_fork(removed, added, 7, NOW)
+    assert [(part.block_number, part.part) for part in parts] == [(0, 0), (0, 1)], "its order is not that of the blocks"
+    assert [[each.block_number for each in part.removed] for part in parts] == [[7, 5, 3, 1], []]
+    assert [[each.block_number for each in part.added] for part in parts] == [[11, 13], [15, 17]]
 
 
 def _all(groups: Iterable[Iterable[object]]) -> list[object]:

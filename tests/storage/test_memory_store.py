@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.records import Record
@@ -29,6 +29,7 @@ STEPS = st.lists(
     st.tuples(
         st.sampled_from(["write", "put", "delete", "absent", "both"]), RECORDS, RECORDS, st.integers(0, 2)
     ),
+    min_size=4,
     max_size=12,
 )
 
@@ -66,6 +67,7 @@ def state(store: Store) -> list[Any]:
     return [read() for read in reads]
 
 
+@settings(max_examples=25)
 @given(STEPS)
 def test_any_sequence_of_writes_has_the_same_results_in_memory_as_in_dynamodb(steps: list[Any]) -> None:
     with in_process_aws() as client:
