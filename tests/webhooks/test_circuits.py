@@ -1,5 +1,6 @@
 """The circuit breaker: when it opens, what is probed when, and when it is forgotten."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -77,6 +78,14 @@ def test_it_opens_with_the_fifth_delivery_that_fails_and_no_sooner_than_after_te
     assert circuit.state is CircuitState.OPEN
     assert circuit.due_at == circuit.next_due == START + OPEN_AFTER + FIRST_PROBE
     assert after_failure(failed(NEW, 50), "d3", False, START + OPEN_AFTER).state is CircuitState.OPEN
+
+
+def test_it_opens_after_5_deliveries_in_10_seconds_and_its_pauses_are_15_seconds_to_15_minutes() -> None:
+    assert (OPEN_AFTER_DELIVERIES, OPEN_AFTER) == (5, timedelta(seconds=10))
+    assert (FIRST_PROBE, LONGEST_PAUSE, PROBE_LEASE) == (
+        timedelta(seconds=15), timedelta(minutes=15), timedelta(seconds=20),
+    )
+    assert (DRAIN_FOR, DRAIN_PAUSE) == (timedelta(seconds=60), timedelta(seconds=1))
 
 
 def test_attempts_of_four_deliveries_never_open_it() -> None:
@@ -162,6 +171,38 @@ def test_a_receiver_that_refuses_what_it_is_sent_is_there(status: int | None, al
 
 def test_a_circuit_is_kept_for_30_days_after_it_changed() -> None:
     assert opened().vanishes_at == START + OPEN_AFTER + timedelta(days=30)
+
+
+def test_every_change_has_its_time_and_leaves_the_rest_as_it_was() -> None:
+    now, circuit = START + timedelta(hours=1), opened()
+    probing = begin_probe(circuit, now)
+    assert probing == replace(circuit, state=CircuitState.HALF_OPEN, due_at=now + PROBE_LEASE, updated_at=now)
+    later = now + timedelta(seconds=5)
+    assert after_failure(probing, "probe", True, later) == replace(
+        circuit, failed_probes=1, due_at=later + 2 * FIRST_PROBE, updated_at=later
+    )
+    assert probe_now(circuit, now) == replace(circuit, due_at=now, updated_at=now)
+    closed = close(circuit, now)
+    assert closed == replace(circuit, state=CircuitState.CLOSED, closed_at=now, due_at=now, updated_at=now)
+    later = now + timedelta(minutes=2)
+    assert after_draining(closed, False, later) == replace(closed, due_at=None, updated_at=later)
+
+
+def test_one_that_was_closed_and_opens_again_has_no_time_of_closing_and_keeps_its_pauses() -> None:
+    probed = after_failure(begin_probe(opened(), START), "probe", True, START)
+    now = START + timedelta(hours=1)
+    assert after_failure(close(probed, START), "next", False, now) == replace(
+        probed, due_at=now + 2 * FIRST_PROBE, updated_at=now
+    )
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_success_forgets_failures_and_failed_probes(is_closed: bool) -> None:
+    probed = after_failure(begin_probe(opened(), START), "probe", True, START)
+    now = START + timedelta(hours=1)
+    healed = after_success(close(probed, START) if is_closed else probed, now)
+    at = START if is_closed else now
+    assert healed == replace(NEW, closed_at=at, due_at=at, updated_at=now)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["fail", "succeed", "tick"]), st.integers(0, 9), st.integers(0, 60))))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import ValidationFailed
+from chalicelib.base.ids import ulid_from
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.deliveries.rules import (
     LEASE,
@@ -21,12 +22,14 @@ from chalicelib.webhooks.deliveries.rules import (
     delivery_headers,
     is_too_old,
     release,
+    repeat,
     settle,
     sign,
     wait,
 )
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
+from chalicelib.webhooks.records import EventVariant
 from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
 from tests.fakes.world import START
@@ -131,6 +134,22 @@ def test_a_delivery_that_only_lacks_a_worker_is_never_given_up() -> None:
         assert not is_too_old(delivery, START + timedelta(days=29))
 
 
+def test_a_delivery_that_waits_has_waited_since_its_first_attempt_or_since_now() -> None:
+    now, taken = START + timedelta(hours=1), claim(fresh(), 0, START)
+    assert taken is not None
+    assert wait(taken, now) == replace(taken, state=DeliveryState.WAITING, due_at=now, trying_since=START)
+    assert wait(fresh(), now) == replace(fresh(), state=DeliveryState.WAITING, due_at=now, trying_since=now)
+
+
+def test_a_delivery_that_is_sent_again_begins_anew_with_the_attempts_that_were_made() -> None:
+    now, ended = START + timedelta(hours=1), fresh()
+    for attempt in range(4):
+        taken = claim(ended, attempt, START + timedelta(minutes=attempt))
+        assert taken is not None
+        ended, _ = settle(taken, MADE, False, False, START + timedelta(minutes=attempt))
+    assert repeat(ended, now) == replace(fresh(), due_at=now, attempts=(MADE,) * 4)
+
+
 def test_an_abandoned_delivery_is_closed() -> None:
     assert abandon(fresh()).state is DeliveryState.FAILED
 
@@ -147,6 +166,13 @@ def test_a_new_delivery_is_due_at_once_and_carries_the_event() -> None:
 
 def test_fanning_out_twice_makes_the_same_delivery() -> None:
     assert fresh().delivery_id == fresh().delivery_id
+
+
+def test_ids_of_deliveries_are_made_of_event_webhook_and_variant_so_that_another_version_makes_the_same() -> None:
+    event = sample_event("payment.confirmed", "acct", None, CONTEXT)
+    made = deliveries_of(replace(event, variants=(EventVariant("payment.confirmed.checkout", "{}"),)), [ENDPOINT], START)
+    for delivery, name in zip(made, (event.event_id, f"{event.event_id}.1"), strict=True):
+        assert delivery.delivery_id == ulid_from(START, hashlib.sha256(f"{name}/01W".encode()).digest()[:10])
 
 
 def test_each_webhook_has_a_delivery_of_its_own() -> None:
