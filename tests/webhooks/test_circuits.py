@@ -80,12 +80,11 @@ def test_it_opens_with_the_fifth_delivery_that_fails_and_no_sooner_than_after_te
     assert after_failure(failed(NEW, 50), "d3", False, START + OPEN_AFTER).state is CircuitState.OPEN
 
 
-def test_it_opens_after_5_deliveries_in_10_seconds_and_its_pauses_are_15_seconds_to_15_minutes() -> None:
-    assert (OPEN_AFTER_DELIVERIES, OPEN_AFTER) == (5, timedelta(seconds=10))
-    assert (FIRST_PROBE, LONGEST_PAUSE, PROBE_LEASE) == (
-        timedelta(seconds=15), timedelta(minutes=15), timedelta(seconds=20),
-    )
-    assert (DRAIN_FOR, DRAIN_PAUSE) == (timedelta(seconds=60), timedelta(seconds=1))
+def test_the_counts_and_times_of_a_circuit_are_these() -> None:
+    assert (5, timedelta(seconds=10)) == (OPEN_AFTER_DELIVERIES, OPEN_AFTER)
+    assert (timedelta(seconds=15), timedelta(minutes=15)) == (FIRST_PROBE, LONGEST_PAUSE)
+    assert (timedelta(seconds=20), timedelta(seconds=60), timedelta(seconds=1)) == (PROBE_LEASE, DRAIN_FOR, DRAIN_PAUSE)
+    assert timedelta(seconds=2) == SLOW_ANSWER
 
 
 def test_attempts_of_four_deliveries_never_open_it() -> None:
