@@ -54,8 +54,10 @@ class SentCredential:
 class Caller:
     """Who is calling. `account_id` owns what the call creates; `actor` is the name in the audit log.
 
-    `digest` is a hash of credential and address, for counters and bans; `credential` is a hash of the credential alone,
-    for idempotency keys. `key_id` is the public id of the key that was sent; `client` is the client id, also when it is
+    `digest` is a hash of credential and address, for counters and bans. `key_scope` names those who share idempotency
+    keys: a hash of the credential alone if it is secret. A client id is public, so its callers, and those without a
+    credential, are told apart by Origin and network address: a stranger can neither take a key nor read its response.
+    `key_id` is the public id of the key that was sent; `client` is the client id, also when it is
     sent with a key. `session` is set in session mode. `sent_session` is the hash of a session token that was sent to an
     operation without credentials: signing in ends that session. `banned_until` and `ban_version` are those of the
     caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only what
@@ -66,7 +68,7 @@ class Caller:
     account_id: str
     actor: str
     digest: str
-    credential: str
+    key_scope: str
     tier: Tier
     origin: str | None
     banned_until: datetime | None = None

@@ -53,7 +53,7 @@ def identify(services: Services, sent: SentCredential, origin: str | None, ip_ad
     common: _Fields = {
         "mode": sent.mode,
         "digest": digest,
-        "credential": f"{secret_hash}/{credential_hash(sent.client_id)}" if sent.client_id else secret_hash,
+        "key_scope": f"{secret_hash}/{client_id_hash}" if client_id_hash else secret_hash,
         "origin": origin,
         "banned_until": until,
         "ban_version": version,
@@ -75,7 +75,7 @@ def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "
         account_id="",
         actor="page",
         digest=digest,
-        credential=secret_hash,
+        key_scope=digest,
         tier=Tier.HIGH_VOLUME,
         origin=services.settings.page_origin,
         banned_until=until,
@@ -121,8 +121,8 @@ def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fi
 
 def _client_id(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     client = check_client_id(records.get(ClientId), common["origin"])
-    actor = f"client_id:{client.client_id}"
-    return Caller(account_id=client.account_id, actor=actor, tier=client.tier, client=client, **common)
+    common |= {"actor": f"client_id:{client.client_id}", "key_scope": f"{common['digest']}/{common['origin']}"}
+    return Caller(account_id=client.account_id, tier=client.tier, client=client, **common)
 
 
 def _orchestrator(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:

@@ -94,6 +94,8 @@ class Record:
     KEY: ClassVar[KeyPattern]
     DUE_GROUP: ClassVar[str] = ""
     """The prefix of this kind's shards in the index `by_due`. A sweep reads the shards of one group."""
+    UNREPEATABLE: ClassVar[frozenset[str]] = frozenset()
+    """The fields that differ each time the same request is run: ciphertexts, and what describes the single call."""
 
     version: int
 

@@ -131,9 +131,9 @@ def _respond(
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
     record_use(services, caller.credential_ids)
 
-    def run() -> HttpResponse:
+    def run(joined: Services) -> HttpResponse:
         try:
-            return _run(operation, view, services, caller, request)
+            return _run(operation, view, joined, caller, request)
         except NotFound as error:
             if operation.looks_up_token:
                 count_unknown_token(services, caller)

@@ -5,44 +5,56 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chalicelib.access.callers import Caller
-from chalicelib.access.idempotency import store
+from chalicelib.access.idempotency.flows import Journal, claim
 from chalicelib.access.idempotency.records import IdempotentRequest
-from chalicelib.access.idempotency.rules import begin, check_key, record_to_replay
+from chalicelib.access.idempotency.rules import RESPONSE_LOST, STILL_RUNNING, begin, check_key, entropy_of
 from chalicelib.base.errors import Conflict
+from chalicelib.http.credentials import session_token
 from chalicelib.http.request import CHANGING, HttpRequest
-from chalicelib.http.responses import HttpResponse
+from chalicelib.http.responses import HttpResponse, error_response
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.store import WriteConflict
 
 _PIECE = 4_096  # bytes; KMS encrypts no more in one call
 
 
 def run_once(
-    services: Services, caller: Caller, request: HttpRequest, shows_secret: bool, run: Callable[[], HttpResponse]
+    services: Services, caller: Caller, request: HttpRequest, shows_secret: bool, run: Callable[[Services], HttpResponse]
 ) -> HttpResponse:
     """Runs the request, or returns the stored response if its Idempotency-Key was used before.
 
-    Responses with status 429 or from 500 up are not stored, and the key is free again. Responses that show a secret or
-    set a cookie are stored encrypted.
+    `run` is given the services of `Journal.services`, with which no transaction is made twice. Responses with status 429
+    or from 500 up are not stored, and the request can be sent again. Responses that show a secret or set a cookie are
+    stored encrypted. Raises Conflict while another process holds the key.
     """
     text = request.headers.get("idempotency-key")
     if text is None or request.method not in CHANGING:
-        return run()
-    scope = "\n".join((caller.credential, request.method, request.path, check_key(text)))
-    record = _claim(services, begin(scope, _content(request), services.clock()))
+        return run(services)
+    scope = "\n".join((caller.key_scope, request.method, request.path, check_key(text)))
+    content = _content(request)
+    record = claim(services, begin(scope, content, services.clock(), services.entropy(16).hex()))
     if record.status is not None:
         return _replay(services, record)
+    journal = Journal(services, record)
     try:
-        response = run()
+        response = run(journal.services(entropy_of(scope, _credentials(request), content, record.nonce)))
     except BaseException:
-        services.store.write(Delete(record))
+        journal.release()
         raise
     if response.status >= 500 or response.status == 429:
-        services.store.write(Delete(record))
+        journal.release()
         return response
+    if journal.is_response_lost(is_error=response.status >= 400):
+        response = error_response(Conflict(RESPONSE_LOST))
     is_secret = response.status < 400 and (shows_secret or "Set-Cookie" in response.headers)
-    _store_response(services, record, response, is_secret)
+    _store_response(services, journal.record, response, is_secret)
     return response
+
+
+def _credentials(request: HttpRequest) -> tuple[str, ...]:
+    """The secrets that a request was sent with; empty texts for those it does not have."""
+    headers = request.headers
+    return headers.get("x-api-key", ""), headers.get("x-orchestrator-key", ""), session_token(headers) or ""
 
 
 def _content(request: HttpRequest) -> bytes:
@@ -51,30 +63,11 @@ def _content(request: HttpRequest) -> bytes:
     return query + b"\n" + request.raw_body
 
 
-def _claim(services: Services, request: IdempotentRequest) -> IdempotentRequest:
-    """Writes the record of a request under its key, or returns a stored one with its response to be repeated.
-
-    Raises Conflict if another request holds the key, Unprocessable if the stored request had another body.
-    """
-    try:
-        services.store.write(request)
-        return replace(request, version=1)
-    except WriteConflict:
-        pass
-    stored = store.request_of(services.store, request.scope_hash)
-    completed = record_to_replay(stored, request, services.clock()) if stored else None
-    if completed is not None:
-        return completed
-    version = stored.version if stored else 0
-    try:
-        services.store.write(replace(request, version=version))
-    except WriteConflict:
-        raise Conflict("A request with this Idempotency-Key is still running: try again in a moment") from None
-    return replace(request, version=version + 1)
-
-
 def _store_response(services: Services, record: IdempotentRequest, response: HttpResponse, is_secret: bool) -> None:
-    """Stores the response. A failure is only logged: the request took effect, and the caller needs the response."""
+    """Stores the response. A failure is only logged: the request took effect, and the caller needs the response.
+
+    Raises Conflict if another process has taken the key after the lease: its response counts.
+    """
     text = json.dumps([response.body, dict(response.headers)], ensure_ascii=is_secret)
     try:
         if is_secret:
@@ -83,6 +76,7 @@ def _store_response(services: Services, record: IdempotentRequest, response: Htt
         services.store.write(replace(record, status=response.status, answer=text, is_encrypted=is_secret))
     except WriteConflict:
         services.log.error("request ran longer than its idempotency lease", extra={"scope": record.scope_hash})
+        raise Conflict(STILL_RUNNING) from None
     except Exception:  # any failure of AWS: a 500 would make the caller repeat a request that has taken effect
         services.log.exception("response not stored", extra={"scope": record.scope_hash})
 

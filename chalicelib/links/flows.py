@@ -43,7 +43,7 @@ def terms_of(services: Services) -> Terms:
 def save(services: Services, payment: SecurePayment) -> None:
     """Writes a new link with its requests and their index entries. Raises BadRequest if its network is not served.
 
-    One transaction for up to 33 requests. For more, 100 records per transaction, with the Link record in the last one:
+    One transaction for up to 32 requests. For more, 99 records per transaction, with the Link record in the last one:
     reads do not find the link before that, and no caller has received a payment reference that a crash leaves behind.
     """
     name = payment.requests[0].network

@@ -7,11 +7,12 @@ conditional, and a decision is never applied to another state than the one it wa
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
@@ -25,8 +26,8 @@ DUE_INDEX = "by_due"
 """The sparse index (due_shard, due_at) of the records that a sweep has to process (`Record.next_due`)."""
 DUE_SHARDS = 8
 """The number of partitions for each group of the index, which share its writes."""
-LARGEST_TRANSACTION = 100
-"""The number of writes that DynamoDB accepts in one transaction."""
+LARGEST_TRANSACTION = 99
+"""The most writes of one transaction: DynamoDB accepts 100, and a journal adds one."""
 AT_ONCE = 8
 """How many calls of one batch read or write are made at the same time; below botocore's 10 connections."""
 _LARGEST_BATCH_READ = 100
@@ -63,7 +64,16 @@ class Absent:
 Write = Record | Delete | Absent
 
 
+class Journal(Protocol):
+    """Takes part in every transaction of a store (`Store.joined`)."""
+
+    def commit(self, apply: Callable[..., None], writes: Sequence[Write]) -> None:
+        """Calls `apply` with the writes and one of its own, or does not apply them. Raises WriteConflict."""
+
+
 class Store:
+    _journal: Journal | None = None
+
     def __init__(self, prefix: str, client: Any = None, at_once: int = AT_ONCE) -> None:
         """`at_once` is how many calls of one batch read or write are made at the same time."""
         self.prefix = prefix
@@ -74,6 +84,12 @@ class Store:
     @cached_property
     def client(self) -> Any:
         return aws_client("dynamodb")
+
+    def joined(self, journal: Journal) -> Self:
+        """A store of the same tables whose transactions the journal joins; counts and `put_many` are not joined."""
+        store = copy(self)
+        store._journal = journal
+        return store
 
     def get(self, cls: type[T], key: Key) -> T | None:
         """One record, by a consistent read; None if it does not exist."""
@@ -239,7 +255,7 @@ class Store:
                 left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
     def write(self, *writes: Write) -> None:
-        """Applies all writes or none: records, `Delete`s and `Absent` checks, at most 100.
+        """Applies all writes or none: records, `Delete`s and `Absent` checks, at most LARGEST_TRANSACTION.
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
         which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
@@ -247,6 +263,12 @@ class Store:
         A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
         itself: a transaction has one token for all attempts, and a single put stores a random `write_id`.
         """
+        if self._journal is None:
+            self._apply(*writes)
+        else:
+            self._journal.commit(self._apply, writes)
+
+    def _apply(self, *writes: Write) -> None:
         actions = [self._action(write) for write in writes]
         errors, write_id = self.client.exceptions, token_hex(12)
         for attempt in range(_CONTENTION_ATTEMPTS):

@@ -47,9 +47,9 @@ class MemoryStore(Store):
             due = sorted((at, key) for key, at in waiting.items() if at <= before)
             yield from [key for _, key in due[:limit]]
 
-    def write(self, *writes: Write) -> None:
+    def _apply(self, *writes: Write) -> None:
         self._count("PutItem" if len(writes) == 1 else "TransactWriteItems")
-        assert len(writes) <= LARGEST_TRANSACTION
+        assert len(writes) <= LARGEST_TRANSACTION + 1
         keys = [each.key if isinstance(each, Record) else each.record.key for each in writes]
         assert len(set(keys)) == len(keys), "DynamoDB refuses a transaction with two writes of one item"
         for each, key in zip(writes, keys, strict=True):

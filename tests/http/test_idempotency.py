@@ -21,6 +21,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.http.idempotency import _replay, _store_response, run_once
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
+from chalicelib.services import Services
 from chalicelib.storage.store import Delete, WriteConflict
 from infra import admin
 from infra.local.gateway import LambdaContext
@@ -242,10 +243,10 @@ def test_a_request_that_outlives_its_lease_overwrites_nothing(clock: Clock, api:
     services = running()
     caller = somebody(f"slow-{clock.now}")
 
-    def second() -> HttpResponse:
+    def second(_: Services) -> HttpResponse:
         return HttpResponse(201, "second", {})
 
-    def first() -> HttpResponse:
+    def first(_: Services) -> HttpResponse:
         clock.advance(61)
         assert run_once(services, caller, SLOW, False, second).body == "second"
         return HttpResponse(201, "first", {})
@@ -258,9 +259,9 @@ def test_a_request_that_outlives_its_lease_frees_no_key_of_another(clock: Clock,
     services = running()
     caller = somebody(f"late-{clock.now}")
 
-    def first() -> HttpResponse:
+    def first(_: Services) -> HttpResponse:
         clock.advance(61)
-        run_once(services, caller, SLOW, False, lambda: HttpResponse(201, "second", {}))
+        run_once(services, caller, SLOW, False, lambda _: HttpResponse(201, "second", {}))
         return HttpResponse(503, "first", {})
 
     with pytest.raises(WriteConflict):
@@ -271,8 +272,8 @@ def test_a_request_that_outlives_its_lease_frees_no_key_of_another(clock: Clock,
 @pytest.mark.parametrize(("status", "is_kept"), [(200, True), (428, True), (429, False), (430, True), (499, True), (500, False), (501, False)])
 def test_what_is_kept_is_decided_by_the_status_alone(clock: Clock, api: Api, status: int, is_kept: bool) -> None:
     services, caller = running(), somebody(f"status-{status}-{clock.now}")
-    assert run_once(services, caller, SLOW, False, lambda: HttpResponse(status, "first", {})).status == status
-    assert run_once(services, caller, SLOW, False, lambda: HttpResponse(200, "second", {})).body == ("first" if is_kept else "second")
+    assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(status, "first", {})).status == status
+    assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(200, "second", {})).body == ("first" if is_kept else "second")
 
 
 @pytest.mark.parametrize(
@@ -290,19 +291,19 @@ def test_what_shows_a_secret_or_sets_a_cookie_is_kept_encrypted_and_a_refusal_is
     clock: Clock, api: Api, status: int, shows_secret: bool, headers: dict[str, str], is_encrypted: bool
 ) -> None:
     services, caller = running(), somebody(f"secret-{status}-{is_encrypted}-{clock.now}")
-    run_once(services, caller, SLOW, shows_secret, lambda: HttpResponse(status, "{}", headers))
-    scope = "\n".join((caller.credential, "POST", CREATE, "k"))
+    run_once(services, caller, SLOW, shows_secret, lambda _: HttpResponse(status, "{}", headers))
+    scope = "\n".join((caller.key_scope, "POST", CREATE, "k"))
     record = services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
     assert record is not None
     assert record.is_encrypted is is_encrypted
-    again = run_once(services, caller, SLOW, shows_secret, lambda: HttpResponse(500, "", {}))
+    again = run_once(services, caller, SLOW, shows_secret, lambda _: HttpResponse(500, "", {}))
     assert (again.status, again.body) == (status, "{}")
 
 
 def held_key(caller: Caller, change: Any) -> None:
     """Another request holds the key of SLOW; `change` happens after our write was refused, before we read the record."""
     services = running()
-    services.store.write(begin("\n".join((caller.credential, "POST", CREATE, "k")), b"\n{}", services.clock()))
+    services.store.write(begin("\n".join((caller.key_scope, "POST", CREATE, "k")), b"\n{}", services.clock(), "nonce"))
     events = services.store.client.meta.events
 
     def once(**_: Any) -> None:
@@ -313,7 +314,7 @@ def held_key(caller: Caller, change: Any) -> None:
 
 
 def record_of(caller: Caller) -> IdempotentRequest | None:
-    scope = "\n".join((caller.credential, "POST", CREATE, "k"))
+    scope = "\n".join((caller.key_scope, "POST", CREATE, "k"))
     return running().store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
 
 
@@ -326,18 +327,18 @@ def test_a_key_that_becomes_free_while_it_is_read_is_taken(clock: Clock, api: Ap
         running().store.write(Delete(record))
 
     held_key(caller, free)
-    assert run_once(running(), caller, SLOW, False, lambda: HttpResponse(201, "first", {})).body == "first"
-    assert run_once(running(), caller, SLOW, False, lambda: HttpResponse(201, "second", {})).body == "first"
+    assert run_once(running(), caller, SLOW, False, lambda _: HttpResponse(201, "first", {})).body == "first"
+    assert run_once(running(), caller, SLOW, False, lambda _: HttpResponse(201, "second", {})).body == "first"
 
 
 def test_of_two_that_take_a_key_after_its_lease_one_is_told_that_the_other_runs(clock: Clock, api: Api) -> None:
     caller = somebody(f"both-{clock.now}")
     services = running()
-    services.store.write(begin("\n".join((caller.credential, "POST", CREATE, "k")), b"\n{}", services.clock()))
+    services.store.write(begin("\n".join((caller.key_scope, "POST", CREATE, "k")), b"\n{}", services.clock(), "nonce"))
     clock.advance(61)
     events, tries = services.store.client.meta.events, list[str]()
 
-    def ours() -> HttpResponse:
+    def ours(_: Services) -> HttpResponse:
         return HttpResponse(201, "ours", {})
 
     def theirs(**_: Any) -> None:
@@ -359,7 +360,7 @@ def test_of_two_that_take_a_key_after_its_lease_one_is_told_that_the_other_runs(
 def test_a_secret_is_encrypted_in_pieces_of_4096_bytes(clock: Clock, api: Api, length: int, pieces: int) -> None:
     caller = somebody(f"pieces-{length}-{clock.now}")
     around = len(json.dumps(["", {}]))
-    run_once(running(), caller, SLOW, True, lambda: HttpResponse(201, "x" * (length - around), {}))
+    run_once(running(), caller, SLOW, True, lambda _: HttpResponse(201, "x" * (length - around), {}))
     record = record_of(caller)
     assert record is not None and record.answer is not None
     assert len(record.answer.split("\n")) == pieces
@@ -368,7 +369,7 @@ def test_a_secret_is_encrypted_in_pieces_of_4096_bytes(clock: Clock, api: Api, l
 def test_what_is_no_secret_is_kept_as_it_was_sent(clock: Clock, api: Api) -> None:
     """Escapes in place of letters would make it longer, and an item of DynamoDB has a limit."""
     caller = somebody(f"plain-{clock.now}")
-    run_once(running(), caller, SLOW, False, lambda: HttpResponse(201, "é", {}))
+    run_once(running(), caller, SLOW, False, lambda _: HttpResponse(201, "é", {}))
     record = record_of(caller)
     assert record is not None and record.answer == '["é", {}]'
 
@@ -376,18 +377,18 @@ def test_what_is_no_secret_is_kept_as_it_was_sent(clock: Clock, api: Api) -> Non
 def test_a_request_that_dies_frees_its_key_and_raises(clock: Clock, api: Api) -> None:
     services, caller = running(), somebody(f"dies-{clock.now}")
 
-    def die() -> Any:
+    def die(_: Services) -> Any:
         raise Crash
 
     with pytest.raises(Crash):
         run_once(services, caller, SLOW, False, die)
-    assert run_once(services, caller, SLOW, False, lambda: HttpResponse(201, "second", {})).body == "second"
+    assert run_once(services, caller, SLOW, False, lambda _: HttpResponse(201, "second", {})).body == "second"
 
 
 def crash(shop: Shop) -> None:
     """A process that took the key and died before it could keep an answer."""
     scope = "\n".join((credential_hash(shop.key), "POST", CREATE, KEY["idempotency-key"]))
-    running().store.write(begin(scope, b"\n" + json.dumps(BODY).encode(), running().clock()))
+    running().store.write(begin(scope, b"\n" + json.dumps(BODY).encode(), running().clock(), "nonce"))
 
 
 def test_a_process_that_dies_in_the_middle_leaves_the_key_taken_or_free_never_answered(new_shop: Shop) -> None:
@@ -501,7 +502,7 @@ def nowhere(secret: str) -> bool:
 def test_an_answer_of_any_length_is_kept_encrypted_in_pieces(new_shop: Shop) -> None:
     """KMS takes 4,096 bytes at once."""
     services = running()
-    taken = begin("scope of a long answer", b"", services.clock())
+    taken = begin("scope of a long answer", b"", services.clock(), "nonce")
     services.store.write(taken)
     mine, answer = replace(taken, version=1), HttpResponse(201, json.dumps({"key": "é" * 9_000}), {"X-A": "1"})
     _store_response(services, mine, answer, is_secret=True)

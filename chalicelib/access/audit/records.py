@@ -17,6 +17,7 @@ class AuditEntry(Record):
     """
 
     KEY = KeyPattern(IDENTITY, "AUDIT#{account_id}", "{entry_id}")
+    UNREPEATABLE = frozenset({"ip_address", "request_id"})
 
     account_id: str
     entry_id: str

@@ -6,12 +6,17 @@ from datetime import datetime
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import OPS, KeyPattern, Record
 
+CONFLICT = "conflict"
+"""In the place of a transaction that conflicted with another write and was not made."""
+
 
 @frozen
 class IdempotentRequest(Record):
-    """A request that was sent with an idempotency key, and its response.
+    """A request that was sent with an idempotency key, the transactions that it has made, and its response.
 
-    `status` is None while the first request runs. `answer` is the response, encrypted if it contains a secret.
+    `status` is None while it runs. `answer` is the response, encrypted if it contains a secret. `started_at` and
+    `nonce`, which is random and not secret, decide what the request makes; those of an item without them are not used.
+    `steps` has a short hash of each transaction that was made, in order, and CONFLICT for each that conflicted in between.
     """
 
     KEY = KeyPattern(OPS, "REPEAT#{scope_hash}", "REPEAT")
@@ -24,6 +29,9 @@ class IdempotentRequest(Record):
     answer: str | None
     is_encrypted: bool
     version: int = 0
+    started_at: datetime | None = None
+    nonce: str = ""
+    steps: tuple[str, ...] = ()
 
     @property
     def vanishes_at(self) -> datetime:

@@ -39,7 +39,7 @@ def create(
     Forbidden if an orchestrator has to create for the client id, WriteConflict after three conflicts with other writes.
 
     Reads three keys per child in batches of 100 (150 children: 5 calls, 1,000: 30), and the multicalls that claimed
-    them before. Writes one transaction for up to 99 children, else 100 records per transaction (150: 2, 1,000: 11).
+    them before. Writes one transaction for up to 98 children, else 99 records per transaction (150: 2, 1,000: 11).
     """
     check_platform(owner)
     check_count(len(child_tokens), services.settings.multicall_max_children, services.clock())
@@ -49,7 +49,8 @@ def create(
         found = links.load_many(services, unique)
         parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
         with suppress(WriteConflict):  # a child was paid or claimed meanwhile: read again
-            children = evaluate_children(parent, found, held_tokens(services, found, now), now)
+            held = held_tokens(services, found, now, parent.token)
+            children = evaluate_children(parent, found, held, now)
             check_none_blocked(children, now)
             check_combination(kind, children)
             link = _claim(services, parent, [found[token] for token in child_tokens])
@@ -57,13 +58,18 @@ def create(
     raise WriteConflict
 
 
-def held_tokens(services: Services, found: Mapping[str, SecurePayment], now: datetime) -> set[str]:
+def held_tokens(
+    services: Services, found: Mapping[str, SecurePayment], now: datetime, own: str | None = None
+) -> set[str]:
     """The tokens that another multicall holds, that is one that can still be paid; reads all its children to decide.
+
+    `own` is the multicall that is being created: it has claimed children before if its request is resumed.
 
     Deletes abandoned multicalls, so that their assembly fails if it continues. Evaluates at most _MAX_EVALUATED_PARENTS
     multicalls; the others count as holding what they claimed.
     """
-    claims = {token: child.link.parent_token for token, child in found.items() if child.link.parent_token}
+    claimed = {token: child.link.parent_token for token, child in found.items() if child.link.parent_token}
+    claims = {token: parent_token for token, parent_token in claimed.items() if parent_token != own}
     parents = link_store.links(services.store, dict.fromkeys(claims.values()))
     for parent in parents.values():
         if is_abandoned(parent, now):

@@ -12,6 +12,7 @@ class Endpoint(Record):
     """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted."""
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
+    UNREPEATABLE = frozenset({"secret_ciphertext"})
 
     webhook_id: str
     account_id: str
