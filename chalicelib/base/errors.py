@@ -87,7 +87,7 @@ class Forbidden(ServiceError):
 
 
 class ForeignOrigin(Forbidden):
-    """The credential does not allow the Origin. The page may not read the response: it gets no CORS headers."""
+    """The credential does not allow the Origin, or a page of this Origin may not use or open sessions."""
 
 
 class NotFound(ServiceError):

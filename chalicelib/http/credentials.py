@@ -40,7 +40,25 @@ def sent_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
         return SentCredential(Mode.SESSION, token)
     if not present and Mode.PUBLIC in accepted:
         return None
-    raise Unauthorized()
+    wrong = next((name for name in ("x-orchestrator-key", "x-api-key", "x-client-id") if headers.get(name)), None)
+    if wrong is None and not present and session_token(headers):
+        wrong = "A session"
+    raise Unauthorized(f"{wrong} is not accepted here: send {needed_for(accepted)}" if wrong else "Unauthorized")
+
+
+def needed_for(accepted: tuple[Mode, ...]) -> str:
+    """The credentials that an operation accepts, in words."""
+    return ", or ".join(_NAMES[mode] for mode in _NAMES if mode in accepted)
+
+
+_NAMES = {
+    Mode.ORCHESTRATOR: "x-orchestrator-key with x-client-id",
+    Mode.ORCHESTRATOR_KEY: "x-orchestrator-key",
+    Mode.API_KEY: "x-api-key",
+    Mode.CLIENT_ID: "x-client-id",
+    Mode.SESSION: "a session, as cookie or authorization: Bearer, and no other credential",
+    Mode.PUBLIC: "no credential",
+}
 
 
 def _checked(mode: Mode, secret: str, client_id: str | None) -> SentCredential:
@@ -52,9 +70,11 @@ def _checked(mode: Mode, secret: str, client_id: str | None) -> SentCredential:
 
 
 def refuse_foreign_pages(settings: Settings, request: HttpRequest) -> None:
-    """Raises ForeignOrigin if a page of another origin sends a changing request with a session cookie.
+    """Raises ForeignOrigin if a page of another origin sends a changing request that uses or opens a session.
 
-    SameSite=Lax stops pages of other sites, but not those of sibling hosts, such as a blog.
+    SameSite=Lax stops pages of other sites, but not those of sibling hosts, such as a blog: they could act as their
+    visitor, or sign them into an account that is not theirs. Browsers send an Origin with every changing request, and
+    others (curl, servers) need none.
     """
     own = {origin_of(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)}
     if request.method in CHANGING and request.origin not in {None, *own, *settings.session_origins}:
@@ -73,14 +93,19 @@ def effective_origin(settings: Settings, request: HttpRequest, sent: SentCredent
     return request.origin
 
 
+def bearer_token(headers: Mapping[str, str]) -> str | None:
+    """The token of `Authorization: Bearer`, which no browser sends by itself."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
 def session_token(headers: Mapping[str, str]) -> str | None:
     """The session token of `Authorization: Bearer`, or of the cookie. None if two different cookies are sent.
 
     http.cookies is not used: it stops at the first malformed cookie, which another page of the domain may have set.
     """
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
-        return token.strip()
+    if token := bearer_token(headers):
+        return token
     pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
     tokens = {value.strip('"') for name, _, value in pairs if name == COOKIE}
     return tokens.pop() if len(tokens) == 1 else None

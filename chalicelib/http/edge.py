@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from chalice.app import Response
 from pydantic import BaseModel
@@ -24,10 +25,16 @@ from chalicelib.base.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from chalicelib.http.credentials import effective_origin, refuse_foreign_pages, sent_credential, session_token
+from chalicelib.http.credentials import (
+    bearer_token,
+    effective_origin,
+    refuse_foreign_pages,
+    sent_credential,
+    session_token,
+)
 from chalicelib.http.idempotency import run_once
 from chalicelib.http.operation import Operation, PageRoute
-from chalicelib.http.parsing import parse_body, parse_query
+from chalicelib.http.parsing import check_body, parse_body, parse_query
 from chalicelib.http.request import HttpRequest, refuse_repeated_headers, request_of
 from chalicelib.http.responses import (
     HttpResponse,
@@ -53,7 +60,8 @@ def handle(operation: Operation, view: View, services: Services, request: HttpRe
     response = _guarded(services, lambda: _admit(operation, view, services, request))
     if response.status != 500:  # a 500 is logged with its trace
         services.log.info("responded", extra={"status": response.status, **_reason(response)})
-    cors = cors_headers(services.settings, request, response.is_foreign, operation.with_session)
+    with_session = operation.with_session and not response.is_foreign
+    cors = cors_headers(services.settings, request, with_session)
     return to_chalice(response, request, cors)
 
 
@@ -73,7 +81,7 @@ def refuse_method(services: Services, request: HttpRequest, methods: Sequence[st
     """405 for a method that the path does not have."""
     error = MethodNotAllowed(f"Cannot {request.method} {request.path}: the method is not allowed here")
     response = error_response(error, {"Allow": ", ".join(methods)})
-    return to_chalice(response, request, cors_headers(services.settings, request, False, False))
+    return to_chalice(response, request, cors_headers(services.settings, request, with_session=False))
 
 
 def _guarded(services: Services, run: Callable[[], HttpResponse]) -> HttpResponse:
@@ -103,9 +111,10 @@ def _admit(operation: Operation, view: View, services: Services, request: HttpRe
 
 def _caller(operation: Operation, services: Services, request: HttpRequest) -> Caller:
     sent = sent_credential(request, operation.modes)
+    uses_cookie = sent is not None and sent.mode is Mode.SESSION and bearer_token(request.headers) is None
+    if operation.signs_in or uses_cookie:
+        refuse_foreign_pages(services.settings, request)
     if sent is not None:
-        if sent.mode is Mode.SESSION and "authorization" not in request.headers:
-            refuse_foreign_pages(services.settings, request)
         return identify(services, sent, effective_origin(services.settings, request, sent), request.ip_address)
     token = session_token(request.headers)
     return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
@@ -129,6 +138,7 @@ def _respond(
     check_scope(caller.scopes, operation.scope)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
+    check_body(request)
     record_use(services, caller.credential_ids)
 
     def run(joined: Services) -> HttpResponse:
@@ -157,7 +167,13 @@ def _run(operation: Operation, view: View, services: Services, caller: Caller, r
         query=parse_query(request, models.query, listed) if models.query else None,
         path=request.parameters,
     )
-    result = view(call)
+    response = _response(operation, view(call))
+    if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):
+        raise AssertionError("only an operation that signs in or is called in a session refuses foreign pages")
+    return response
+
+
+def _response(operation: Operation, result: Any) -> HttpResponse:
     if isinstance(result, HttpResponse):
         return result
     if isinstance(result, Reply):

@@ -89,22 +89,22 @@ def _operation(operation: Operation, models: Models, schemas: dict[str, Any]) ->
             "required": not models.is_body_optional,
             "content": {"application/json": {"schema": body}},
         }
-    for status in sorted({*operation.errors, *_edge_errors(operation, models)}):
+    for status in sorted({*operation.errors, *_edge_errors(operation)}):
         described["responses"][str(status)] = _content(operation, ErrorAnswer, schemas, status)
     return described
 
 
-def _edge_errors(operation: Operation, models: Models) -> set[int]:
+def _edge_errors(operation: Operation) -> set[int]:
     """The error statuses for bad headers, credentials, limits, bodies and idempotency keys."""
     errors = {400}
     if operation.modes != (Mode.PUBLIC,):
         errors |= {401, 403}
+    if operation.signs_in:
+        errors |= {403}
     if operation.rate is not None:
         errors |= {429}
-    if models.body is not None:
-        errors |= {413, 415}
     if operation.method in CHANGING:
-        errors |= {409, 422}
+        errors |= {409, 413, 415, 422}
     return errors
 
 

@@ -37,9 +37,14 @@ class Operation:
     """True if the hosted payment page may call it."""
 
     @property
+    def signs_in(self) -> bool:
+        """Whether it opens a session or leads to one: then pages of foreign origins may not call it."""
+        return self.rate is Rate.SIGN_IN
+
+    @property
     def with_session(self) -> bool:
         """Whether browsers may send cookies."""
-        return Mode.SESSION in self.modes or self.rate is Rate.SIGN_IN
+        return Mode.SESSION in self.modes or self.signs_in
 
 
 @frozen

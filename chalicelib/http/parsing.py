@@ -12,17 +12,25 @@ MAX_BODY_BYTES = 256 * 1024
 _MAX_PROBLEMS = 100  # in a response, so that a body with many errors does not get a response of megabytes
 
 
-def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
-    """The JSON body as the model. `listed` is Operation.lists_problems.
+def check_body(request: HttpRequest) -> None:
+    """Raises PayloadTooLarge, or UnsupportedMediaType unless a body is declared as JSON, also where it is not read.
 
-    Raises BadRequest, ValidationFailed, PayloadTooLarge or UnsupportedMediaType. Unlike Python's parser, pydantic's
-    refuses lone surrogates, NaN, and nesting so deep that it could end the process.
+    Forms, beacons and `no-cors` requests of foreign pages can send a body of another type or of none (a Blob without a
+    type), but not one of this type without a preflight (Fetch, 2.2.2).
     """
     if len(request.raw_body) > MAX_BODY_BYTES:
         raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} kB: send less at once")
-    content_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
-    if content_type != "application/json":
-        raise UnsupportedMediaType("Send the body as JSON, with content-type: application/json")
+    content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if request.raw_body and content_type != "application/json":
+        raise UnsupportedMediaType("Send the body as JSON, with the header content-type: application/json")
+
+
+def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
+    """The JSON body as the model. `listed` is Operation.lists_problems.
+
+    Raises BadRequest or ValidationFailed. Unlike Python's parser, pydantic's refuses lone surrogates, NaN, and nesting
+    so deep that it could end the process.
+    """
     try:
         body = from_json(request.raw_body, allow_inf_nan=False)
     except ValueError:

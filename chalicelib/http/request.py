@@ -9,7 +9,15 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
-_SINGLE_HEADERS = ("x-api-key", "x-client-id", "x-orchestrator-key", "authorization", "origin", "idempotency-key")
+_SINGLE_HEADERS = (
+    "x-api-key",
+    "x-client-id",
+    "x-orchestrator-key",
+    "authorization",
+    "origin",
+    "idempotency-key",
+    "content-type",
+)
 """Headers that must not be repeated, as it would be unclear which value counts."""
 
 

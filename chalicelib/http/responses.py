@@ -25,8 +25,8 @@ _NODE_RETRY_SECONDS = 5
 class HttpResponse:
     """A response before it is sent; it can be stored for an idempotency key.
 
-    `reason` is the message of an error, for the log. `is_foreign` is set if the caller's origin was refused: pages of
-    that origin may not read the response.
+    `reason` is the message of an error, for the log. `is_foreign` is set if the caller's origin was refused: its pages
+    may read why, but not with cookies.
     """
 
     status: int
@@ -74,14 +74,14 @@ def to_chalice(response: HttpResponse, request: HttpRequest, cors: Mapping[str, 
     return Response(response.body, status_code=response.status, headers={**own, **cors, **response.headers})
 
 
-def cors_headers(settings: Settings, request: HttpRequest, is_foreign: bool, with_session: bool) -> dict[str, str]:
+def cors_headers(settings: Settings, request: HttpRequest, with_session: bool) -> dict[str, str]:
     """The headers with which pages of the caller's origin may read the response, errors included.
 
-    The origin is echoed unless it was refused (`is_foreign`). Cookies are allowed for session operations and the
-    configured dashboards only.
+    Every origin may, also one that was refused, so that its developer sees why: the response says nothing that the
+    page could not learn without a browser. Cookies are allowed for session operations and the configured dashboards.
     """
     headers = {"Vary": "Origin"}
-    if not request.origin or is_foreign:
+    if not request.origin:
         return headers
     headers |= {"Access-Control-Allow-Origin": request.origin, "Access-Control-Expose-Headers": _EXPOSED}
     if with_session and request.origin in settings.session_origins:
@@ -92,7 +92,7 @@ def cors_headers(settings: Settings, request: HttpRequest, is_foreign: bool, wit
 def preflight_headers(settings: Settings, request: HttpRequest, methods: str, with_session: bool) -> dict[str, str]:
     """The headers of the response to a preflight. Any origin is allowed, as the client id is not known yet."""
     return {
-        **cors_headers(settings, request, is_foreign=False, with_session=with_session),
+        **cors_headers(settings, request, with_session),
         "Access-Control-Allow-Methods": methods,
         "Access-Control-Allow-Headers": _REQUEST_HEADERS,
         "Access-Control-Max-Age": str(_PREFLIGHT_SECONDS),

@@ -15,6 +15,7 @@ from chalicelib.access.modes import Mode, Rate
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.http.credentials import needed_for
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
@@ -271,7 +272,10 @@ def needs_client(known: Operation, way: Way) -> bool:
 
 def headers_for(known: Operation, tenant: Tenant, way: Way) -> Headers:
     beside = {"x-client-id": tenant.client_id} if needs_client(known, way) else {}
-    return {**way.headers(tenant), **beside}
+    headers = {**way.headers(tenant), **beside}
+    if known.signs_in:
+        headers.pop("origin", None)  # the shop's page may not sign anybody in
+    return headers
 
 
 @dataclass(frozen=True)
@@ -359,8 +363,29 @@ def test_every_other_mode_is_401(api: Api, known: Operation) -> None:
         if not accepts(known, way):
             reply = own.send(api, headers_for(known, tenant, way))
             half = way.name == "orchestrator key" and Mode.ORCHESTRATOR in known.modes
-            told = "x-client-id is required with x-orchestrator-key" if half else "Unauthorized"
+            told = "x-client-id is required with x-orchestrator-key" if half else refusal_of(known, way)
             assert (way.name, reply.status, reply.message) == (way.name, 401, told)
+
+
+@every_operation
+def test_a_page_that_is_not_ours_gets_no_cookie(api: Api, known: Operation) -> None:
+    """Neither a session nor the end of one. A token in `authorization` is left out: no browser sends it by itself."""
+    for way in accepted_ways(known):
+        if way.name != "e-mail session":
+            tenant = Tenant()
+            headers = {**headers_for(known, tenant, way), "origin": "http://blog.auth.test"}
+            reply = request(api, known, headers, tenant, way)
+            assert "set-cookie" not in reply.headers, way.name
+            signs_in = "session_token" in headers.get("cookie", "") or known.signs_in
+            assert reply.status == 403 or known.method == "GET" or not signs_in, way.name
+
+
+def refusal_of(known: Operation, way: Way) -> str:
+    """The message for a credential of a kind that the operation does not accept."""
+    if way.serves == (Mode.PUBLIC,):
+        return "Unauthorized"
+    kinds = {Mode.API_KEY: "x-api-key", Mode.CLIENT_ID: "x-client-id", Mode.SESSION: "A session"}
+    return f"{kinds.get(way.serves[0], 'x-orchestrator-key')} is not accepted here: send {needed_for(known.modes)}"
 
 
 def accepted_ways(known: Operation) -> list[Way]:

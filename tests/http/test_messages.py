@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.access.modes import CREDENTIALS
+from chalicelib.http.credentials import needed_for
 from tests.support.api import Configured, stop_time
 from tests.support.client import ORIGIN, Shop, item, stored
 from tests.support.stored_links import complete, expire
@@ -28,6 +30,41 @@ def told(shop: Shop, method: str, path: str, headers: dict[str, str], body: Any 
 def test_a_missing_or_invalid_credential_is_401_unauthorized(shop: Shop) -> None:
     for headers in ({}, {"x-api-key": "key_wrong"}, {"x-client-id": "cli_wrong", "origin": ORIGIN}, {"origin": ORIGIN}):
         assert told(shop, "GET", UNKNOWN, headers) == (401, "Unauthorized")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "name", "needed"),
+    [
+        ("GET", "/v2/client-ids", "x-client-id", "x-api-key"),
+        ("GET", "/v2/client-ids", "A session", "x-api-key"),
+        ("GET", "/v2/client-ids", "x-orchestrator-key", "x-api-key"),
+        ("GET", "/v1/api-keys", "x-api-key", "a session, as cookie or authorization: Bearer, and no other credential"),
+        ("GET", "/v2/orchestrators/client-ids", "x-api-key", "x-orchestrator-key"),
+        ("GET", UNKNOWN, "A session", "x-api-key, or x-client-id"),
+        ("GET", "/v2/currencies", "x-orchestrator-key", "x-api-key, or x-client-id, or no credential"),
+    ],
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_credential_of_the_wrong_kind_is_401_and_hears_which_is_needed(
+    shop: Shop, method: str, path: str, name: str, needed: str, exists: bool
+) -> None:
+    """The same for one that exists and for one that does not, which is not looked up."""
+    tenant = Tenant()
+    sent = {
+        "x-client-id": {"x-client-id": tenant.client_id if exists else "cli_x"},
+        "x-api-key": tenant.by_key() if exists else {"x-api-key": "key_x"},
+        "x-orchestrator-key": tenant.by_orchestrator_key() if exists else {"x-orchestrator-key": "x"},
+        "A session": tenant.by_wallet() if exists else {"cookie": "session_token=x"},
+    }[name]
+    assert told(shop, method, path, sent) == (401, f"{name} is not accepted here: send {needed}")
+
+
+def test_every_kind_is_named_where_several_are_accepted(shop: Shop) -> None:
+    several = {"x-api-key": "key_x", "x-client-id": "cli_x"}
+    answer = told(shop, "GET", "/v2/orchestrators/client-ids", several)
+    assert answer == (401, "x-api-key is not accepted here: send x-orchestrator-key")
+    everything = "x-orchestrator-key with x-client-id, or x-api-key, or x-client-id, or a session"
+    assert everything in needed_for(CREDENTIALS)
 
 
 def test_a_client_id_without_its_origin_is_401(shop: Shop) -> None:
@@ -135,7 +172,9 @@ def twice(shop: Shop, method: str, path: str, pairs: list[tuple[str, str]], body
     """A request whose headers are sent as they stand, also more than once."""
     connection = http.client.HTTPConnection("127.0.0.1", shop.api.port, timeout=120)
     connection.putrequest(method, path)
-    for name, value in [*pairs, ("content-length", str(len(body)))]:
+    typed = any(name.lower() == "content-type" for name, _ in pairs)
+    json_type = [] if typed else [("content-type", "application/json")]
+    for name, value in [*pairs, *json_type, ("content-length", str(len(body)))]:
         connection.putheader(name, value)
     connection.endheaders(body)
     answer = connection.getresponse()
@@ -148,7 +187,7 @@ def twice(shop: Shop, method: str, path: str, pairs: list[tuple[str, str]], body
 @pytest.mark.parametrize("other", ["same", "another"])
 @pytest.mark.parametrize(
     "name",
-    ["x-api-key", "x-client-id", "x-orchestrator-key", "origin", "authorization", "idempotency-key"],
+    ["x-api-key", "x-client-id", "x-orchestrator-key", "origin", "authorization", "idempotency-key", "content-type"],
 )
 def test_a_header_that_decides_something_and_comes_twice_is_400(shop: Shop, name: str, other: str) -> None:
     before = stored()
