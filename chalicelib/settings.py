@@ -245,4 +245,4 @@ class Settings:
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL, as browsers send them for Origin."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}://{parts.netloc.lower()}"

@@ -25,6 +25,11 @@ def test_without_the_optional_variables_the_defaults_hold() -> None:
     assert read(log_level="DEBUG").log_level == "DEBUG"
 
 
+def test_the_pages_origin_is_as_browsers_send_it() -> None:
+    for url in ("https://Pay.Shop.example/page", "https://pay.shop.example"):
+        assert read(PAY_URL=url).page_origin == "https://pay.shop.example"
+
+
 def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
     with pytest.raises(InvalidSettings) as refused:
         Settings.read({"STAGE": "test", "API_URL": "http://api.test/", "LINK_LIFETIME_SECONDS": "0"})

@@ -4,7 +4,11 @@
     signature  abi.encode(address factory, bytes factory call, bytes signature) | 6492...6492
 
 The eth_call creates the validator, which returns 01 or 00 in place of its code. The validator calls the factory, which
-deploys the wallet for the duration of the eth_call, then the wallet's isValidSignature (ERC-1271).
+deploys the wallet for the duration of the eth_call, then the wallet's isValidSignature (ERC-1271). If the wallet is
+deployed, the factory is called only if the wallet does not accept the signature, and the wallet is asked again.
+
+The signature names the factory and the call, so they are anybody's. The call comes from the validator, which has no
+rights anywhere: it changes only what any address could change on chain.
 """
 
 from chalicelib.base.addresses import ZERO_ADDRESS
@@ -13,6 +17,13 @@ from chalicelib.catalogue.data import load
 
 GAS = 10_000_000
 """Enough to deploy a wallet and check a signature; limits how much work the wallet's code can cost the node."""
+
+SENDER = "0x20df764c263508f1c7cf0c9b9936a22383cdc715"
+"""The sender of the eth_call: the end of keccak256("nobody signs for this sender"), so nobody has its key.
+
+Without a sender tx.origin would be the zero address. Some wallets do not check signatures then, because such a call can
+only be an estimate (early ERC-4337 accounts). A stranger's factory call could change their owner.
+"""
 
 MAGIC_SUFFIX = bytes.fromhex("6492" * 16)
 

@@ -10,7 +10,14 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain import blocks, ranges, receipts, safe_reads, wallets
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
-from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, READ_GAS, JsonRpcClient, RpcError, unavailable_if_malformed
+from chalicelib.chain.jsonrpc import (
+    MAX_RESPONSE_BYTES,
+    READ_GAS,
+    JsonRpcClient,
+    NodeResponseTooLarge,
+    RpcError,
+    unavailable_if_malformed,
+)
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
@@ -75,14 +82,18 @@ class EvmChain:
         """Whether the wallet at an address accepts a signature over a digest of 32 bytes, at the newest block.
 
         A key's signature is recovered without the node. The signature of a contract wallet is checked by ERC-1271, or
-        ERC-6492 if it is not deployed yet, in one eth_call; if the wallet's code fails, the signature is invalid.
+        ERC-6492 if it is not deployed yet, in one eth_call; if the wallet's code fails, or reverts with more data than
+        a result may have, the signature is invalid.
         """
         signer = recover_digest(digest, signature)
         if signer is not None and same_address(signer, address):
             return True
-        validation = {"data": erc6492.validation(address, digest, signature), "gas": hex(erc6492.GAS)}
+        data = erc6492.validation(address, digest, signature)
+        validation = {"from": erc6492.SENDER, "data": data, "gas": hex(erc6492.GAS)}
         try:
             returned = self._node.call("eth_call", validation, "latest")
+        except NodeResponseTooLarge:  # the validator returns one byte
+            return False
         except RpcError as error:
             if error.is_revert:
                 return False
@@ -92,8 +103,11 @@ class EvmChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
 
-    def safe_nonce(self, safe: str, block: int) -> int:
-        """The nonce of a Safe's next transaction after a block: the number of transactions it had executed."""
+    def safe_nonce(self, safe: str, block: int) -> int | None:
+        """The nonce of a Safe's next transaction after a block: the number of transactions it had executed.
+
+        None if there is no Safe at the address.
+        """
         return safe_reads.safe_nonce(self._node, safe, block)
 
     def safe_event(self, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:

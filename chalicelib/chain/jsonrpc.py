@@ -30,7 +30,10 @@ READ_GAS = 10_000_000
 """The most gas of one read of a contract, which can be anybody's; hundreds of times what a balance or nonce takes."""
 _METHOD_NOT_FOUND = -32601
 _REVERTED_CODE = 3
-_REVERTED = ("revert", "out of gas", "opcode", "invalid jump", "stack ", "evm error", "vm execution error")
+_REVERTED = (
+    *("revert", "out of gas", "opcode", "invalid jump", "stack ", "evm error", "vm execution error"),
+    *("return data out of bounds", "gas uint64 overflow", "max initcode size"),
+)
 """Texts by which nodes report that a contract failed, not the node."""
 _NO_RESULT = object()
 

@@ -12,6 +12,7 @@ from typing import Any
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
+from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.transaction import Call
 from chalicelib.chain.blocks import header_hash
 from chalicelib.chain.hex_values import hash_of, quantity
@@ -47,10 +48,21 @@ class SafeEvent:
 
 
 @unavailable_if_malformed
-def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int:
-    """The nonce of a Safe's next transaction after a block: the number of transactions it had executed."""
-    (nonce,) = node.results([contract_read(Call(safe, _NONCE), hex(block))])
-    return quantity(nonce, 2**256)
+def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int | None:
+    """The nonce of a Safe's next transaction after a block: the number of transactions it had executed.
+
+    None if there is no Safe at the address: the contract fails, or returns anything but 32 bytes.
+    """
+    try:
+        (returned,) = node.results([contract_read(Call(safe, _NONCE), hex(block))])
+    except NodeResponseTooLarge:
+        return None
+    except RpcError as error:
+        if error.is_revert:
+            return None
+        raise
+    nonce = bytes.fromhex(returned.removeprefix("0x"))
+    return int.from_bytes(nonce, "big") if len(nonce) == WORD else None
 
 
 @unavailable_if_malformed

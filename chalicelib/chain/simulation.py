@@ -14,7 +14,8 @@ from chalicelib.chain.jsonrpc import JsonRpcClient, NodeResponseTooLarge, RpcCal
 _TRANSACTION_GAS = 2**24
 """The most gas that a transaction can have on Ethereum since EIP-7825; payments take less on every network."""
 _SIMULATION_GAS = 50_000_000
-"""The most gas of all transactions together. Nodes refuse a simulation with more (geth, reth), or lower it."""
+"""The most gas of all transactions together; the contract of a payee can use it up. Nodes refuse a simulation with more
+(geth, reth), or lower it."""
 TOO_LARGE = "the result of the transactions is too large to be checked"
 UNKNOWN_STEP = "this node cannot run a transaction after another one; it depends on the steps before it"
 _NO_FUNDS = "the sender does not have the native coin that the transaction sends"
@@ -89,7 +90,8 @@ class Simulator:
         Nodes refuse the whole block if a sender lacks the native coin that a call sends. The last call that sends the
         coin is then taken as the one that fails, and the calls before it are simulated again without it.
         """
-        block = {"blockOverrides": {"gasLimit": hex(_SIMULATION_GAS)}, "calls": calls}
+        gas = min(len(calls) * _TRANSACTION_GAS, _SIMULATION_GAS)
+        block = {"blockOverrides": {"gasLimit": hex(gas)}, "calls": calls}
         try:
             blocks = self._node.call("eth_simulateV1", {"blockStateCalls": [block], "validation": False}, "latest")
         except RpcError as error:

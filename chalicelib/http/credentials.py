@@ -85,11 +85,12 @@ def effective_origin(settings: Settings, request: HttpRequest, sent: SentCredent
     """The Origin of a request. For a GET of the hosted payment page without one, the page's origin.
 
     Browsers send no Origin with a GET to the page's own host (Fetch, 3.2). If API and page share a host, the Host
-    header shows that the page sent the request.
+    header shows that the page sent the request. Pages of other hosts cannot send `x-client-id` without an Origin. A
+    program can type either header, and reads what anybody reads who has the link.
     """
     is_page = sent.mode is Mode.CLIENT_ID and sent.secret == settings.page_client_id
     if is_page and request.origin is None and request.method == "GET":
-        return settings.page_origin if request.headers.get("host") == urlsplit(settings.pay_url).netloc else None
+        return settings.page_origin if request.headers.get("host") == urlsplit(settings.page_origin).netloc else None
     return request.origin
 
 

@@ -665,7 +665,7 @@ def test_the_nonce_of_a_safe_is_read_as_of_a_block(node: Node) -> None:
 
     def answer(calls: list[dict[str, Any]]) -> Any:
         asked.extend((call["method"], call["params"]) for call in calls)
-        return [{"id": call["id"], "result": "0x1f"} for call in calls]
+        return [{"id": call["id"], "result": "0x" + "00" * 31 + "1f"} for call in calls]
 
     node.answer = answer
     assert node.chain.safe_nonce(SAFE, 18) == 31
@@ -745,12 +745,12 @@ def test_every_call_that_runs_a_contract_has_a_limit_of_gas_and_of_the_result(no
         return [{"id": call["id"], "result": HOSTILE} for call in calls]
 
     node.answer, chain = answer, node.chain
+    assert chain.is_valid_signature(SAFE, bytes(32), bytes(65)) is False
+    assert chain.safe_nonce(SAFE, 9) is None
     reads: list[Callable[[], object]] = [
         lambda: chain.read_wallet(WALLET, [SAFE], SPENDER, batch_fee=True),
         chain.read_batch_fee,
         lambda: chain.would_revert(WALLET, SAFE, "0x12"),
-        lambda: chain.is_valid_signature(SAFE, bytes(32), bytes(65)),
-        lambda: chain.safe_nonce(SAFE, 9),
         lambda: chain.has_code(SAFE),
         lambda: chain.payers_of([PaidTransfer(HASH, SAFE, WALLET, 5)]),
     ]
@@ -759,10 +759,11 @@ def test_every_call_that_runs_a_contract_has_a_limit_of_gas_and_of_the_result(no
             read()
     assert len(asked) == 5
     assert all(0 < int(call["params"][0]["gas"], 16) <= 50_000_000 for call in asked)
-    asked.clear()
-    chain.simulate(sent(STEP))
-    assert [call["method"] for call in asked] == ["eth_simulateV1"]
-    assert int(asked[0]["params"][0]["blockStateCalls"][0]["blockOverrides"]["gasLimit"], 16) == 50_000_000
+    for steps, gas in ((1, 2**24), (2, 2**25), (3, 50_000_000), (200, 50_000_000)):
+        asked.clear()
+        chain.simulate(sent(*[STEP] * steps))
+        assert [call["method"] for call in asked] == ["eth_simulateV1"]
+        assert int(asked[0]["params"][0]["blockStateCalls"][0]["blockOverrides"]["gasLimit"], 16) == gas
 
 
 def test_a_node_that_refuses_says_nothing_about_a_call(node: Node) -> None:
@@ -771,9 +772,33 @@ def test_a_node_that_refuses_says_nothing_about_a_call(node: Node) -> None:
         node.chain.would_revert(WALLET, SAFE, "0x")
 
 
-@pytest.mark.parametrize("nonce", ["0x" + "f" * 65, "0x" + "00" * 64, "-0x1", "0x", None, 5])
-def test_a_nonce_of_another_form_is_no_answer(node: Node, nonce: Any) -> None:
+@pytest.mark.parametrize("nonce", ["0x" + "f" * 65, "-0x1", "zz", None, 5])
+def test_a_nonce_that_is_no_data_is_no_answer(node: Node, nonce: Any) -> None:
     node.results(nonce)
+    with pytest.raises(ChainUnavailable):
+        node.chain.safe_nonce(SAFE, 9)
+
+
+@pytest.mark.parametrize("returned", ["0x", "0x07", "0x" + "00" * 31, "0x" + "00" * 33, "0x" + "00" * 64])
+def test_a_contract_that_returns_no_nonce_is_no_safe(node: Node, returned: str) -> None:
+    node.results(returned)
+    assert node.chain.safe_nonce(SAFE, 9) is None
+
+
+FAILURES = ["execution reverted", "execution reverted: header not found", "VM execution error.", "out of gas"]
+FAILURES += ["invalid opcode: INVALID", "stack underflow (0 <=> 1)", "EVM error OutOfOffset", "invalid jump destination"]
+FAILURES += ["return data out of bounds", "gas uint64 overflow", "max initcode size exceeded: code size 49153 limit 49152"]
+
+
+@pytest.mark.parametrize("message", FAILURES)
+def test_a_contract_that_fails_is_no_safe(node: Node, message: str) -> None:
+    """The texts are those of geth, Nethermind and anvil; geth repeats what the contract says."""
+    node.error({"code": -32000, "message": message})
+    assert node.chain.safe_nonce(SAFE, 9) is None
+
+
+def test_a_node_that_fails_says_nothing_about_a_nonce(node: Node) -> None:
+    node.error({"code": -32000, "message": "missing trie node"})
     with pytest.raises(ChainUnavailable):
         node.chain.safe_nonce(SAFE, 9)
 

@@ -50,7 +50,7 @@ def test_the_steps_are_sent_as_one_block_on_the_newest_one() -> None:
     sent = {"from": SENDER.lower(), "to": TO, "data": "0x095ea7b3"}
     calls = [{**sent, "value": "0x0"}, {**sent, "value": "0x1a"}]
     assert call["method"] == "eth_simulateV1"
-    block = {"blockOverrides": {"gasLimit": hex(50_000_000)}, "calls": calls}
+    block = {"blockOverrides": {"gasLimit": hex(2**25)}, "calls": calls}
     assert call["params"] == [{"blockStateCalls": [block], "validation": False}, "latest"]
 
 

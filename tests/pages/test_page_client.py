@@ -5,10 +5,11 @@ import pytest
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import OPERATIONS, Operation
 from tests.fakes.world import WALLET
-from tests.http.test_matrix import request
+from tests.http.test_matrix import prepared, request
 from tests.support.api import Configured
-from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, PAGE_ORIGIN
+from tests.support.browser import BY_PAGE, PAGE_CLIENT_ID, PAGE_ORIGIN, get
 from tests.support.client import ORIGIN, Api, Shop, stored
+from tests.support.items import payout
 from tests.support.tenants import Tenant, Way
 
 PAGE = Way("payment page", (Mode.CLIENT_ID,), lambda tenant: BY_PAGE)
@@ -40,12 +41,42 @@ def test_it_may_do_that_with_anybodys_link_and_nothing_else(api: Api, known: Ope
         assert (reply.status, reply.message) == (401, "Unauthorized")
 
 
-def test_what_it_may_not_do_is_not_done(shop: Shop) -> None:
-    before = stored()
+def test_what_it_may_not_do_is_not_done_and_takes_no_idempotency_key(shop: Shop) -> None:
+    before, headers = stored(), {**BY_PAGE, "idempotency-key": "order-1"}
     for known in OPERATIONS:
         if known.method != "GET" and "{" not in known.path and Mode.CLIENT_ID in known.modes:
-            assert shop.api.request(known.method, known.path, {}, BY_PAGE).status == 403
+            assert shop.api.request(known.method, known.path, {}, headers).status == 403
     assert stored() == before
+
+
+@pytest.mark.parametrize("known", OPERATIONS, ids=named)
+def test_the_session_of_whoever_has_the_page_open_adds_nothing_to_it(api: Api, known: Operation) -> None:
+    """A browser may send the owner's cookie along; a credential header counts before it."""
+    if known.modes == (Mode.PUBLIC,) or known.by_page:
+        return
+    owner = Tenant()
+    own = prepared(known, owner, PAGE)
+    for session in (owner.by_wallet(), owner.by_email()):
+        reply = own.send(api, {**session, **BY_PAGE})
+        assert reply.status == (403 if Mode.CLIENT_ID in known.modes else 401), reply.body
+
+
+@pytest.mark.parametrize("known", OPERATIONS, ids=named)
+def test_beside_another_credential_it_is_an_unknown_client_id(api: Api, known: Operation) -> None:
+    """Refused wherever the operation is about a client id, although the key alone may call it."""
+    owner = Tenant()
+    own = prepared(known, owner, PAGE)
+    for mode, key in ((Mode.API_KEY, owner.by_key()), (Mode.ORCHESTRATOR, owner.by_orchestrator_key())):
+        if mode in known.modes:
+            reply = own.send(api, {**key, **BY_PAGE})
+            assert (mode, reply.status, reply.message) == (mode, 401, "Unauthorized")
+
+
+def test_no_orchestrator_can_link_it(api: Api) -> None:
+    reply = api.request(
+        "POST", "/v2/orchestrators/client-ids", {"clientId": PAGE_CLIENT_ID}, Tenant().by_orchestrator_key()
+    )
+    assert reply.status == 404
 
 
 @pytest.mark.parametrize("path", ["", "/pay"])
@@ -63,6 +94,9 @@ def test_on_one_host_for_everything_a_browser_sends_no_origin_and_need_not(api: 
     assert api.get(f"/v2/secure-payments/{token}", alone).status == 200
     assert api.get(f"/v2/secure-payments/{token}", {**alone, "host": "api.test"}).status == 401
     assert api.get(f"/v2/secure-payments/{token}", {**alone, "origin": ORIGIN}).status == 403
+    for host in ("pay.test:81", "pay.test.evil.example", "evil.example/pay.test", "pay.test@evil.example", ""):
+        assert api.get(f"/v2/secure-payments/{token}", {**alone, "host": host}).status == 401
+    assert get(api, f"/v2/secure-payments/{token}", alone, "HEAD").status == 405
     intent = api.request("POST", f"/v2/secure-payments/{token}/intent", {}, alone)
     assert (intent.status, intent.message) == (401, "Origin header is required")
     own = {"x-client-id": shop.client_id, "host": "pay.test"}
@@ -85,6 +119,17 @@ def test_a_deployment_may_name_it_otherwise(api: Api, configured: Configured) ->
 def test_it_hears_of_an_unknown_link_what_all_hear(api: Api) -> None:
     reply = api.get("/v2/secure-payments/01M7VR2YNJE8VY59CWNJJJKZPH", BY_PAGE)
     assert (reply.status, reply.message) == (404, "Secure payment not found")
+
+
+def test_it_is_not_told_what_the_owner_calls_payers_and_recipients(api: Api, shop: Shop) -> None:
+    private = ("payer-4711", "recipient-4711")
+    sent = shop.send("POST", "/v2/secure-payments/payouts", payout(recipientIdentifier=private[1]))
+    assert sent.status == 201, sent.body
+    for token in (shop.link(payerIdentifier=private[0]), sent.json["token"]):
+        for path in ("", f"?wallet={WALLET}", "/pay", f"/pay?wallet={WALLET}"):
+            reply = api.get(f"/v2/secure-payments/{token}{path}", BY_PAGE)
+            assert reply.status == 200, reply.body
+            assert not any(name.encode() in reply.body for name in (*private, shop.account_id, shop.client_id))
 
 
 def test_a_link_tells_what_a_page_checks_its_calldata_by(api: Api, shop: Shop) -> None:

@@ -5,7 +5,6 @@ from datetime import timedelta
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.catalogue.networks import Network
 from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.rules import IntentDraft, IntentStart
 from chalicelib.checkout.intents.tracking import read_proposal, with_children
@@ -94,9 +93,5 @@ def _check_safe(chain: EvmChain, label: str, address: str) -> None:
     """Raises BadRequest if there is no Safe at the address, ChainUnavailable if the node does not answer."""
     if not chain.has_code(address):
         raise BadRequest(f"payerAddress is no contract on {label}: give the address of the Safe")
-    try:
-        chain.safe_nonce(address, chain.head())
-    except RpcError as error:
-        if not error.is_revert:
-            raise
-        raise BadRequest(f"payerAddress is no Safe on {label}: give the address of the Safe") from None
+    if chain.safe_nonce(address, chain.head()) is None:
+        raise BadRequest(f"payerAddress is no Safe on {label}: give the address of the Safe")
