@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from chalicelib.base.frozen import frozen
@@ -116,6 +116,9 @@ def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
     return field(default=default, metadata={"read": read})
 
 
+ValueForm = Literal["plain", "mixed", "bignumber"]
+
+
 @frozen
 class Settings:
     """Names are the environment variables in lower case; JSON where the type is a tuple or a mapping."""
@@ -145,8 +148,9 @@ class Settings:
     payment_processor: str = _setting(_text, "service-network")
     interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
     """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
-    transaction_value_form: Literal["plain", "bignumber"] = _setting(_one_of("plain", "bignumber"), "plain")
-    """plain: 0 or a hex string; bignumber: {"type": "BigNumber", "hex": "0x..."} for every transaction."""
+    transaction_value_form: ValueForm = _setting(_one_of(*get_args(ValueForm)), "plain")
+    """How 0 and another value are written. plain: 0 and a hex string; bignumber: {"type": "BigNumber", "hex": "0x..."}
+    for both; mixed: 0 and such a BigNumber."""
     rate_limit_scale: int = _setting(_whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
     session_origins: tuple[str, ...] = _setting(_texts(), ())

@@ -21,7 +21,7 @@ from chalicelib.catalogue.tokens import token_at
 
 _VERSION = bytes.fromhex("0001")
 _EIP155 = bytes.fromhex("0000")
-_INTEROP_ADDRESS = re.compile(r"([0-9A-Za-z]+)@eip155:([1-9][0-9]{0,31})(?:#([0-9A-F]{8}))?")
+_INTEROP_ADDRESS = re.compile(r"([0-9A-Za-z]+)@eip155:([1-9][0-9]{0,31})(?:#([0-9A-Fa-f]{8}))?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,8 @@ def parse_destination_id(text: str, strict: bool) -> ParsedDestination:
     """Parses a destination id. Addresses are returned in their canonical spelling, listed tokens as in the catalogue.
 
     Raises BadRequest `Invalid destination ID format` for any text outside the grammar and, if `strict`, for a checksum
-    that does not match. The checksum may be missing, and the chain may be one that the service does not support.
+    that does not match. The checksum may be missing or in either case, and the chain may be one that the service does
+    not support.
     """
     interop, separator, token_text = text.rpartition(":")  # the last colon, as `eip155:8453` contains one
     match = _INTEROP_ADDRESS.fullmatch(interop)
@@ -95,7 +96,7 @@ def parse_destination_id(text: str, strict: bool) -> ParsedDestination:
         wallet, token_address = address_of_family(wallet_text, family), address_of_family(token_text, family)
     except BadRequest as error:
         raise _malformed() from error
-    checksum_ok = checksum_text is None or checksum_text == checksum(interop_binary(wallet, chain_id))
+    checksum_ok = checksum_text is None or checksum_text.upper() == checksum(interop_binary(wallet, chain_id))
     if strict and not checksum_ok:
         raise _malformed()
     return ParsedDestination(Destination(wallet, chain_id, _as_listed(chain_id, token_address)), checksum_ok)

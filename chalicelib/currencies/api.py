@@ -1,7 +1,7 @@
 """Views of the catalogue of tokens."""
 
 from chalicelib.base.errors import NotFound, Problem, ValidationFailed
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.catalogue.tokens import find_tokens, token_with_id
 from chalicelib.currencies.rules import conversion_routes, filtered
 from chalicelib.currencies.schemas import CurrenciesQuery, RoutesAnswer, RoutesQuery, TokenAnswer
 from chalicelib.http.view import Call
@@ -22,13 +22,12 @@ def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | To
 
 
 def list_conversion_routes(call: Call[None, RoutesQuery]) -> RoutesAnswer:
-    currency_id = call.path["currency_id"]
+    currency_id, query = call.path["currency_id"], call.query
     token = token_with_id(currency_id)
-    if token is None:
+    networks = None if query.networks is None else query.networks.split(",")
+    names = networks or (None if query.network is None else [query.network])
+    if token is None or (names is not None and not any(find_tokens(name) for name in names)):
         raise NotFound("Token not found")
-    query = call.query
-    networks = query.networks.split(",") if query.networks else None
-    names = tuple(networks or ([query.network] if query.network else ())) or None
     routes = [TokenAnswer.of(route) for route in conversion_routes(token, names)]
     if networks:
         return RoutesAnswer(currencyId=currency_id, networks=networks, conversionRoutes=routes)

@@ -1,5 +1,6 @@
 """Decides which currencies a filter selects, and what an invoice currency can be paid in."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from chalicelib.catalogue.networks import canonical_name
@@ -19,7 +20,7 @@ def filtered(network: str | None, symbol: str | None, id: str | None) -> tuple[T
     return (token,) if token is not None and token in selected else ()
 
 
-def conversion_routes(token: Token, networks: tuple[str, ...] | None) -> tuple[Token, ...]:
+def conversion_routes(token: Token, networks: Sequence[str] | None) -> tuple[Token, ...]:
     """What an invoice in `token` can be paid in, on the given networks (names or aliases; None means all).
 
     A crypto token is paid in itself. USD, EUR, CNY, GBP and JPY are paid in USDC, USDT, DAI, FAU or a native

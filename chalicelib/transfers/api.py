@@ -5,16 +5,12 @@ from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
 from chalicelib.catalogue.networks import network
-from chalicelib.checkout.schemas.transactions import (
-    TransactionAnswer,
-    ValueForm,
-    explanation_answer,
-    transaction_answer,
-)
+from chalicelib.checkout.schemas.transactions import TransactionAnswer, explanation_answer, transaction_answer
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
 from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.requests.rules import currency_of
+from chalicelib.settings import ValueForm
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.refunds import RefundOffer

@@ -89,9 +89,17 @@ def test_a_wrong_checksum_is_flagged_and_refused_only_when_strict() -> None:
     assert refused(text, strict=True)
 
 
-def test_a_checksum_in_lower_case_is_outside_the_grammar() -> None:
-    assert refused(ON_BASE.replace("B4FD67BB", "b4fd67bb"), strict=False)
-    assert refused(ON_BASE.replace("B4FD67BB", "1f969856"), strict=False)
+@pytest.mark.parametrize("written", ["b4fd67bb", "b4FD67bB"])
+def test_a_checksum_is_accepted_in_either_case_and_comes_back_in_upper_case(written: str) -> None:
+    parsed = parse_destination_id(ON_BASE.replace("B4FD67BB", written), strict=True)
+    assert parsed.checksum_ok
+    assert destination_id(parsed.destination) == ON_BASE
+
+
+def test_a_wrong_checksum_in_lower_case_is_flagged_too() -> None:
+    text = ON_BASE.replace("B4FD67BB", "1f969856")
+    assert not parse_destination_id(text, strict=False).checksum_ok
+    assert refused(text, strict=True)
 
 
 @pytest.mark.parametrize("strict", [True, False])

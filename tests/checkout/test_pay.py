@@ -9,7 +9,6 @@ from eth_abi import decode
 
 from chalicelib.links import reading as links
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
-from tests.support.api import Configured
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.node import Node
 from tests.support.running import running
@@ -229,19 +228,6 @@ def test_gas_is_needed_on_top_of_a_native_amount(shop: Shop, node: Node) -> None
 def test_a_native_payment_speaks_of_no_allowance(shop: Shop) -> None:
     metadata = pay(shop, shop.link(NATIVE), wallet=WALLET)["metadata"]
     assert not {"hasEnoughAllowance", "allowance", "approvalTransactionIndex"} & set(metadata)
-
-
-def test_values_are_0_or_hex_text_by_default(shop: Shop) -> None:
-    assert [t["value"] for t in pay(shop, shop.link())["transactions"]] == [0, 0]
-    assert [t["value"] for t in pay(shop, shop.link(NATIVE))["transactions"]] == [hex(5 * 10**17)]
-
-
-def test_values_are_ethers_bignumbers_where_the_setting_asks_for_them(shop: Shop, configured: Configured) -> None:
-    with configured(TRANSACTION_VALUE_FORM="bignumber"):
-        zero = {"type": "BigNumber", "hex": "0x00"}
-        assert [t["value"] for t in pay(shop, shop.link())["transactions"]] == [zero, zero]
-        (value,) = [t["value"] for t in pay(shop, shop.link(NATIVE))["transactions"]]
-        assert value == {"type": "BigNumber", "hex": "0x06f05b59d3b20000"}
 
 
 # --- queries ---

@@ -99,6 +99,21 @@ def test_the_metadata_of_a_batch_says_which_tokens_are_short(shop: Shop, node: N
     assert metadata["approvalTransactionIndices"] == [0, 1]
 
 
+def test_a_batch_without_a_wallet_has_every_field_of_the_interface(shop: Shop) -> None:
+    body = pay(shop, shop.link(item(), FUSDT))
+    assert {"ERC20ApprovalTransactions", "batchPaymentTransaction", "metadata"} <= body.keys()
+    known = {name: body["metadata"].get(name, "absent") for name in ("hasEnoughBalance", "hasEnoughGas", "canMakePayment")}
+    assert known == {"hasEnoughBalance": False, "hasEnoughGas": None, "canMakePayment": None}
+    assert "insufficientTokens" not in body["metadata"], "nothing is known to be missing"
+
+
+def test_the_payment_of_a_multicall_has_its_index_under_both_names(shop: Shop) -> None:
+    children = {"childTokens": [payout(shop), payout(shop)]}
+    token = shop.send("POST", "/v2/secure-payments/multicall-payouts", children).json["token"]
+    metadata = pay(shop, token)["metadata"]
+    assert (metadata["paymentTransactionIndex"], metadata["batchPaymentTransactionIndex"]) == (1, 1)
+
+
 def test_a_batch_fee_of_the_contract_is_approved_and_sent_too(shop: Shop, node: Node) -> None:
     node.batch_fee = 30
     body = pay(shop, shop.link(item(), item(), NATIVE), wallet=WALLET)

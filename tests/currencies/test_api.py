@@ -207,6 +207,24 @@ def test_routes_of_an_unknown_currency_are_404(api: Api, currency: str) -> None:
     assert (reply.status, reply.json) == (404, NOT_FOUND)
 
 
+@pytest.mark.parametrize("query", ["network=nowhere", "network=", "networks=nowhere", "networks=", "networks=x,y"])
+def test_routes_on_an_unknown_network_are_404_as_its_tokens_are(api: Api, query: str) -> None:
+    for path in ("/v2/currencies/USD/conversion-routes", "/v2/currencies/fUSDC-sepolia/conversion-routes"):
+        reply = api.get(f"{path}?{query}")
+        assert (reply.status, reply.json) == (404, NOT_FOUND)
+    assert api.get("/v2/currencies?network=nowhere").json == NOT_FOUND
+
+
+def test_networks_that_are_not_known_are_left_out_of_a_list(api: Api) -> None:
+    body = api.get("/v2/currencies/USD/conversion-routes?networks=base,nowhere").json
+    assert body["networks"] == ["base", "nowhere"]
+    assert {route["network"] for route in body["conversionRoutes"]} == {"base"}
+
+
+def test_a_known_network_without_a_route_has_an_empty_list(api: Api) -> None:
+    assert api.get("/v2/currencies/fUSDC-sepolia/conversion-routes?network=base").json["conversionRoutes"] == []
+
+
 def test_the_catalogue_needs_no_credentials_but_accepts_them(api: Api, shop: Shop) -> None:
     for credentials in ({}, shop.by_key, shop.by_client):
         assert api.get("/v2/currencies?id=fUSDC-sepolia", credentials).json == FUSDC

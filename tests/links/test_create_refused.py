@@ -134,7 +134,7 @@ def test_both_forms_at_once_are_refused(shop: Shop, field: str) -> None:
         f"{PAYEE}:{FUSDC}",
         f"{PAYEE}@eip155:0:{FUSDC}",
         f"{PAYEE}@eip155:11155111#xyz:{FUSDC}",
-        f"{PAYEE}@eip155:11155111#5ab3182d:{FUSDC}",
+        f"{PAYEE}@eip155:11155111#5ab3182g:{FUSDC}",
         f"{PAYEE}@solana:101:{FUSDC}",
         f"{MISCASED}@eip155:11155111:{FUSDC}",
         f"{PAYEE}@eip155:11155111:0x1234",

@@ -100,8 +100,9 @@ def test_a_destination_is_made_read_and_deactivated(new_shop: Shop) -> None:
     assert (made["active"], made["claimed"], made["chainId"], made["accessPolicy"]) == (True, True, SEPOLIA, None)
     assert new_shop.get(f"{PATH}?walletAddress={wallet.address}").json == made
     assert new_shop.get(at(made["destinationId"])).json == made
+    assert new_shop.get(at(made["destinationId"].lower())).json == made, "an id is the same in either case"
     assert new_shop.get(at(f"sepolia:{wallet.address}:{FUSDC_SEPOLIA}")).json == made
-    gone = remove(new_shop, wallet, made["destinationId"])
+    gone = remove(new_shop, wallet, made["destinationId"].lower())
     assert (gone.status, gone.json) == (
         200,
         {

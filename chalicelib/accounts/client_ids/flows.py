@@ -1,5 +1,7 @@
 """Creates, changes and revokes client ids."""
 
+from contextlib import suppress
+
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.audit.rules import entries
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
@@ -7,8 +9,10 @@ from chalicelib.accounts.client_ids.rules import ClientIdSettings, changed_clien
 from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
 from chalicelib.accounts.orchestrators import store as orchestrators
 from chalicelib.accounts.orchestrators.rules import unlink
-from chalicelib.base.errors import BadRequest
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.catalogue.interop import Destination
 from chalicelib.payees import store as payees
+from chalicelib.payees.rules import route_of_id
 from chalicelib.services import Services
 from chalicelib.storage.store import Write
 
@@ -59,7 +63,7 @@ def _unlinked(
 
 
 def _resolved(services: Services, account_id: str, settings: ClientIdSettings) -> ClientIdSettings:
-    """The settings with a payee destination's ERC-7828 id replaced by its record id.
+    """The settings with a payee destination's ERC-7828 id, in any spelling, replaced by its record id.
 
     Raises BadRequest unless the destination is active and belongs to the account, and the admitted orchestrator exists.
     """
@@ -69,7 +73,15 @@ def _resolved(services: Services, account_id: str, settings: ClientIdSettings) -
     named = settings.get("payee_destination_id")
     if named is None:
         return settings
+    route = _route_of(services, named)
     for each in payees.destinations(services.store, account_id):
-        if each.is_active and named in (each.record_id, each.destination_id):
+        if each.is_active and (each.record_id == named or each.route == route):
             return {**settings, "payee_destination_id": each.record_id}
     raise BadRequest("payeeDestinationId is not an active payee destination of this account")
+
+
+def _route_of(services: Services, name: str) -> Destination | None:
+    """The route that a destination id names; None for any other text, such as a record id."""
+    with suppress(BadRequest, NotFound):
+        return route_of_id(name, services.settings.interop_checksum == "strict")
+    return None

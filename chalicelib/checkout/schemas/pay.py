@@ -107,6 +107,8 @@ class PayAnswer(Output):
 
 
 class BatchMetadata(StepsMetadata):
+    """Without a wallet a batch has `hasEnoughBalance` false, and `hasEnoughGas` and `canMakePayment` null."""
+
     approvalTransactionIndices: list[int]
     batchPaymentTransactionIndex: int
     canMakePayment: bool | None = None
@@ -142,6 +144,7 @@ class MulticallChildAnswer(Output):
 
 
 class MulticallMetadata(BatchMetadata):
+    paymentTransactionIndex: int
     feeTransactionIndices: list[int]
     bridgeTxIndices: list[int]
     childCount: int

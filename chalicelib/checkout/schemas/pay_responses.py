@@ -27,15 +27,18 @@ from chalicelib.checkout.schemas.transactions import (
     SimulatedStepAnswer,
     SimulationAnswer,
     TransactionAnswer,
-    ValueForm,
     explanation_answer,
     transaction_answer,
 )
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import remaining
+from chalicelib.settings import ValueForm
 
 _EVM_DECIMALS, _TRON_DECIMALS = 18, 6
+
+# interface.md has these fields in every batch; typed clients refuse a response without a boolean hasEnoughBalance.
+_UNKNOWN_WALLET = {"hasEnoughBalance": False, "hasEnoughGas": None, "canMakePayment": None}
 
 
 def pay_answer(quote: Quote, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
@@ -55,7 +58,8 @@ def pay_answer(quote: Quote, value_form: ValueForm) -> PayAnswer | BatchPayAnswe
         **optional,
     }
     if kind is PaymentType.BATCH:
-        return BatchPayAnswer(paymentType="batch", metadata=BatchMetadata(**_batch_facts(quote)), **shared)
+        metadata = BatchMetadata(**{**_UNKNOWN_WALLET, **_batch_facts(quote)})
+        return BatchPayAnswer(paymentType="batch", metadata=metadata, **shared)
     return MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(quote))
 
 
@@ -98,8 +102,10 @@ def _multicall_facts(quote: Quote) -> dict[str, Any]:
     ((token, debit),) = quote.checkout.debits.items()
     children = [_child(position, part, token) for position, part in enumerate(parts)]
     total = format_amount(debit, token.decimals)
+    batch = _batch_facts(quote)
     facts = {
-        **_batch_facts(quote),
+        **batch,
+        "paymentTransactionIndex": batch["batchPaymentTransactionIndex"],
         "feeTransactionIndices": [],
         "bridgeTxIndices": [],
         "childCount": len(link.child_tokens),

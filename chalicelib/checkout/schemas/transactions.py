@@ -1,16 +1,13 @@
 """Models of transactions, their explanations and their simulations."""
 
-from typing import Literal
-
 from chalicelib.calldata.explanation import ExpectedEvent, Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.http.schemas import Output
-
-ValueForm = Literal["plain", "bignumber"]
+from chalicelib.settings import ValueForm
 
 
 class TransactionAnswer(Output):
-    """A transaction to sign. `value`, in base units of the coin, is 0, a hex string or by setting an ethers BigNumber.
+    """A transaction to sign. `value`, in base units of the coin, is 0, hex text or, by setting, an ethers BigNumber.
 
     `feeLimit`, on Tron only, is the most TRX that the transaction may burn, in sun.
     """
@@ -118,10 +115,11 @@ def _event(event: ExpectedEvent) -> ExpectedEventAnswer:
 
 def transaction_answer(transaction: Transaction, value_form: ValueForm) -> TransactionAnswer:
     """A transaction to sign, with its value in the form that the deployment is set to."""
-    if value_form == "bignumber":
-        digits = f"{transaction.value:x}"
-        padded = digits.rjust(len(digits) + len(digits) % 2, "0")
-        value: int | str | dict[str, str] = {"type": "BigNumber", "hex": f"0x{padded}"}
-    else:
-        value = hex(transaction.value) if transaction.value else 0
-    return TransactionAnswer(data=transaction.data, to=transaction.to, value=value)
+    return TransactionAnswer(data=transaction.data, to=transaction.to, value=_value(transaction.value, value_form))
+
+
+def _value(units: int, form: ValueForm) -> int | str | dict[str, str]:
+    if form == "bignumber" or (form == "mixed" and units):
+        digits = f"{units:x}"
+        return {"type": "BigNumber", "hex": f"0x{digits.zfill(len(digits) + len(digits) % 2)}"}
+    return hex(units) if units else 0

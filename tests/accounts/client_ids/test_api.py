@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.catalogue.interop import Destination, destination_id
 from chalicelib.payees.records import PayeeDestination
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
@@ -86,7 +87,7 @@ def destination(account_id: str, record_id: str, is_active: bool = True) -> Paye
     """A payee destination as binding one leaves it."""
     kept = PayeeDestination(
         record_id=record_id,
-        destination_id=f"{PAYEE}@eip155:11155111#{record_id[-8:]}:{TOKEN}",
+        destination_id=destination_id(Destination(PAYEE, 11155111, TOKEN)),
         account_id=account_id,
         wallet_address=PAYEE,
         token_address=TOKEN,
@@ -349,9 +350,9 @@ def test_a_revoked_client_id_can_still_be_renamed(host: Host) -> None:
 # --- the bound destination ---
 
 
-def test_the_auth_host_binds_an_own_active_destination_by_either_id(on_auth_host: Host) -> None:
+def test_the_auth_host_binds_an_own_active_destination_by_any_of_its_ids(on_auth_host: Host) -> None:
     own = destination(on_auth_host.shop.account_id, "01M7VQFVRZV5BJJSN4QTFB4MP3")
-    for named in (own.record_id, own.destination_id):
+    for named in (own.record_id, own.destination_id, own.destination_id.lower()):
         made = on_auth_host.created(payeeDestinationId=named)
         assert made["payeeDestinationId"] == own.record_id
         assert on_auth_host.read(made["id"])["payeeDestinationId"] == own.record_id
