@@ -14,13 +14,16 @@ from chalicelib.base.money import Fee
 class ClientSettings:
     """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
 
-    With an orchestrator, only that orchestrator creates links for the client id.
+    With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
+    the client id creates without a secret credential; None is no limit.
     """
 
     fee_percentage: str | None = None
     fee_address: str | None = None
     payee_destination_id: str | None = None
     orchestrator_id: str | None = None
+    allowed_payees: tuple[str, ...] | None = None
+    allowed_currencies: tuple[str, ...] | None = None
 
     @property
     def fee(self) -> Fee:
@@ -31,7 +34,7 @@ class ClientSettings:
 class Owner:
     """The owner of a new link: the account, and the client id and Origin that were sent.
 
-    `orchestrator_id` is set if an orchestrator acts for the client id.
+    `orchestrator_id` is set if an orchestrator acts for the client id. `mode` is how the caller authenticated.
     """
 
     account_id: str
@@ -39,6 +42,7 @@ class Owner:
     origin: str | None
     settings: ClientSettings = ClientSettings()
     orchestrator_id: str | None = None
+    mode: Mode | None = None
 
 
 @frozen
@@ -95,6 +99,11 @@ class Caller:
     def owner(self) -> Owner:
         client = self.client
         settings = ClientSettings(
-            client.fee_percentage, client.fee_address, client.payee_destination_id, client.orchestrator_id
+            client.fee_percentage,
+            client.fee_address,
+            client.payee_destination_id,
+            client.orchestrator_id,
+            client.allowed_payees,
+            client.allowed_currencies,
         ) if client else ClientSettings()
-        return Owner(self.account_id, self.client_id, self.origin, settings, self.orchestrator_id)
+        return Owner(self.account_id, self.client_id, self.origin, settings, self.orchestrator_id, self.mode)

@@ -67,24 +67,6 @@ class Terms:
     strict_checksum: bool
 
 
-def check_platform(owner: Owner) -> None:
-    """Raises Forbidden if the client id is linked to an orchestrator and another caller calls (supplement, part 8)."""
-    if owner.settings.orchestrator_id != owner.orchestrator_id:
-        raise Forbidden(
-            "This client ID is linked to an orchestrator: send x-orchestrator-key and x-client-id to create for it"
-        )
-
-
-def check_creator(owner: Owner, bound: Destination | None) -> None:
-    """Checks a link of a client id that is linked to an orchestrator (supplement, part 8).
-
-    Raises Forbidden unless the pair calls, BadRequest if the client id is not bound to an active destination.
-    """
-    check_platform(owner)
-    if owner.orchestrator_id is not None and bound is None:
-        raise BadRequest("No active payee destination for this client ID: it has to be bound to one first")
-
-
 def create_link(
     draft: Draft,
     owner: Owner,
@@ -134,7 +116,7 @@ def build_link(
         creator_wallet=creator_wallet,
         recipient_identifier=draft.recipient_identifier,
     )
-    requests = tuple(_new_request(token, position, target, entropy) for position, target in enumerate(targets))
+    requests = tuple(_new_request(token, position, target, owner, entropy) for position, target in enumerate(targets))
     check_totals(link, requests)
     return SecurePayment(link, requests)
 
@@ -239,7 +221,7 @@ def _check_networks(targets: Sequence[Target]) -> None:
         raise BadRequest(f"A batch is paid on one network and these items are on {', '.join(names)}: make one for each")
 
 
-def _new_request(link_token: str, position: int, target: Target, entropy: Entropy) -> Request:
+def _new_request(link_token: str, position: int, target: Target, owner: Owner, entropy: Entropy) -> Request:
     request_id, salt = ids.request_id(entropy), ids.salt(entropy)
     return Request(
         link_token=link_token,
@@ -254,5 +236,6 @@ def _new_request(link_token: str, position: int, target: Target, entropy: Entrop
         status=RequestStatus.CREATED,
         paid=BaseUnits(0),
         tx_hash=None,
+        created_with=owner.mode,
         payment_count=0,
     )

@@ -6,8 +6,9 @@ from datetime import timedelta
 from chalicelib.access.callers import Owner
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest
-from chalicelib.catalogue.interop import parse_destination_id
-from chalicelib.links.creation import Draft, Terms, check_creator, create_link
+from chalicelib.catalogue.interop import Destination, parse_destination_id
+from chalicelib.links import permissions
+from chalicelib.links.creation import Draft, Terms, create_link
 from chalicelib.links.records import SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked, fee_on, is_payable
 from chalicelib.payees import flows as destinations
@@ -20,16 +21,24 @@ from chalicelib.storage.store import LARGEST_TRANSACTION
 
 def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
     """Creates a link that pays the merchant. One read if the owner's client id is bound to a payee destination."""
-    record_id = owner.settings.payee_destination_id
-    record = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
-    bound = record.route if record else None
-    check_creator(owner, bound)
+    bound = _bound_destination(services, owner)
+    permissions.check_creator(owner, bound)
     payment = create_link(draft, owner, terms_of(services), services.clock(), services.entropy, bound)
+    permissions.check_limits(owner, (payment,), bound)
     for item in draft.items:
         if item.destination_id and not parse_destination_id(item.destination_id, strict=False).checksum_ok:
             services.log.warning("wrong checksum in a destination id", extra={"destination_id": item.destination_id})
     save(services, payment)
     return payment
+
+
+def check_limits(services: Services, owner: Owner, payments: Iterable[SecurePayment]) -> None:
+    """Raises Forbidden if the owner's client id may not create or combine these; see permissions.check_limits.
+
+    One read if the client id is limited and bound to a payee destination.
+    """
+    if permissions.is_limited(owner):
+        permissions.check_limits(owner, payments, _bound_destination(services, owner))
 
 
 def terms_of(services: Services) -> Terms:
@@ -93,3 +102,9 @@ def check_fee_addresses(services: Services, payments: Iterable[SecurePayment]) -
             raise BadRequest(
                 f"feeAddress is a contract, which cannot receive a fee in {currency}: give a wallet address"
             )
+
+
+def _bound_destination(services: Services, owner: Owner) -> Destination | None:
+    record_id = owner.settings.payee_destination_id
+    record = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
+    return record.route if record else None

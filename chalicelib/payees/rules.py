@@ -146,11 +146,14 @@ def check_addable(
     """Checks that a client id may be bound to a route that its wallet signed.
 
     `bound` is the destination that the client id is bound to now, `active` the active destination of the wallet, of any
-    account. A client id and its origin are public, so anybody could sign with another wallet: a bound client id
-    accepts only the wallet it is bound to. Raises Forbidden; Conflict if the wallet has another route.
+    account. A client id and its origin are public, so anybody could sign with another wallet: a client id that is bound
+    to an active destination accepts only its wallet. Raises Forbidden; Conflict if the wallet has another route.
     """
-    if bound is not None and not same_address(bound.wallet_address, route.wallet):
-        raise Forbidden("This client ID is bound to another wallet; its account can change that at /v1/client-ids")
+    if bound is not None and bound.is_active and not same_address(bound.wallet_address, route.wallet):
+        raise Forbidden(
+            "This client ID is bound to another wallet: deactivate that payee destination first, or set "
+            "payeeDestinationId to null with PUT /v2/client-ids/{id}"
+        )
     if active is None:
         return
     if not belongs_to(active, client):

@@ -12,7 +12,10 @@ from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
 
 def payment_event(link: Link, request: Request, payment: Payment, context: EventContext) -> Event:
-    """`payment.confirmed` or `payment.partial` with its variants; `request` is the state after the payment."""
+    """`payment.confirmed` or `payment.partial` with its variants; `request` is the state after the payment.
+
+    The variants differ in `event` alone. Shop plugins read `clientId` and `origin` of the core event, so it has them.
+    """
     token = _token(request)
     kind = "payment.confirmed" if request.status is RequestStatus.PAID else "payment.partial"
     payload = {
@@ -25,12 +28,11 @@ def payment_event(link: Link, request: Request, payment: Payment, context: Event
     }
     if request.paid > request.amount:
         payload["excessAmount"] = format_amount(BaseUnits(request.paid - request.amount), token.decimals)
-    variants: list[Payload] = [payload]
+    kinds = [kind, f"{kind}.checkout"]
     if link.client_id is not None:
-        client = {"clientId": link.client_id, "origin": link.origin or ""}
-        variants.append({**payload, "event": f"{kind}.client_id", **client})
-    variants.append({**payload, "event": f"{kind}.checkout"})
-    return _event(link, variants, context)
+        payload |= {"clientId": link.client_id, "origin": link.origin or ""}
+        kinds.insert(1, f"{kind}.client_id")
+    return _event(link, [{**payload, "event": each} for each in kinds], context)
 
 
 def failed_event(link: Link, request: Request, payment: Payment, context: EventContext) -> Event:
@@ -60,6 +62,7 @@ def refunded_event(link: Link, request: Request, refund: Refund, amount: BaseUni
         "txHash": refund.tx_hash,
         "network": refund.network,
         "paymentProcessor": context.payment_processor,
+        "createdWith": request.created_with,
     }
     return _event(link, [payload], context)
 
@@ -92,6 +95,7 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
         "paymentCurrency": token.symbol,
         "isCryptoToFiat": False,
         "paymentProcessor": context.payment_processor,
+        "createdWith": request.created_with,
     }
 
 

@@ -4,6 +4,7 @@
 from datetime import datetime
 from enum import StrEnum
 
+from chalicelib.access.modes import Mode
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
@@ -69,6 +70,8 @@ class Request(Record):
     tx_hash: str | None
     reference: str | None = None
     """The merchant's reference of the original link, if that link was merged into a batch."""
+    created_with: Mode | None = None
+    """The credential that the request was created with, also after a merge; None in items from before it was kept."""
     payment_count: int | None = None
     unlisted_count: int = 0
     unlisted_amount: BaseUnits = BaseUnits(0)

@@ -20,6 +20,8 @@ CLIENT = ClientId(
     fee_address=FEE_ADDRESS,
     payee_destination_id="01DESTINATION",
     orchestrator_id="orc1",
+    allowed_payees=(FEE_ADDRESS,),
+    allowed_currencies=("fUSDC-sepolia",),
 )
 
 
@@ -30,14 +32,14 @@ def caller(key_id: str | None, client: ClientId | None) -> Caller:
 
 
 def test_a_caller_with_a_client_id_creates_for_it_and_by_its_settings() -> None:
-    settings = ClientSettings("2.5", FEE_ADDRESS, "01DESTINATION", "orc1")
-    assert caller(None, CLIENT).owner == Owner("shop", "cli_x", ORIGIN, settings, "orc2")
+    settings = ClientSettings("2.5", FEE_ADDRESS, "01DESTINATION", "orc1", (FEE_ADDRESS,), ("fUSDC-sepolia",))
+    assert caller(None, CLIENT).owner == Owner("shop", "cli_x", ORIGIN, settings, "orc2", Mode.API_KEY)
     assert settings.fee == Fee("2.5", FEE_ADDRESS)
 
 
 def test_a_caller_without_a_client_id_creates_for_the_account_alone() -> None:
     assert caller("01KEY", None).client_id is None
-    assert caller("01KEY", None).owner == Owner("shop", None, ORIGIN, ClientSettings(), "orc2")
+    assert caller("01KEY", None).owner == Owner("shop", None, ORIGIN, ClientSettings(), "orc2", Mode.API_KEY)
 
 
 def test_use_is_recorded_of_the_key_and_of_the_client_id_that_were_sent() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Forbidden, ValidationFailed
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.catalogue.interop import Destination, destination_id
@@ -18,8 +18,6 @@ from chalicelib.links.creation import (
     Target,
     Terms,
     build_link,
-    check_creator,
-    check_platform,
     check_totals,
     create_link,
     redirect_label_of,
@@ -88,19 +86,6 @@ def test_a_payout_names_its_creator_and_is_paid_out() -> None:
 )
 def test_a_label_belongs_to_a_url(url: str | None, label: str | None, shown: str | None) -> None:
     assert redirect_label_of(url, label) == shown
-
-
-def test_only_the_linked_orchestrator_creates_for_its_client_id_and_at_its_destination() -> None:
-    linked = ClientSettings(orchestrator_id="orc_1")
-    check_platform(OWNER)
-    check_creator(OWNER, None)
-    for owner in (replace(OWNER, settings=linked), replace(OWNER, orchestrator_id="orc_1")):
-        with pytest.raises(Forbidden, match="linked to an orchestrator"):
-            check_creator(owner, BOUND)
-    pair = replace(OWNER, settings=linked, orchestrator_id="orc_1")
-    check_creator(pair, BOUND)
-    with pytest.raises(BadRequest, match="No active payee destination"):
-        check_creator(pair, None)
 
 
 # --- where it goes ---

@@ -284,6 +284,25 @@ def test_a_wallet_has_one_active_destination_and_a_client_id_one_wallet(new_shop
     assert (reply.status, "bound to another wallet" in reply.message) == (403, True)
 
 
+def test_after_its_destination_is_deactivated_a_client_id_is_bound_to_another_wallet(new_shop: Shop) -> None:
+    old, new, third = new_wallet(), new_wallet(), new_wallet()
+    first = add(new_shop, old)
+    assert remove(new_shop, old, first["destinationId"]).status == 200
+    refused = new_shop.send("POST", PATH, signed(new_shop, third))
+    assert refused.status == 403, "a stranger's wallet, with the client id alone"
+    second = add(new_shop, new)
+    link = new_shop.create({"amount": "5"}).json["token"]
+    assert new_shop.get(f"/v2/secure-payments/{link}").json["payee"] == new.address
+    (client,) = new_shop.api.get("/v2/client-ids", new_shop.by_key).json
+    path = f"/v2/client-ids/{client['id']}"
+    assert new_shop.api.get(path, new_shop.by_key).json["payeeDestinationId"] == second["id"]
+    unbound = new_shop.api.request("PUT", path, {"payeeDestinationId": None}, new_shop.by_key)
+    assert (unbound.status, unbound.json["payeeDestinationId"]) == (200, None)
+    assert add(new_shop, third)["walletAddress"] == third.address
+    back = new_shop.api.request("PUT", path, {"payeeDestinationId": second["destinationId"]}, new_shop.by_key)
+    assert (back.status, back.json["payeeDestinationId"]) == (200, second["id"])
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_only_a_client_id_with_its_origin_may_ask(shop: Shop, api: Api, method: str) -> None:
     body = {"signature": "0x" + "00" * 65, "nonce": "x"} if method == "POST" else None

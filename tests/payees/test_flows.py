@@ -161,11 +161,21 @@ def test_who_knows_a_bound_client_id_cannot_turn_its_money_to_a_wallet_of_their_
     client = new_client(world)
     first = add(world, client)
     for _ in ("while active", "and after the end"):
-        with pytest.raises(Forbidden, match="bound to another wallet"):
-            add(world, client, evm_wallet("thief"))
+        with pytest.raises(Forbidden, match="The wallet is not the client ID's"):
+            add(world, client, evm_wallet("thief"), vouched=False)
         if destinations.active_of(world.services, WALLET.address):
             remove(world, client, first)
     assert stored(world, client).payee_destination_id == first.record_id
+
+
+def test_another_wallet_is_bound_after_the_destination_is_deactivated_and_not_before(world: World) -> None:
+    client = new_client(world)
+    first = add(world, client)
+    with pytest.raises(Forbidden, match="bound to another wallet: deactivate that payee destination first"):
+        add(world, client, evm_wallet("next"))
+    remove(world, client, first)
+    second = add(world, client, evm_wallet("next"))
+    assert stored(world, client).payee_destination_id == second.record_id
 
 
 def test_the_account_may_bind_its_client_id_anew(world: World) -> None:

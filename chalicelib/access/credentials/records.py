@@ -98,7 +98,8 @@ class ClientId(Record):
 
     A `fee_percentage` other than "0" overrides the fee of a request. Links that name only an amount are paid to
     `payee_destination_id`. `admits_orchestrator` is the orchestrator that may link the client id; `orchestrator_id` is
-    the one that is linked to it now.
+    the one that is linked to it now. Without a secret credential it creates links only to `allowed_payees` (canonical
+    addresses) in `allowed_currencies` (ids of tokens), and to its bound destination; None is no limit.
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
@@ -122,6 +123,8 @@ class ClientId(Record):
     admits_orchestrator: str | None = None
     orchestrator_id: str | None = None
     was_linked: bool = False
+    allowed_payees: tuple[str, ...] | None = None
+    allowed_currencies: tuple[str, ...] | None = None
     tier: Tier = Tier.DEFAULT
     version: int = 0
 

@@ -9,9 +9,10 @@ from typing import Any, TypedDict
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.access.credentials.rules import allowed_domain, credential_hash
 from chalicelib.base import ids, money
-from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
+from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, address_of_family, evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
+from chalicelib.catalogue.tokens import token_with_id
 
 _FEE_DECIMALS = 2
 
@@ -28,6 +29,8 @@ class ClientIdSettings(TypedDict, total=False):
     default_authorization_expiry: int | None
     payee_destination_id: str | None
     admits_orchestrator: str | None
+    allowed_payees: Sequence[str] | None
+    allowed_currencies: Sequence[str] | None
     status: CredentialStatus
 
 
@@ -64,9 +67,11 @@ def _consistent(record: ClientId) -> ClientId:
 def _checked(settings: ClientIdSettings) -> Mapping[str, Any]:
     checked: dict[str, Any] = dict(settings)
     if "allowed_domains" in settings:
-        checked["allowed_domains"] = tuple(
-            dict.fromkeys(_field("allowedDomains", allowed_domain, text) for text in settings["allowed_domains"])
-        )
+        checked["allowed_domains"] = _each("allowedDomains", allowed_domain, settings["allowed_domains"])
+    if (payees := settings.get("allowed_payees")) is not None:
+        checked["allowed_payees"] = _each("allowedPayees", _payee, payees)
+    if (currencies := settings.get("allowed_currencies")) is not None:
+        checked["allowed_currencies"] = _each("allowedCurrencies", _currency, currencies)
     if (percentage := settings.get("fee_percentage")) is not None:
         checked["fee_percentage"] = _percentage(percentage)
     if (address := settings.get("fee_address")) is not None:
@@ -91,6 +96,30 @@ def _wallet(text: str) -> str:
     if address == ZERO_ADDRESS:
         raise BadRequest("the zero address: funds sent there are lost")
     return address
+
+
+def _payee(text: str) -> str:
+    try:
+        address = address_of_family(text, "tron" if text.startswith("T") else "evm")
+    except BadRequest as error:
+        raise BadRequest(f"{text!r} is not an address: {error.message}") from None
+    if not any(address_bytes(address)):
+        raise BadRequest("the zero address: funds sent there are lost")
+    return address
+
+
+def _currency(text: str) -> str:
+    token = token_with_id(text)
+    if token is None:
+        raise BadRequest(f"{text!r} is not supported; GET /v2/currencies lists the ids")
+    if token.network == "fiat":
+        raise BadRequest(f"{token.id} cannot be paid on a chain; choose a token")
+    return token.id
+
+
+def _each(name: str, parse: Callable[[str], str], texts: Sequence[str]) -> tuple[str, ...]:
+    """The parsed values, each once."""
+    return tuple(dict.fromkeys(_field(name, parse, text) for text in texts))
 
 
 def _field(name: str, parse: Callable[[str], str], text: str) -> str:

@@ -1,4 +1,4 @@
-"""Models of client ids on the API host, and on the auth host with the payee destination."""
+"""Models of client ids, on the API host and on the auth host."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, cast
@@ -15,6 +15,7 @@ Domain = Annotated[str, StringConstraints(max_length=300)]
 Domains = Annotated[list[Domain], Field(max_length=10)]
 SomeDomains = Annotated[list[Domain], Field(min_length=1, max_length=10)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+Entries = Annotated[list[ShortText], Field(max_length=100)]
 Seconds = Annotated[StrictInt, Field(gt=0, le=2**32)]
 
 _FIELDS = {
@@ -27,6 +28,8 @@ _FIELDS = {
     "defaultAuthorizationExpiry": "default_authorization_expiry",
     "payeeDestinationId": "payee_destination_id",
     "orchestratorId": "admits_orchestrator",
+    "allowedPayees": "allowed_payees",
+    "allowedCurrencies": "allowed_currencies",
     "status": "status",
 }
 """The field name of each setting in the record."""
@@ -44,6 +47,18 @@ class _Settings(Input):
     defaultAuthorizationExpiry: Seconds | None = Field(default_factory=unsent, description="In seconds")
     orchestratorId: ShortText | None = Field(
         default_factory=unsent, description="Which orchestrator may link it; null withdraws that and ends its link"
+    )
+
+    payeeDestinationId: ShortText | None = Field(
+        default_factory=unsent, description="Where links with only an amount are paid: an active destination"
+    )
+    allowedPayees: Entries | None = Field(
+        default_factory=unsent,
+        description="Whom the client id may have paid when it is sent alone: addresses; null for anybody, and [] for "
+        "its payee destination only, which is always allowed",
+    )
+    allowedCurrencies: Entries | None = Field(
+        default_factory=unsent, description="In what, as ids of GET /v2/currencies; null for any"
     )
 
     def settings(self) -> ClientIdSettings:
@@ -68,14 +83,10 @@ class CreateOwnClientId(CreateClientId):
     """A client id without domains is for servers."""
 
     allowedDomains: Domains = Field(default_factory=list, description="Origins such as https://shop.example")
-    payeeDestinationId: ShortText | None = Field(
-        default_factory=unsent, description="Where links with only an amount are paid: an active destination"
-    )
 
 
 class UpdateOwnClientId(UpdateClientId):
     allowedDomains: Domains = Field(default_factory=unsent)
-    payeeDestinationId: ShortText | None = Field(default_factory=unsent)
 
 
 class _ClientId(Output):
@@ -105,7 +116,7 @@ class ClientIdListed(_ClientId):
 
 
 class _Answer(_ClientId):
-    """All settings. Subclasses add times, and those of the auth host the payee destination."""
+    """All settings. Subclasses add times."""
 
     id: str
     clientId: str
@@ -117,6 +128,9 @@ class _Answer(_ClientId):
     defaultPreApprovalExpiry: int | None
     defaultAuthorizationExpiry: int | None
     orchestratorId: str | None
+    payeeDestinationId: str | None
+    allowedPayees: list[str] | None
+    allowedCurrencies: list[str] | None
     status: CredentialStatus
 
 
@@ -133,14 +147,3 @@ class ClientIdAnswer(_Answer):
     updatedAt: str
     lastUsedAt: str | None
 
-
-class OwnClientIdCreated(ClientIdCreated):
-    payeeDestinationId: str | None
-
-
-class OwnClientIdUpdated(ClientIdUpdated):
-    payeeDestinationId: str | None
-
-
-class OwnClientIdAnswer(ClientIdAnswer):
-    payeeDestinationId: str | None

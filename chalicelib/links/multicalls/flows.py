@@ -8,7 +8,7 @@ from datetime import datetime
 from chalicelib.access.callers import Owner
 from chalicelib.links import reading as links
 from chalicelib.links import store as link_store
-from chalicelib.links.creation import check_platform
+from chalicelib.links.flows import check_limits
 from chalicelib.links.multicalls.rules import (
     ExecutionKind,
     MulticallDetails,
@@ -21,6 +21,7 @@ from chalicelib.links.multicalls.rules import (
     multicall_details,
     new_parent,
 )
+from chalicelib.links.permissions import check_platform
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import is_abandoned
 from chalicelib.services import Services
@@ -36,7 +37,8 @@ def create(
     """Creates a multicall and claims its children.
 
     Raises MulticallRefused with every child that cannot be in it, BadRequest if the children cannot be paid together,
-    Forbidden if an orchestrator has to create for the client id, WriteConflict after three conflicts with other writes.
+    Forbidden if an orchestrator has to create for the client id or its owner limits what it combines, WriteConflict
+    after three conflicts with other writes.
 
     Reads three keys per child in batches of 100 (150 children: 5 calls, 1,000: 30), and the multicalls that claimed
     them before. Writes one transaction for up to 98 children, else 99 records per transaction (150: 2, 1,000: 11).
@@ -53,6 +55,7 @@ def create(
             children = evaluate_children(parent, found, held, now)
             check_none_blocked(children, now)
             check_combination(kind, children)
+            check_limits(services, owner, [found[token] for token in child_tokens])
             link = _claim(services, parent, [found[token] for token in child_tokens])
             return multicall_details(SecurePayment(link, ()), children, now)
     raise WriteConflict

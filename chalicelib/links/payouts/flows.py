@@ -7,9 +7,9 @@ from chalicelib.access.callers import Owner
 from chalicelib.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.links import flows as links
 from chalicelib.links import reading
-from chalicelib.links.creation import check_platform
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
+from chalicelib.links.permissions import check_platform
 from chalicelib.links.records import SecurePayment
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
@@ -18,10 +18,14 @@ _ATTEMPTS = 3
 
 
 def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> SecurePayment:
-    """Creates a payout. No read, one transaction. `session` is the caller's, if any. Raises BadRequest, Forbidden."""
+    """Creates a payout. `session` is the caller's, if any. Raises BadRequest, Forbidden.
+
+    No read, but one of the payee destination for a client id that its owner limits; one transaction.
+    """
     check_platform(owner)
     wallet = Wallet(session.subject, session.chain_id) if session and session.kind is SessionKind.WALLET else None
     payment = create_payout(draft, owner, links.terms_of(services), services.clock(), services.entropy, wallet)
+    links.check_limits(services, owner, (payment,))
     links.save(services, payment)
     return payment
 
@@ -39,6 +43,7 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> SecurePaymen
         found = reading.load_many(services, list(dict.fromkeys(draft.tokens)))
         held = multicalls.held_tokens(services, found, now)
         merged = merge(draft, owner, found, held, links.terms_of(services), now, services.entropy)
+        links.check_limits(services, owner, (merged.batch,))
         children = [record for child in merged.children for record in (child.link, *child.requests)]
         with suppress(WriteConflict):  # one was paid, claimed or merged meanwhile: read again
             services.store.write(merged.batch.link, *merged.batch.requests, *children)

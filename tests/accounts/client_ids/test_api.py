@@ -11,6 +11,7 @@ from chalicelib.catalogue.interop import Destination, destination_id
 from chalicelib.payees.records import PayeeDestination
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import ORIGIN, Api, Reply, Shop, item, stored
+from tests.support.items import TRON_PAYEE
 from tests.support.opened import by_session
 from tests.support.running import running
 
@@ -22,6 +23,9 @@ SETTINGS = {
     "defaultPreApprovalExpiry",
     "defaultAuthorizationExpiry",
     "orchestratorId",
+    "payeeDestinationId",
+    "allowedPayees",
+    "allowedCurrencies",
 }
 CREATED = {"id", "clientId", "label", "allowedDomains", *SETTINGS, "status", "createdAt"}
 UPDATED = (CREATED - {"createdAt"}) | {"updatedAt"}
@@ -37,7 +41,6 @@ class Host:
     shop: Shop
     path: str
     headers: dict[str, str]
-    extra: frozenset[str]
 
     def send(self, method: str, id: str | None = None, body: Any = None) -> Reply:
         return self.shop.api.request(method, self.path + (f"/{id}" if id else ""), body, self.headers)
@@ -60,22 +63,17 @@ class Host:
 
 
 def api_host(shop: Shop) -> Host:
-    return Host(shop, "/v2/client-ids", shop.by_key, frozenset())
+    return Host(shop, "/v2/client-ids", shop.by_key)
 
 
 def auth_host(shop: Shop) -> Host:
-    return Host(shop, "/v1/client-ids", by_session(shop.account_id), frozenset({"payeeDestinationId"}))
+    return Host(shop, "/v1/client-ids", by_session(shop.account_id))
 
 
 @pytest.fixture(params=[api_host, auth_host], ids=["api host", "auth host"])
 def host(request: pytest.FixtureRequest, new_shop: Shop) -> Host:
     made: Host = request.param(new_shop)
     return made
-
-
-@pytest.fixture
-def on_auth_host(new_shop: Shop) -> Host:
-    return auth_host(new_shop)
 
 
 def create_link(api: Api, client_id: str, origin: str | None = ORIGIN) -> Reply:
@@ -104,11 +102,11 @@ def destination(account_id: str, record_id: str, is_active: bool = True) -> Paye
 
 def test_a_new_client_id_answers_every_field_and_works_from_its_domains(host: Host) -> None:
     made = host.created()
-    assert set(made) == CREATED | host.extra
+    assert set(made) == CREATED
     assert re.fullmatch(r"cli_[0-9A-Za-z]{30}", made["clientId"])
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", made["id"])
     assert (made["label"], made["allowedDomains"], made["status"]) == ("web", DOMAINS, "active")
-    assert all(made[name] is None for name in SETTINGS | host.extra)
+    assert all(made[name] is None for name in SETTINGS)
     assert create_link(host.shop.api, made["clientId"]).status == 201
     assert create_link(host.shop.api, made["clientId"], "http://localhost:3000").status == 201
     assert create_link(host.shop.api, made["clientId"], "https://other.example").status == 403
@@ -121,11 +119,13 @@ def test_every_setting_is_kept_and_read_back(host: Host) -> None:
         "operatorWalletAddress": PAYEE,
         "defaultPreApprovalExpiry": 3600,
         "defaultAuthorizationExpiry": 86400,
+        "allowedPayees": [PAYEE, TRON_PAYEE],
+        "allowedCurrencies": ["fUSDC-sepolia", "USDT-tron"],
     }
     made = host.created(**settings)
     assert {name: made[name] for name in settings} == settings
     read = host.read(made["id"])
-    assert set(read) == READ | host.extra
+    assert set(read) == READ
     assert {name: read[name] for name in made} == made
     assert (read["updatedAt"], read["lastUsedAt"]) == (read["createdAt"], None)
 
@@ -133,6 +133,14 @@ def test_every_setting_is_kept_and_read_back(host: Host) -> None:
 def test_addresses_are_given_back_in_their_checksummed_form(host: Host) -> None:
     made = host.created(feeAddress=FEE_ADDRESS.lower(), operatorWalletAddress=PAYEE.lower())
     assert (made["feeAddress"], made["operatorWalletAddress"]) == (FEE_ADDRESS, PAYEE)
+
+
+def test_what_is_allowed_is_kept_in_canonical_form_and_once_each(host: Host) -> None:
+    payees = [PAYEE.lower(), TRON_PAYEE, PAYEE]
+    made = host.created(allowedPayees=payees, allowedCurrencies=["USDC-sepolia", "fUSDC-sepolia", "USDT-tron"])
+    assert made["allowedPayees"] == [PAYEE, TRON_PAYEE]
+    assert made["allowedCurrencies"] == ["fUSDC-sepolia", "USDT-tron"]
+    assert host.created(allowedPayees=[], allowedCurrencies=[])["allowedPayees"] == []
 
 
 def test_domains_are_kept_as_browsers_send_them_and_once_each(host: Host) -> None:
@@ -186,6 +194,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"feeAddress": "0x" + "0" * 40}, "feeAddress: the zero address"),
     ({"operatorWalletAddress": "x"}, "operatorWalletAddress: Invalid EVM address"),
     ({"operatorWalletAddress": ""}, "operatorWalletAddress"),
+    *(({name: "x"}, f"{name} must be an array") for name in ("allowedPayees", "allowedCurrencies")),
+    *(({name: [5]}, f"{name}.0 must be a string") for name in ("allowedPayees", "allowedCurrencies")),
+    *(({name: [""]}, f"{name}.0 must have at least 1") for name in ("allowedPayees", "allowedCurrencies")),
+    ({"allowedPayees": [PAYEE] * 101}, "allowedPayees must have at most 100 items"),
+    ({"allowedPayees": [PAYEE, "0x1"]}, "allowedPayees: '0x1' is not an address: Invalid EVM address"),
+    ({"allowedPayees": ["T1"]}, "allowedPayees: 'T1' is not an address: Invalid Tron address"),
+    ({"allowedPayees": ["0x" + "0" * 40]}, "allowedPayees: the zero address"),
+    ({"allowedCurrencies": ["fUSDC-sepolia"] * 101}, "allowedCurrencies must have at most 100 items"),
+    ({"allowedCurrencies": ["DOGE"]}, "allowedCurrencies: 'DOGE' is not supported; GET /v2/currencies lists the ids"),
+    ({"allowedCurrencies": ["USD"]}, "allowedCurrencies: USD cannot be paid on a chain"),
     *(
         ({name: value}, name)
         for name in ("defaultPreApprovalExpiry", "defaultAuthorizationExpiry")
@@ -255,6 +273,9 @@ def test_changing_touches_what_was_sent_alone_and_null_unsets(host: Host) -> Non
         {"feePercentage": None},
         {"feePercentage": "100"},
         {"feePercentage": None, "feeAddress": None},
+        {"allowedPayees": [PAYEE], "allowedCurrencies": ["fUSDC-sepolia"]},
+        {"allowedPayees": [], "allowedCurrencies": []},
+        {"allowedPayees": None, "allowedCurrencies": None},
         {"operatorWalletAddress": PAYEE},
         {"defaultPreApprovalExpiry": 1, "defaultAuthorizationExpiry": 2**32},
         {"operatorWalletAddress": None, "defaultPreApprovalExpiry": None, "defaultAuthorizationExpiry": None},
@@ -266,7 +287,7 @@ def test_changing_touches_what_was_sent_alone_and_null_unsets(host: Host) -> Non
         expected |= change
         reply = host.send("PUT", id, change)
         assert reply.status == 200, reply.json
-        assert set(reply.json) == UPDATED | host.extra
+        assert set(reply.json) == UPDATED
         assert {**reply.json, "updatedAt": 0} == {**expected, "updatedAt": 0}
         assert reply.json["updatedAt"] >= made["createdAt"]
         assert {name: host.read(id)[name] for name in expected} == expected
@@ -322,7 +343,7 @@ def test_revoking_is_for_good(host: Host, way: tuple[str, Any]) -> None:
     method, body = way
     made = host.created()
     reply = host.send(method, made["id"], body)
-    assert (reply.status, set(reply.json), reply.json["status"]) == (200, UPDATED | host.extra, "revoked")
+    assert (reply.status, set(reply.json), reply.json["status"]) == (200, UPDATED, "revoked")
     refused = create_link(host.shop.api, made["clientId"])
     assert (refused.status, refused.message) == (403, "Client ID has been revoked")
     for status in ("active", "inactive"):
@@ -350,22 +371,22 @@ def test_a_revoked_client_id_can_still_be_renamed(host: Host) -> None:
 # --- the bound destination ---
 
 
-def test_the_auth_host_binds_an_own_active_destination_by_any_of_its_ids(on_auth_host: Host) -> None:
-    own = destination(on_auth_host.shop.account_id, "01M7VQFVRZV5BJJSN4QTFB4MP3")
+def test_an_own_active_destination_is_bound_by_any_of_its_ids_and_unbound_by_null(host: Host) -> None:
+    own = destination(host.shop.account_id, "01M7VQFVRZV5BJJSN4QTFB4MP3")
     for named in (own.record_id, own.destination_id, own.destination_id.lower()):
-        made = on_auth_host.created(payeeDestinationId=named)
+        made = host.created(payeeDestinationId=named)
         assert made["payeeDestinationId"] == own.record_id
-        assert on_auth_host.read(made["id"])["payeeDestinationId"] == own.record_id
-    changed = on_auth_host.send("PUT", made["id"], {"payeeDestinationId": None})
+        assert host.read(made["id"])["payeeDestinationId"] == own.record_id
+    changed = host.send("PUT", made["id"], {"payeeDestinationId": None})
     assert changed.json["payeeDestinationId"] is None
-    assert on_auth_host.send("PUT", made["id"], {"label": "x"}).json["payeeDestinationId"] is None
+    assert host.send("PUT", made["id"], {"label": "x"}).json["payeeDestinationId"] is None
 
 
-def test_another_destination_than_an_own_active_one_is_refused(on_auth_host: Host) -> None:
-    account_id = on_auth_host.shop.account_id
-    foreign = destination(Shop(on_auth_host.shop.api).account_id, "01M7VQFVRZV5BJJSN4QTFB4MP4")
+def test_another_destination_than_an_own_active_one_is_refused(host: Host) -> None:
+    account_id = host.shop.account_id
+    foreign = destination(Shop(host.shop.api).account_id, "01M7VQFVRZV5BJJSN4QTFB4MP4")
     ended = destination(account_id, "01M7VQFVRZV5BJJSN4QTFB4MP5", is_active=False)
-    made = on_auth_host.created()
+    made = host.created()
     for named in (
         foreign.record_id,
         foreign.destination_id,
@@ -376,21 +397,13 @@ def test_another_destination_than_an_own_active_one_is_refused(on_auth_host: Hos
         "x@y",
     ):
         for reply in (
-            on_auth_host.create(payeeDestinationId=named),
-            on_auth_host.send("PUT", made["id"], {"payeeDestinationId": named}),
+            host.create(payeeDestinationId=named),
+            host.send("PUT", made["id"], {"payeeDestinationId": named}),
         ):
             assert (reply.status, reply.message) == (
                 400,
                 "payeeDestinationId is not an active payee destination of this account",
             )
-
-
-def test_the_api_host_neither_shows_nor_changes_the_bound_destination(new_shop: Shop) -> None:
-    own = destination(new_shop.account_id, "01M7VQFVRZV5BJJSN4QTFB4MP6")
-    made = auth_host(new_shop).created(payeeDestinationId=own.record_id)
-    reply = api_host(new_shop).send("PUT", made["id"], {"payeeDestinationId": None, "label": "y"})
-    assert reply.status == 200 and "payeeDestinationId" not in reply.json
-    assert auth_host(new_shop).read(made["id"])["payeeDestinationId"] == own.record_id
 
 
 # --- who may ---
