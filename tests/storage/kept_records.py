@@ -253,7 +253,18 @@ DESTINATION = PayeeDestination(
 )
 BRANDING = PageBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
 LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
-IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
+IDEMPOTENT = IdempotentRequest(
+    scope_hash=HASH,
+    body_hash=OTHER_HASH,
+    lease_until=NOW + HOUR / 60,
+    expires_at=NOW + 24 * HOUR,
+    status=None,
+    answer=None,
+    is_encrypted=False,
+    started_at=NOW,
+    nonce="0f" * 16,
+    steps=("conflict", "1f" * 8),
+)
 
 RECORDS: dict[str, Record] = {
     "link, pending": LINK,
