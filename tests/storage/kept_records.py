@@ -253,18 +253,7 @@ DESTINATION = PayeeDestination(
 )
 BRANDING = PageBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
 LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
-IDEMPOTENT = IdempotentRequest(
-    scope_hash=HASH,
-    body_hash=OTHER_HASH,
-    lease_until=NOW + HOUR / 60,
-    expires_at=NOW + 24 * HOUR,
-    status=None,
-    answer=None,
-    is_encrypted=False,
-    started_at=NOW,
-    nonce="0f" * 16,
-    steps=("conflict", "1f" * 8),
-)
+IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
 
 RECORDS: dict[str, Record] = {
     "link, pending": LINK,
@@ -403,6 +392,9 @@ RECORDS: dict[str, Record] = {
     "ban": Ban("ab" * 16, NOW + HOUR / 12),
     "ban, again": Ban("ab" * 16, NOW + HOUR, version=1),
     "idempotent request, running": IDEMPOTENT,
+    "idempotent request, with a transaction": replace(
+        IDEMPOTENT, started_at=NOW, nonce="0f" * 16, steps=("conflict", "1f" * 8), version=2
+    ),
     "idempotent request, answered": replace(IDEMPOTENT, status=201, answer='["{}", {}]', is_encrypted=True, version=1),
     "webhook, of a client id": ENDPOINT,
     "webhook, of an account": replace(ENDPOINT, client_id=None, is_active=False, version=1),
