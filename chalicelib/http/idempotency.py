@@ -19,13 +19,17 @@ _PIECE = 4_096  # bytes; KMS encrypts no more in one call
 
 
 def run_once(
-    services: Services, caller: Caller, request: HttpRequest, shows_secret: bool, run: Callable[[Services], HttpResponse]
+    services: Services,
+    caller: Caller,
+    request: HttpRequest,
+    shows_secret: bool,
+    run: Callable[[Services], HttpResponse],
 ) -> HttpResponse:
     """Runs the request, or returns the stored response if its Idempotency-Key was used before.
 
-    `run` is given the services of `Journal.services`, with which no transaction is made twice. Responses with status 429
-    or from 500 up are not stored, and the request can be sent again. Responses that show a secret or set a cookie are
-    stored encrypted. Raises Conflict while another process holds the key.
+    `run` is given the services of `Journal.services`, with which no transaction is made twice. Responses with status
+    429 or from 500 up are not stored: the request can be sent again, and is resumed if it made something. Responses
+    that show a secret or set a cookie are stored encrypted. Raises Conflict while another process holds the key.
     """
     text = request.headers.get("idempotency-key")
     if text is None or request.method not in CHANGING:

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
@@ -27,7 +27,7 @@ DUE_INDEX = "by_due"
 DUE_SHARDS = 8
 """The number of partitions for each group of the index, which share its writes."""
 LARGEST_TRANSACTION = 99
-"""The most writes of one transaction: DynamoDB accepts 100, and a journal adds one."""
+"""The most writes of one transaction: DynamoDB accepts 100, and `Store.joined` may add one."""
 AT_ONCE = 8
 """How many calls of one batch read or write are made at the same time; below botocore's 10 connections."""
 _LARGEST_BATCH_READ = 100
@@ -62,22 +62,16 @@ class Absent:
 
 
 Write = Record | Delete | Absent
-
-
-class Journal(Protocol):
-    """Takes part in every transaction of a store (`Store.joined`)."""
-
-    def commit(self, apply: Callable[..., None], writes: Sequence[Write]) -> None:
-        """Calls `apply` with the writes and one of its own, or does not apply them. Raises WriteConflict."""
+Join = Callable[[Callable[..., None], Sequence[Write]], None]
+"""Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
 
 
 class Store:
-    _journal: Journal | None = None
-
     def __init__(self, prefix: str, client: Any = None, at_once: int = AT_ONCE) -> None:
         """`at_once` is how many calls of one batch read or write are made at the same time."""
         self.prefix = prefix
         self._at_once = at_once
+        self._join: Join = lambda apply, writes: apply(*writes)
         if client is not None:
             self.client = client
 
@@ -85,10 +79,10 @@ class Store:
     def client(self) -> Any:
         return aws_client("dynamodb")
 
-    def joined(self, journal: Journal) -> Self:
-        """A store of the same tables whose transactions the journal joins; counts and `put_many` are not joined."""
+    def joined(self, join: Join) -> Self:
+        """A store of the same tables whose `write` goes through `join`; counts and `put_many` do not."""
         store = copy(self)
-        store._journal = journal
+        store._join = join
         return store
 
     def get(self, cls: type[T], key: Key) -> T | None:
@@ -263,10 +257,7 @@ class Store:
         A write that was applied and whose response was lost is sent again, by botocore or here, and is no conflict with
         itself: a transaction has one token for all attempts, and a single put stores a random `write_id`.
         """
-        if self._journal is None:
-            self._apply(*writes)
-        else:
-            self._journal.commit(self._apply, writes)
+        self._join(self._apply, writes)
 
     def _apply(self, *writes: Write) -> None:
         actions = [self._action(write) for write in writes]

@@ -16,7 +16,7 @@ from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Reference
 from chalicelib.requests.records import Refund as StoredRefund
 from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
 from chalicelib.transfers import refunds
 from chalicelib.transfers import rules as transfers
 from chalicelib.transfers.refunds import RefundKey, RefundOffer
@@ -24,8 +24,9 @@ from chalicelib.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 
 MAX_LISTED = 1000
 """The most transfers in one response: anybody can add to them."""
-MAX_REFUNDS = 50
-"""The most refunds in one response: each payer is read from a receipt, on Tron with one call per receipt."""
+MAX_REFUNDS = LARGEST_TRANSACTION // 2
+"""The most refunds in one response: they are stored in one transaction, with two records each, and each payer is read
+from a receipt, on Tron with one call per receipt."""
 
 _ATTEMPTS = 3
 """How often offers are stored again after another list of the link stored them first."""

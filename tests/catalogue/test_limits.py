@@ -97,7 +97,7 @@ CHOSEN = {
         {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, UnmatchedKind.RIGHT_PAYEE: 50},
     ),
     "a thousand unmatched transfers are listed": (MAX_LISTED, 1000),
-    "50 refunds are prepared at once": (MAX_REFUNDS, 50),
+    "49 refunds are prepared at once": (MAX_REFUNDS, 49),
     "an account has a thousand credentials of a kind": (MAX_CREDENTIALS, 1000),
     "events and deliveries are kept for 30 days": (EVENT_RETENTION, timedelta(days=30)),
     "the audit log is kept for 400 days": (AUDIT_RETENTION, timedelta(days=400)),

@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from chalicelib.access.callers import Caller
-from chalicelib.access.credentials.records import ApiKey
+from chalicelib.access.callers import Caller, SentCredential
+from chalicelib.access.credentials.records import Account, ApiKey
 from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.flows import identify
 from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import begin, scope_hash
 from chalicelib.access.modes import Mode, Tier
@@ -26,7 +27,7 @@ from chalicelib.storage.store import Delete, WriteConflict
 from infra import admin
 from infra.local.gateway import LambdaContext
 from tests.fakes.crash import Crash
-from tests.fakes.world import FEE_ADDRESS, PREFIX
+from tests.fakes.world import FEE_ADDRESS, PREFIX, START
 from tests.http.test_edge import event, handled
 from tests.http.test_rate_limits import key_of
 from tests.support.api import Clock, Configured, stop_time
@@ -179,6 +180,38 @@ def test_after_it_lost_its_scope_a_key_gets_no_old_answer(new_shop: Shop) -> Non
     assert create(new_shop).status == 403
 
 
+def test_keys_of_a_bare_client_id_belong_to_one_origin_and_address(new_shop: Shop) -> None:
+    """A client id is public. A stranger takes the key that the shop's page will use, and asks for what it has made."""
+    origins = ["https://shop.example", "https://b.example"]
+    client_id = admin.create_client_id(running(), new_shop.account_id, "two pages", origins)
+
+    def send(address: str, origin: str, body: Any = BODY) -> tuple[int, str, bool]:
+        headers = {"x-client-id": client_id, "origin": origin, "content-type": "application/json", **KEY}
+        sent = event("POST", CREATE, headers=headers, body=json.dumps(body))
+        sent["requestContext"]["identity"] = {"sourceIp": address}
+        answer = app(sent, LambdaContext("api_handler", 1024))
+        return answer["statusCode"], answer["body"], "Idempotent-Replayed" in answer["headers"]
+
+    page, stranger = ("203.0.113.7", origins[0]), ("198.51.100.9", origins[0])
+    theirs = send(*stranger, {**BODY, "reference": "mine"})
+    first = send(*page)
+    others = [send("203.0.113.7", origins[1]), send("2001:db8::1", origins[0]), send("2001:db8:0:1::1", origins[0])]
+    assert [status for status, _, _ in (theirs, first, *others)] == [201] * 5
+    assert len({body for _, body, _ in (theirs, first, *others)}) == 5
+    assert send(*page) == (201, first[1], True)
+    assert send(*stranger)[0] == 422
+    assert send("2001:db8::ffff", origins[0]) == (201, others[1][1], True), "one customer has a whole /64"
+
+
+def test_the_keys_of_the_payment_page_belong_to_one_address(new_shop: Shop) -> None:
+    settings = running().settings
+    callers = [
+        identify(running(), SentCredential(Mode.CLIENT_ID, settings.page_client_id), settings.page_origin, address)
+        for address in ("203.0.113.7", "198.51.100.9", "203.0.113.7")
+    ]
+    assert callers[0].key_scope == callers[2].key_scope != callers[1].key_scope
+
+
 def test_callers_without_credential_are_told_apart_by_address(api: Api) -> None:
     path, body = "/v1/auth/wallet/challenge", {"address": "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"}
     mine = [api.request("POST", path, body, KEY) for _ in range(2)]
@@ -251,7 +284,8 @@ def test_a_request_that_outlives_its_lease_overwrites_nothing(clock: Clock, api:
         assert run_once(services, caller, SLOW, False, second).body == "second"
         return HttpResponse(201, "first", {})
 
-    assert run_once(services, caller, SLOW, False, first).body == "first"
+    with pytest.raises(Conflict, match="still running"):
+        run_once(services, caller, SLOW, False, first)
     assert run_once(services, caller, SLOW, False, first).body == "second"
 
 
@@ -264,9 +298,66 @@ def test_a_request_that_outlives_its_lease_frees_no_key_of_another(clock: Clock,
         run_once(services, caller, SLOW, False, lambda _: HttpResponse(201, "second", {}))
         return HttpResponse(503, "first", {})
 
-    with pytest.raises(WriteConflict):
-        run_once(services, caller, SLOW, False, first)
+    assert run_once(services, caller, SLOW, False, first).body == "first"
     assert run_once(services, caller, SLOW, False, first).body == "second"
+
+
+def account(name: str) -> Account:
+    return Account(name, "made by a view", START)
+
+
+@pytest.mark.parametrize("failure", [503, 500, 429, RuntimeError, WriteConflict, Crash], ids=str)
+def test_after_a_failure_a_request_is_resumed_at_once_and_only_what_is_missing_is_made(
+    clock: Clock, api: Api, failure: Any
+) -> None:
+    services, caller = running(), somebody(f"failed-{failure}-{clock.now}")
+    seen = list[tuple[datetime, str]]()
+
+    def run(joined: Services) -> HttpResponse:
+        seen.append((joined.clock(), joined.entropy(8).hex()))
+        joined.store.write(account(f"{seen[-1][1]}-1"))
+        if len(seen) == 1 and isinstance(failure, int):
+            return HttpResponse(failure, "first", {})
+        if len(seen) == 1:
+            raise failure
+        joined.store.write(account(f"{seen[-1][1]}-2"))
+        return HttpResponse(201, "second", {})
+
+    with suppress(RuntimeError, WriteConflict, Crash):
+        assert run_once(services, caller, SLOW, False, run).status == failure
+    clock.advance(7)
+    assert run_once(services, caller, SLOW, False, run).body == "second"
+    assert seen[0] == seen[1]
+    assert run_once(services, caller, SLOW, False, run).body == "second"
+    assert len(seen) == 2
+
+
+def test_a_failure_before_the_first_transaction_begins_anew(clock: Clock, api: Api) -> None:
+    services, caller = running(), somebody(f"anew-{clock.now}")
+    seen = list[tuple[datetime, bytes]]()
+
+    def run(joined: Services) -> HttpResponse:
+        seen.append((joined.clock(), joined.entropy(8)))
+        return HttpResponse(503 if len(seen) == 1 else 201, "", {})
+
+    assert run_once(services, caller, SLOW, False, run).status == 503
+    clock.advance(7)
+    assert run_once(services, caller, SLOW, False, run).status == 201
+    assert (seen[1][0] - seen[0][0], seen[0][1] == seen[1][1]) == (timedelta(seconds=7), False)
+
+
+def test_an_item_of_an_earlier_version_whose_request_died_is_taken_and_begins_anew(clock: Clock, api: Api) -> None:
+    services, caller = running(), somebody(f"old-{clock.now}")
+    record = begin("\n".join((caller.key_scope, "POST", CREATE, "k")), b"\n{}", services.clock(), "")
+    services.store.write(replace(record, started_at=None))
+    clock.advance(61)
+
+    def run(joined: Services) -> HttpResponse:
+        assert joined.clock() == clock.now
+        joined.store.write(account(joined.entropy(8).hex()))
+        return HttpResponse(201, "second", {})
+
+    assert run_once(services, caller, SLOW, False, run).body == "second"
 
 
 @pytest.mark.parametrize(("status", "is_kept"), [(200, True), (428, True), (429, False), (430, True), (499, True), (500, False), (501, False)])

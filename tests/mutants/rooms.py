@@ -11,7 +11,7 @@ TARGETS = {
     "calldata": "*.py",
     "storage": "store.py",
     "chain": "blocks.py hex_values.py jsonrpc.py logs.py ranges.py receipts.py safe_reads.py safe_service.py simulation.py",
-    "access": "**/rules.py callers.py",
+    "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
     "outbound": "sender.py",

@@ -392,6 +392,9 @@ RECORDS: dict[str, Record] = {
     "ban": Ban("ab" * 16, NOW + HOUR / 12),
     "ban, again": Ban("ab" * 16, NOW + HOUR, version=1),
     "idempotent request, running": IDEMPOTENT,
+    "idempotent request, with a transaction": replace(
+        IDEMPOTENT, started_at=NOW, nonce="0f" * 16, steps=("conflict", "1f" * 8), version=2
+    ),
     "idempotent request, answered": replace(IDEMPOTENT, status=201, answer='["{}", {}]', is_encrypted=True, version=1),
     "webhook, of a client id": ENDPOINT,
     "webhook, of an account": replace(ENDPOINT, client_id=None, is_active=False, version=1),

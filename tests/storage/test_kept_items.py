@@ -38,6 +38,7 @@ ADDED = {
     "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},
     "Circuit": {"is_slow"},
+    "IdempotentRequest": {"nonce", "steps"},
 }
 """The attributes that are written since, by kind; items without them are read."""
 KEYS_CHANGED = {"Payment", "UnmatchedTransfer"}

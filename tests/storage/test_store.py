@@ -416,7 +416,7 @@ def test_a_record_that_vanishes_carries_its_time_and_no_other_does() -> None:
     assert "ttl" not in item_of(account, account.key)
 
 
-def test_what_is_due_is_spread_over_eight_shards_and_a_transaction_holds_100_writes() -> None:
+def test_what_is_due_is_spread_over_eight_shards_and_a_transaction_holds_99_writes_and_one_that_joins() -> None:
     assert (DUE_SHARDS, LARGEST_TRANSACTION) == (8, 99)
 
 

@@ -14,9 +14,10 @@ CONFLICT = "conflict"
 class IdempotentRequest(Record):
     """A request that was sent with an idempotency key, the transactions that it has made, and its response.
 
-    `status` is None while it runs. `answer` is the response, encrypted if it contains a secret. `started_at` and
-    `nonce`, which is random and not secret, decide what the request makes; those of an item without them are not used.
-    `steps` has a short hash of each transaction that was made, in order, and CONFLICT for each that conflicted in between.
+    `status` is None while it runs. `answer` is the response, encrypted if it contains a secret. A run sees `started_at`
+    as the time, and draws its random bytes from `nonce`, which is not secret. `steps` has a short hash of each
+    transaction that was made, in order, and CONFLICT for each in between that conflicted. Items of earlier versions
+    have none of the three, and their requests begin anew.
     """
 
     KEY = KeyPattern(OPS, "REPEAT#{scope_hash}", "REPEAT")

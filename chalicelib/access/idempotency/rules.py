@@ -20,8 +20,8 @@ LEASE = timedelta(seconds=60)
 MAX_KEY_LENGTH = 255
 STILL_RUNNING = "A request with this Idempotency-Key is still running: try again in a moment"
 RESPONSE_LOST = (
-    "The request with this Idempotency-Key took effect, wholly or in part, and its response was lost: read what it made "
-    "or changed before you send a new request"
+    "The request with this Idempotency-Key took effect, wholly or in part, and its response was lost: read what it "
+    "made or changed before you send a new request"
 )
 
 

@@ -50,14 +50,14 @@ def living(world: World, children: list[SecurePayment]) -> set[str]:
     ("count", "calls"),
     [
         (2, {"BatchGetItem": 1, "TransactWriteItems": 1}),
-        (99, {"BatchGetItem": 3, "TransactWriteItems": 1}),
-        (100, {"BatchGetItem": 3, "TransactWriteItems": 2}),
+        (98, {"BatchGetItem": 3, "TransactWriteItems": 1}),
+        (99, {"BatchGetItem": 3, "TransactWriteItems": 2}),
         (150, {"BatchGetItem": 5, "TransactWriteItems": 2}),
         (1000, {"BatchGetItem": 30, "TransactWriteItems": 11}),
     ],
 )
 def test_combining_payouts_costs_batches_of_a_hundred(world: World, count: int, calls: dict[str, int]) -> None:
-    """Three keys of each child are read; the parent is written with 99 children, or first and last of all records."""
+    """Three keys of each child are read; the parent is written with 98 children, or first and last of all records."""
     made = store_payouts(world.services, world.account_id, count)
     counts, _ = create(world, made)
     assert dict(counts.by_operation) == calls

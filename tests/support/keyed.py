@@ -1,0 +1,165 @@
+"""Requests with an idempotency key to the edge of a world, whose process may end at any call to DynamoDB."""
+
+import copy
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+from urllib.parse import quote
+
+import app
+from chalicelib.access.idempotency.records import IdempotentRequest
+from chalicelib.access.sessions.records import SessionKind
+from chalicelib.access.sessions.rules import open_session, pointer_of
+from chalicelib.http.edge import handle
+from chalicelib.http.operation import Operation
+from chalicelib.http.request import HttpRequest
+from chalicelib.services import Services
+from infra import admin
+from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
+from tests.fakes.intents import with_safe
+from tests.fakes.wallets import evm_wallet
+from tests.fakes.world import PREFIX, PlainSecrets, World, in_process_tables
+
+ADDRESS, ORIGIN = "203.0.113.7", "https://shop.example"
+WALLET = evm_wallet("keyed")
+_ciphertexts = itertools.count()
+_IS_NO_EFFECT = ("RATE", "USED", "REPEAT", "BAN")
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request to an operation, by name; `path` has the parameters."""
+
+    name: str
+    body: Any
+    headers: dict[str, str]
+    path: dict[str, str] = field(default_factory=dict)
+    address: str = ADDRESS
+    key: str | None = "once"
+
+    def to(self, services: Services) -> Reply:
+        operation, view = found(self.name)
+        path = operation.path.format(**{name: quote(text, safe="") for name, text in self.path.items()})
+        body = json.dumps(self.body).encode() if self.body is not None else b""
+        keyed = {"idempotency-key": self.key} if self.key else {}
+        headers = {"content-type": "application/json", **keyed, **self.headers}
+        request_id = f"request-{next(_ciphertexts)}"  # another one each time, as in API Gateway
+        request = HttpRequest(
+            request_id, operation.method, path, self.path, {}, headers, frozenset(), body, self.address
+        )
+        response = handle(operation, view, services, request)
+        return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.body)
+
+
+def found(name: str) -> tuple[Operation, Callable[..., Any]]:
+    for room in app.ROOMS:
+        for operation in getattr(room, "OPERATIONS", ()):
+            if operation.name == name:
+                return operation, getattr(import_module(room.__name__.removesuffix("routes") + "api"), name)
+    raise AssertionError(name)
+
+
+class RandomSecrets(PlainSecrets):
+    """As KMS, it never encrypts one text to the same ciphertext twice."""
+
+    def encrypt(self, text: str, owner: str) -> str:
+        return f"{owner}:{next(_ciphertexts):09}{text}"
+
+    def decrypt(self, ciphertext: str, owner: str) -> str:
+        return super().decrypt(ciphertext, owner)[9:]
+
+    decrypt_once = decrypt
+
+
+class Account:
+    """An account with every kind of credential, in a world whose chain was read and knows a Safe."""
+
+    def __init__(self, world: World) -> None:
+        services, self.world = world.services, with_safe(world)
+        self.account_id = world.account_id = admin.create_account(services, "shop")
+        self.key = admin.create_api_key(services, self.account_id, "server")
+        self.client_id = admin.create_client_id(services, self.account_id, "web", [ORIGIN])
+        world.client_id = self.client_id
+        self.session = self._session(SessionKind.EMAIL, "shop@shop.example")
+        self.wallet_session = self._session(SessionKind.WALLET, WALLET.address)
+
+    @property
+    def by_key(self) -> dict[str, str]:
+        return {"x-api-key": self.key}
+
+    @property
+    def by_client(self) -> dict[str, str]:
+        return {"x-client-id": self.client_id, "origin": ORIGIN}
+
+    @property
+    def by_session(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.session}"}
+
+    def _session(self, kind: SessionKind, subject: str) -> str:
+        services = self.world.services
+        session, token = open_session(self.account_id, kind, subject, services.clock(), services.entropy)
+        services.store.write(session, pointer_of(session))
+        return token
+
+
+class Deployment:
+    """Tables that can be put back to a state, and processes on them that all begin in the same way."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._tables, self._now = copy.deepcopy(dict(in_process_tables())), world.now
+
+    def put_back(self) -> None:
+        in_process_tables().update(copy.deepcopy(self._tables))
+        self.world.now = self._now
+
+    def process(self, seed: int = 1, client: Any = None, queue: Any = None) -> Services:
+        """A new process; those of one seed draw the same random bytes."""
+        entropy = World(self.world.client, seed=seed).services.entropy
+        return replace(self.world.start(client, queue), secrets=RandomSecrets(), entropy=entropy)
+
+    def dies(self, sent: Sent, fatal: int, before: bool) -> bool:
+        """Whether a process died at its call number `fatal` when it ran the request."""
+        wire = Tripwire(fatal, before)
+        client, queue = FragileClient(self.world.client, wire), FragileQueue(self.world.queue, wire)
+        try:
+            sent.to(self.process(client=client, queue=queue))
+        except Crash:
+            return True
+        return False
+
+    def effects(self) -> Counter[tuple[str, str, str]]:
+        """How many items there are of each kind, without counters, notes of use and idempotency keys."""
+        kinds = Counter[tuple[str, str, str]]()
+        for name, table in in_process_tables().items():
+            for pk, rows in table.items.items():
+                kind = pk.value.split("#")[0]
+                for sk in rows if kind not in _IS_NO_EFFECT else ():
+                    word = sk.value.split("#")[0]
+                    kinds[name.removeprefix(f"{PREFIX}-"), kind, word if word.isalpha() else ""] += 1
+        return kinds
+
+    def steps(self) -> tuple[str, ...] | None:
+        """The transactions that the one idempotency key of these tables lists; None without a key."""
+        for pk, rows in in_process_tables()[f"{PREFIX}-ops"].items.items():
+            if pk.value.startswith("REPEAT#"):
+                (scope_hash,) = (pk.value.removeprefix("REPEAT#") for _ in rows)
+                record = self.world.services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash))
+                assert record is not None
+                return record.steps
+        return None
