@@ -34,7 +34,7 @@ from chalicelib.http.credentials import (
 from chalicelib.http.idempotency import run_once
 from chalicelib.http.operation import Operation, PageRoute
 from chalicelib.http.parsing import check_body, parse_body, parse_query
-from chalicelib.http.request import HttpRequest, refuse_repeated_headers, request_of
+from chalicelib.http.request import HttpRequest, refuse_repeated_headers
 from chalicelib.http.responses import (
     HttpResponse,
     cors_headers,
@@ -48,8 +48,6 @@ from chalicelib.http.schemas import Input
 from chalicelib.http.view import Call, PageView, Reply, View, Visit, models_of
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
-
-__all__ = ["handle", "handle_page", "preflight", "refuse_method", "request_of"]
 
 _MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
 
