@@ -16,6 +16,7 @@ from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 
 _BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
 _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
+_HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
 
 
@@ -153,6 +154,9 @@ class Settings:
     for both; mixed: 0 and such a BigNumber."""
     rate_limit_scale: int = _setting(_whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
+    trusted_proxy_header: str = _setting(_matching(_HEADER, "must be the name of a header, or empty"), "")
+    """The header from which a caller's address is taken; empty: the address of the connection. The proxy in front of
+    the service overwrites it, and the service can be reached through that proxy only."""
     session_origins: tuple[str, ...] = _setting(_texts(), ())
     """Origins of the dashboards that may send session cookies from a browser."""
     session_domain: str = _setting(_text, "")

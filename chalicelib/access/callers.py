@@ -65,7 +65,8 @@ class Caller:
     sent with a key. `session` is set in session mode. `sent_session` is the hash of a session token that was sent to an
     operation without credentials: signing in ends that session. `banned_until` and `ban_version` are those of the
     caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only what
-    payers do.
+    payers do. `quota` names whose units the call uses (rate_limits/rules.py): the account of a secret credential, or a
+    client id that is sent alone; None for anonymous callers and the payment page.
     """
 
     mode: Mode
@@ -84,6 +85,7 @@ class Caller:
     sent_session: str | None = None
     orchestrator_id: str | None = None
     reads_any_link: bool = False
+    quota: str | None = None
 
     @property
     def client_id(self) -> str | None:

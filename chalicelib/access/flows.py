@@ -17,7 +17,7 @@ from chalicelib.access.credentials.rules import (
 from chalicelib.access.modes import Mode, Tier
 from chalicelib.access.rate_limits import store as limits_store
 from chalicelib.access.rate_limits.records import Ban
-from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
+from chalicelib.access.rate_limits.rules import ANONYMOUS, REFUSED, account_quota, caller_digest, client_quota
 from chalicelib.access.sessions import flows as sessions
 from chalicelib.access.sessions.records import Session
 from chalicelib.access.sessions.rules import check_session
@@ -103,7 +103,8 @@ def _session(services: Services, sent: SentCredential, records: Any, common: _Fi
     """Sessions have the limit of the highest tier, as a dashboard page makes ten requests at once."""
     session = sessions.touch(services, check_session(records.get(Session), services.clock()))
     actor = f"session:{session.session_id}"
-    return Caller(account_id=session.account_id, actor=actor, tier=Tier.HIGH_VOLUME, session=session, **common)
+    common |= {"actor": actor, "quota": account_quota(session.account_id)}
+    return Caller(account_id=session.account_id, tier=Tier.HIGH_VOLUME, session=session, **common)
 
 
 def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
@@ -115,21 +116,28 @@ def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fi
         client = check_client_id(client, common["origin"] or default)
         if client.account_id != key.account_id:
             raise Forbidden("The client ID belongs to another account than the API key")
-    common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id}
+    common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id, "quota": account_quota(key.account_id)}
     return Caller(account_id=key.account_id, tier=key.tier, scopes=key.scopes, client=client, **common)
 
 
 def _client_id(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     client = check_client_id(records.get(ClientId), common["origin"])
-    common |= {"actor": f"client_id:{client.client_id}", "key_scope": f"{common['digest']}/{common['origin']}"}
+    common |= {
+        "actor": f"client_id:{client.client_id}",
+        "key_scope": f"{common['digest']}/{common['origin']}",
+        "quota": client_quota(client.record_id),
+    }
     return Caller(account_id=client.account_id, tier=client.tier, client=client, **common)
 
 
 def _orchestrator(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
-    """A key with a client id acts for the account of the client id; a key alone for the orchestrator's account."""
+    """A key with a client id acts for the account of the client id; a key alone for the orchestrator's account.
+
+    Either uses the units of the orchestrator's account, so that it cannot use up those of its merchants.
+    """
     key = check_orchestrator_key(records.get(OrchestratorKey))
     common |= {"actor": f"orchestrator:{key.orchestrator_id}", "orchestrator_id": key.orchestrator_id}
-    common |= {"key_id": key.key_id, "tier": key.tier}
+    common |= {"key_id": key.key_id, "tier": key.tier, "quota": account_quota(key.account_id)}
     if sent.client_id is None:
         return Caller(account_id=key.account_id, **common)
     client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)

@@ -36,3 +36,5 @@ class Rate(StrEnum):
     """The limit of the caller's tier."""
     SIGN_IN = "sign_in"
     """Login, registration and challenges: counted by address only, so that guessing is slow."""
+    WEBHOOK_TEST = "webhook_test"
+    """Tests of webhooks: counted by account, and not among its other calls."""

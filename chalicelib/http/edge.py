@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from chalice.app import Response
-from pydantic import BaseModel
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Caller
@@ -13,7 +12,7 @@ from chalicelib.access.credentials.flows import record_use
 from chalicelib.access.credentials.rules import check_scope
 from chalicelib.access.flows import anonymous_caller, identify, refused_caller
 from chalicelib.access.modes import Mode, Rate
-from chalicelib.access.rate_limits.flows import count_call, count_unknown_token
+from chalicelib.access.rate_limits.flows import Allowance, count_call, count_items, count_unknown_token
 from chalicelib.base.errors import (
     BadRequest,
     Conflict,
@@ -35,7 +34,7 @@ from chalicelib.http.credentials import (
 from chalicelib.http.idempotency import run_once
 from chalicelib.http.operation import Operation, PageRoute
 from chalicelib.http.parsing import check_body, parse_body, parse_query
-from chalicelib.http.request import HttpRequest, refuse_repeated_headers, request_of
+from chalicelib.http.request import HttpRequest, refuse_repeated_headers
 from chalicelib.http.responses import (
     HttpResponse,
     cors_headers,
@@ -45,11 +44,10 @@ from chalicelib.http.responses import (
     response_of,
     to_chalice,
 )
+from chalicelib.http.schemas import Input
 from chalicelib.http.view import Call, PageView, Reply, View, Visit, models_of
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
-
-__all__ = ["handle", "handle_page", "preflight", "refuse_method", "request_of"]
 
 _MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
 
@@ -104,9 +102,9 @@ def _admit(operation: Operation, view: View, services: Services, request: HttpRe
         caller = _caller(operation, services, request)
     except (BadRequest, Unauthorized, Forbidden) as error:
         return _refused(services, request, error)
-    headers = limit_headers(count_call(services, caller, operation.rate)) if operation.rate else {}
-    response = _guarded(services, lambda: _respond(operation, view, services, caller, request))
-    return replace(response, headers={**headers, **response.headers})
+    allowances = [count_call(services, caller, operation.rate)] if operation.rate else []
+    response = _guarded(services, lambda: _respond(operation, view, services, caller, request, allowances))
+    return replace(response, headers={**limit_headers(allowances), **response.headers})
 
 
 def _caller(operation: Operation, services: Services, request: HttpRequest) -> Caller:
@@ -125,16 +123,24 @@ def _refused(services: Services, request: HttpRequest, error: ServiceError) -> H
     the limit."""
     try:
         caller = refused_caller(services, request.origin, request.ip_address)
-        response = error_response(error, limit_headers(count_call(services, caller, Rate.TIER)))
+        response = error_response(error, limit_headers([count_call(services, caller, Rate.TIER)]))
     except TooManyRequests as too_many:
         response = error_response(too_many)
     return replace(response, is_foreign=isinstance(error, ForeignOrigin))
 
 
 def _respond(
-    operation: Operation, view: View, services: Services, caller: Caller, request: HttpRequest
+    operation: Operation,
+    view: View,
+    services: Services,
+    caller: Caller,
+    request: HttpRequest,
+    allowances: list[Allowance],
 ) -> HttpResponse:
-    """Checks what the caller may do and runs the view, once for each idempotency key."""
+    """Checks what the caller may do and runs the view, once for each idempotency key.
+
+    What is left after counting the items that the call writes is added to `allowances`.
+    """
     check_scope(caller.scopes, operation.scope)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
@@ -143,7 +149,7 @@ def _respond(
 
     def run(joined: Services) -> HttpResponse:
         try:
-            return _run(operation, view, joined, caller, request)
+            return _run(operation, view, joined, caller, request, allowances)
         except NotFound as error:
             if operation.looks_up_token:
                 count_unknown_token(services, caller)
@@ -154,11 +160,19 @@ def _respond(
     return run_once(services, caller, request, operation.shows_secret, run)
 
 
-def _run(operation: Operation, view: View, services: Services, caller: Caller, request: HttpRequest) -> HttpResponse:
+def _run(
+    operation: Operation,
+    view: View,
+    services: Services,
+    caller: Caller,
+    request: HttpRequest,
+    allowances: list[Allowance],
+) -> HttpResponse:
     models, listed = models_of(view), operation.lists_problems
-    body: BaseModel | None = None
+    body: Input | None = None
     if models.body is not None and (request.raw_body or not models.is_body_optional):
         body = parse_body(request, models.body, listed)
+        allowances += count_items(services, caller, body.items_written)
     call = Call(
         services=services,
         caller=caller,

@@ -1,6 +1,6 @@
 """Parses bodies and queries into models, and turns pydantic's errors into sentences."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -8,6 +8,7 @@ from pydantic_core import from_json
 from chalicelib.base.errors import BadRequest, PayloadTooLarge, Problem, UnsupportedMediaType, ValidationFailed
 from chalicelib.http.request import HttpRequest
 
+M = TypeVar("M", bound=BaseModel)
 MAX_BODY_BYTES = 256 * 1024
 _MAX_PROBLEMS = 100  # in a response, so that a body with many errors does not get a response of megabytes
 
@@ -25,7 +26,7 @@ def check_body(request: HttpRequest) -> None:
         raise UnsupportedMediaType("Send the body as JSON, with the header content-type: application/json")
 
 
-def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
+def parse_body(request: HttpRequest, model: type[M], listed: bool) -> M:
     """The JSON body as the model. `listed` is Operation.lists_problems.
 
     Raises BadRequest or ValidationFailed. Unlike Python's parser, pydantic's refuses lone surrogates, NaN, and nesting
@@ -40,7 +41,7 @@ def parse_body(request: HttpRequest, model: type[BaseModel], listed: bool) -> Ba
     return _validate(model, body, listed)
 
 
-def parse_query(request: HttpRequest, model: type[BaseModel], listed: bool) -> BaseModel:
+def parse_query(request: HttpRequest, model: type[M], listed: bool) -> M:
     """The query as the model. Raises ValidationFailed, also for a parameter that is given more than once."""
     for name, values in request.query.items():
         if len(values) > 1:
@@ -48,7 +49,7 @@ def parse_query(request: HttpRequest, model: type[BaseModel], listed: bool) -> B
     return _validate(model, {name: values[0] for name, values in request.query.items()}, listed)
 
 
-def _validate(model: type[BaseModel], values: dict[str, Any], listed: bool) -> BaseModel:
+def _validate(model: type[M], values: dict[str, Any], listed: bool) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -1,12 +1,15 @@
 """A request as plain values. No other module reads the request of Chalice."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
+from chalicelib.settings import Settings
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 _SINGLE_HEADERS = (
@@ -40,7 +43,7 @@ class HttpRequest:
         return self.headers.get("origin")
 
 
-def request_of(request: Any, path_parameters: Mapping[str, str]) -> HttpRequest:
+def request_of(settings: Settings, request: Any, path_parameters: Mapping[str, str]) -> HttpRequest:
     """A Chalice request as plain values."""
     event = request.to_original_event()
     many: dict[str, list[str]] = {}
@@ -58,8 +61,37 @@ def request_of(request: Any, path_parameters: Mapping[str, str]) -> HttpRequest:
         headers=headers,
         repeated=frozenset(name for name, values in many.items() if len(values) > 1),
         raw_body=request.raw_body,
-        ip_address=request.context.get("identity", {}).get("sourceIp", ""),
+        ip_address=_named_address(settings, many) or request.context.get("identity", {}).get("sourceIp", ""),
     )
+
+
+def _named_address(settings: Settings, headers: Mapping[str, list[str]]) -> str | None:
+    """The address that a trusted proxy names: the last one, as a proxy that does not overwrite the header adds to it.
+
+    None without such a proxy, or if the header is missing or is no address. `headers` have lower-case names.
+    """
+    values = headers.get(settings.trusted_proxy_header.lower()) or [""]
+    return address_of(values[-1].rpartition(",")[2])
+
+
+def address_of(text: str) -> str | None:
+    """The address of `ip`, `ip:port`, `[ip]` or `[ip]:port` in its canonical form; None if it is none.
+
+    An IPv6 address may have a port without brackets, which is taken for its last group if it could be one. An IPv4 address within IPv6
+    counts as IPv4, so that limits and IP ranges hold for it.
+    """
+    text = text.strip()
+    if text.startswith("["):
+        candidates = [text[1:].partition("]")[0]]
+    else:
+        candidates = [text, text.rpartition(":")[0]]
+    for each in candidates:
+        with suppress(ValueError):
+            address = ip_address(each)
+            if address.version == 6 and address.ipv4_mapped is not None:
+                return str(address.ipv4_mapped)
+            return str(address) if "%" not in each else None
+    return None
 
 
 def refuse_repeated_headers(request: HttpRequest) -> None:

@@ -1,7 +1,7 @@
 """Responses: bodies as text, the shape of errors, rate limit and CORS headers."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,8 +59,11 @@ def error_response(error: ServiceError, headers: Mapping[str, str] | None = None
     return replace(response, reason=error.message)
 
 
-def limit_headers(allowance: Allowance) -> dict[str, str]:
-    """The headers that show the rate limit and the calls left."""
+def limit_headers(allowances: Sequence[Allowance]) -> dict[str, str]:
+    """The headers of the rate limit that has the least left; none without a limit."""
+    if not allowances:
+        return {}
+    allowance = min(allowances, key=lambda each: each.remaining)
     return {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(allowance.remaining),

@@ -3,7 +3,7 @@
 Only the tables of routes are imported at start. The edge, views and models are imported by the first call.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from chalice.app import Chalice, Response
 from chalicelib.http.operation import OPERATIONS, Operation, PageRoute
 
 if TYPE_CHECKING:
+    from chalicelib.http.request import HttpRequest
     from chalicelib.services import Services
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -40,7 +41,7 @@ def _handler(
         from chalicelib.http import edge
 
         view = getattr(import_module(api), operation.name)
-        return edge.handle(operation, view, services(), edge.request_of(app.current_request, path_parameters))
+        return edge.handle(operation, view, services(), _request(app, services(), path_parameters))
 
     return handle
 
@@ -52,7 +53,7 @@ def _page_handler(
         from chalicelib.http import edge
 
         view = getattr(import_module(api), page.name)
-        return edge.handle_page(page, view, services(), edge.request_of(app.current_request, path_parameters))
+        return edge.handle_page(page, view, services(), _request(app, services(), path_parameters))
 
     return handle
 
@@ -65,17 +66,28 @@ def _register_other_methods(app: Chalice, services: Callable[[], "Services"]) ->
     def preflight(**_: str) -> Response:
         from chalicelib.http import edge
 
-        current: Any = app.current_request
-        path = current.context["resourcePath"]
-        return edge.preflight(services(), edge.request_of(current, {}), allowed[path], path in with_session)
+        path = _path(app)
+        return edge.preflight(services(), _request(app, services(), {}), allowed[path], path in with_session)
 
     def method_not_allowed(**_: str) -> Response:
         from chalicelib.http import edge
 
-        current: Any = app.current_request
-        return edge.refuse_method(services(), edge.request_of(current, {}), allowed[current.context["resourcePath"]])
+        return edge.refuse_method(services(), _request(app, services(), {}), allowed[_path(app)])
 
     for path, methods in allowed.items():
         others = [method for method in (*METHODS, "HEAD") if method not in methods]
         app.route(path, methods=["OPTIONS"], name="preflight", content_types=["*/*"])(preflight)
         app.route(path, methods=others, name="method_not_allowed", content_types=["*/*"])(method_not_allowed)
+
+
+def _request(app: Chalice, services: "Services", path_parameters: Mapping[str, str]) -> "HttpRequest":
+    from chalicelib.http.request import request_of
+
+    return request_of(services.settings, app.current_request, path_parameters)
+
+
+def _path(app: Chalice) -> str:
+    """The path of the route that is called."""
+    current: Any = app.current_request
+    path: str = current.context["resourcePath"]
+    return path

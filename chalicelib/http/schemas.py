@@ -14,6 +14,11 @@ class Input(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, defer_build=True)
 
+    @property
+    def items_written(self) -> int:
+        """How many links or deliveries the call writes, at most: each is a unit of the caller's rate limit."""
+        return 0
+
 
 def unsent() -> Any:
     """The default factory of an optional field. Unlike a default, a factory does not appear in the OpenAPI document."""

@@ -16,6 +16,7 @@ from chalicelib.access.callers import Caller
 from chalicelib.base.frozen import frozen
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
+from chalicelib.http.schemas import Input
 from chalicelib.services import Services
 
 Body = TypeVar("Body", covariant=True)
@@ -72,7 +73,7 @@ PageView = Callable[[Visit], HttpResponse]
 class Models:
     """The models of a view; None if it has no body or no query. `response` is any type that pydantic supports."""
 
-    body: type[BaseModel] | None
+    body: type[Input] | None
     is_body_optional: bool
     query: type[BaseModel] | None
     response: Any

@@ -115,6 +115,10 @@ class AccessPolicy(Input):
 class NewLink(Redirect):
     """The optional fields that all kinds of links share."""
 
+    @property
+    def items_written(self) -> int:
+        return 1
+
     feePercentage: str | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
     feeAddress: str | None = Field(None, description="Required when feePercentage is set")
     reference: ShortText | None = None
@@ -126,6 +130,10 @@ class CreateSecurePayment(NewLink):
 
     requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)]
     payerIdentifier: ShortText | None = None
+
+    @property
+    def items_written(self) -> int:
+        return len(self.requests)
 
     def draft(self) -> Draft:
         """The body as plain values."""

@@ -173,23 +173,30 @@ class Store:
         )
         return tuple(codec.decode(cls, item) for item in response["Items"])
 
-    def count(self, counter: Record, limit: int) -> int | None:
-        """Adds one to the attribute `calls` of a record and returns the new count; None if it is already `limit`.
+    def count_in_each(self, counters: Sequence[tuple[Record, int]]) -> list[int | None]:
+        """`count` of one in several records, each with its limit, at the same time."""
+        return self._for_each(counters, lambda each: self.count(*each))
 
-        One conditional write, so the count is exact under concurrent calls. Only the record's key and `vanishes_at` are
+    def count(self, counter: Record, limit: int, amount: int = 1) -> int | None:
+        """Adds an amount to the attribute `calls` of a record and returns the new count.
+
+        If that would exceed `limit`, adds nothing and returns None. One conditional write, so the count is exact under
+        concurrent calls. Only the record's key and `vanishes_at` are
         used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
         A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
         """
+        if amount > limit:
+            return None
         errors = self.client.exceptions
         try:
             response = self.client.update_item(
                 **self._table_and_key(counter.key),
-                UpdateExpression="SET #ttl = :ttl ADD calls :one",
-                ConditionExpression="attribute_not_exists(calls) OR calls < :limit",
+                UpdateExpression="SET #ttl = :ttl ADD calls :amount",
+                ConditionExpression="attribute_not_exists(calls) OR calls <= :most",
                 ExpressionAttributeNames={"#ttl": "ttl"},
                 ExpressionAttributeValues={
-                    ":one": {"N": "1"},
-                    ":limit": {"N": str(limit)},
+                    ":amount": {"N": str(amount)},
+                    ":most": {"N": str(limit - amount)},
                     ":ttl": _ttl(counter.vanishes_at),
                 },
                 ReturnValues="UPDATED_NEW",

@@ -10,14 +10,20 @@ from chalicelib.access.rate_limits.rules import (
     FAILURES,
     FAILURES_PER_DAY,
     REQUESTS_PER_SECOND,
+    UNITS_PER_MINUTE,
+    account_quota,
     breach_window,
     caller_digest,
+    client_quota,
     failure_windows,
     seconds_until,
     sign_in_window,
     tier_window,
+    units_window,
     unknown_token_window,
+    webhook_test_window,
 )
+from chalicelib.base.limits import MOST_CHILDREN
 from tests.fakes.world import START
 
 CALLER = caller_digest("hash", "203.0.113.7")
@@ -39,7 +45,7 @@ def test_a_window_of_a_tier_is_one_second_of_one_caller(tier: Tier) -> None:
 
 
 def test_the_scale_multiplies_every_limit() -> None:
-    for make in (sign_in_window, unknown_token_window):
+    for make in (sign_in_window, unknown_token_window, units_window, webhook_test_window):
         assert make(CALLER, 7, START).limit == 7 * make(CALLER, 1, START).limit
     assert tier_window(Tier.BASIC, CALLER, 7, START).limit == 14
 
@@ -58,14 +64,31 @@ def test_signing_in_and_unknown_tokens_are_counted_by_the_minute() -> None:
         assert (window.limit, window.seconds, window.ends_at) == (limit, 60, START + timedelta(minutes=1))
 
 
+def test_an_account_has_the_units_of_the_highest_tier_in_a_minute() -> None:
+    window = units_window(account_quota("01A"), 1, START + timedelta(seconds=59))
+    assert (window.limit, window.seconds, window.ends_at) == (60 * 20, 60, START + timedelta(minutes=1))
+    assert units_window(account_quota("01A"), 1, START + timedelta(minutes=1)).key != window.key
+    quotas = account_quota("01A"), account_quota("01B"), client_quota("01A")
+    assert len({units_window(quota, 1, START).key for quota in quotas}) == 3
+    tests = webhook_test_window(account_quota("01A"), 2, START)
+    assert (tests.limit, tests.seconds) == (2 * 10, 60)
+
+
+def test_the_largest_call_fits_into_an_empty_window() -> None:
+    """Otherwise it would be refused for ever."""
+    assert MOST_CHILDREN < UNITS_PER_MINUTE
+
+
 def test_windows_of_different_purposes_are_counted_apart() -> None:
     made = [
         tier_window(Tier.DEFAULT, CALLER, 1, START),
         sign_in_window(CALLER, 1, START),
         unknown_token_window(CALLER, 1, START),
+        units_window(CALLER, 1, START),
+        webhook_test_window(CALLER, 1, START),
     ]
     made.append(breach_window(made[0], CALLER, START))
-    assert len({window.key for window in made}) == 4
+    assert len({window.key for window in made}) == 6
 
 
 def test_addresses_of_one_ipv6_line_are_one_caller_and_of_ipv4_each_is_its_own() -> None:

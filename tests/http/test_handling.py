@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from chalicelib.access.credentials.records import ApiKey, LastUse
 from chalicelib.access.credentials.rules import credential_hash
@@ -18,6 +17,7 @@ from chalicelib.http.edge import handle, handle_page, preflight, refuse_method
 from chalicelib.http.operation import Operation, PageRoute
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
+from chalicelib.http.schemas import Input
 from chalicelib.http.view import Call, Reply, Visit
 from chalicelib.storage.store import WriteConflict
 from tests.support.api import Clock, Configured
@@ -34,7 +34,7 @@ Anything = Call[None, None]
 _addresses = itertools.count(1)
 
 
-class Thing(BaseModel):
+class Thing(Input):
     name: str = "none"
 
 

@@ -16,7 +16,15 @@ from chalicelib.access.credentials import store as users
 from chalicelib.access.credentials.records import ApiKey
 from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Tier
-from chalicelib.access.rate_limits.rules import REQUESTS_PER_SECOND
+from chalicelib.access.rate_limits import store as counters
+from chalicelib.access.rate_limits.records import CallCounter
+from chalicelib.access.rate_limits.rules import (
+    REQUESTS_PER_SECOND,
+    UNITS_PER_MINUTE,
+    Window,
+    account_quota,
+    units_window,
+)
 from chalicelib.access.sessions.records import SessionPointer
 from infra import admin
 from infra.local.cloud import Cloud
@@ -107,6 +115,48 @@ def test_of_100_calls_in_one_second_exactly_those_of_the_tier_pass(site: Site, t
     left = sorted(int(reply.headers["ratelimit-remaining"]) for reply in replies if reply.status == 200)
     assert left == list(range(allowed))
     assert {reply.headers["ratelimit-limit"] for reply in replies} == {str(allowed)}
+
+
+def test_20_keys_of_an_account_get_no_more_than_its_limit_together(site: Site) -> None:
+    services = running()
+    keys = [{"x-api-key": admin.create_api_key(services, site.account_id, "one of many")} for _ in range(20)]
+    leave_units(site.account_id, 57)
+    replies = at_once(lambda number: site.api.get(LISTING, keys[number % 20]))
+    assert Counter(reply.status for reply in replies) == {200: 57, 429: 43}
+    assert {reply.headers["ratelimit-limit"] for reply in replies if reply.status == 429} == {"1200"}
+
+
+def test_units_of_many_items_are_counted_whole_and_exactly(site: Site) -> None:
+    """100 requests, each for a link of several items: the links that were made fit into what was left."""
+    services = running()
+    keys = [{"x-api-key": admin.create_api_key(services, site.account_id, "one of many")} for _ in range(20)]
+    leave_units(site.account_id, 200)
+    sizes = [2 + number % 5 for number in range(PARALLEL)]
+    replies = at_once(
+        lambda number: site.api.request("POST", CREATE, {"requests": [item()] * sizes[number]}, keys[number % 20])
+    )
+    made = [size for size, reply in zip(sizes, replies, strict=True) if reply.status == 201]
+    assert {reply.status for reply in replies} == {201, 429} and links_of(site.account_id) == len(made)
+    left = UNITS_PER_MINUTE - counted_units(site.account_id)
+    assert 0 <= left < max(sizes), "what is left was too little for the last one"
+    refused = PARALLEL - len(made)
+    assert sum(made) <= 200 - left <= sum(made) + refused, "of a refused request at most the call itself was counted"
+
+
+def leave_units(account_id: str, units: int) -> None:
+    """Counts all units of the account's minute but so many."""
+    counters.count(running().store, units_of(account_id), UNITS_PER_MINUTE - units)
+
+
+def counted_units(account_id: str) -> int:
+    counter = CallCounter(units_of(account_id).key, running().clock())
+    key = {"pk": {"S": counter.key.pk}, "sk": {"S": counter.key.sk}}
+    found = running().store.client.get_item(TableName=f"{PREFIX}-ops", Key=key, ConsistentRead=True)
+    return int(found["Item"]["calls"]["N"])
+
+
+def units_of(account_id: str) -> Window:
+    return units_window(account_quota(account_id), 1, running().clock())
 
 
 def test_100_guesses_of_credentials_are_5_answers_and_95_refusals(site: Site) -> None:

@@ -13,21 +13,22 @@ def calls() -> Calls:
     return {name: dict(found.by_operation) for name, found in calls_of_flows().items()}
 
 
-def test_creating_a_link_is_one_transaction_beside_the_read_of_the_credential_and_its_counter(calls: Calls) -> None:
-    """The one read is of the credential and of the record that shuts its caller out."""
-    assert calls["create"] == {"BatchGetItem": 1, "UpdateItem": 1, "TransactWriteItems": 1}
+def test_creating_a_link_is_one_transaction_beside_the_read_of_the_credential_and_two_counters(calls: Calls) -> None:
+    """The one read is of the credential and of the record that shuts its caller out. The counters are those of the
+    credential and of its account, which are written at the same time."""
+    assert calls["create"] == {"BatchGetItem": 1, "UpdateItem": 2, "TransactWriteItems": 1}
 
 
 def test_creating_a_batch_of_200_takes_99_records_a_transaction_and_the_link_last(calls: Calls) -> None:
-    """601 records."""
-    assert calls["create of 200 items"] == {"BatchGetItem": 1, "UpdateItem": 1, "TransactWriteItems": 7}
+    """601 records. The third counter is that of the 199 items beyond the first."""
+    assert calls["create of 200 items"] == {"BatchGetItem": 1, "UpdateItem": 3, "TransactWriteItems": 7}
 
 
 @pytest.mark.parametrize("flow", ["metadata", "metadata with wallet", "pay"])
-def test_reading_or_paying_a_link_is_the_read_of_the_credential_its_counter_and_the_read_of_the_link(
+def test_reading_or_paying_a_link_is_the_read_of_the_credential_its_two_counters_and_the_read_of_the_link(
     calls: Calls, flow: str
 ) -> None:
-    assert calls[flow] == {"BatchGetItem": 1, "UpdateItem": 1, "Query": 1}
+    assert calls[flow] == {"BatchGetItem": 1, "UpdateItem": 2, "Query": 1}
 
 
 def test_a_tick_without_a_new_block_reads_the_cursor_and_takes_and_ends_its_lease(calls: Calls) -> None:

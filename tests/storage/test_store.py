@@ -145,6 +145,17 @@ def test_a_count_that_is_taken_back_leaves_room_for_one_more(world: World) -> No
     assert [store.count(COUNTER, 2) for _ in range(2)] == [2, None]
 
 
+def test_an_amount_is_counted_whole_or_not_at_all(world: World) -> None:
+    store = world.services.store
+    assert [store.count(COUNTER, 10, amount) for amount in (11, 4, 7, 6, 1)] == [None, 4, None, 10, None]
+    assert calls_of(world) == 10
+
+
+def test_several_counters_are_counted_in_one_go_each_with_its_limit(world: World) -> None:
+    store, other = world.services.store, replace(COUNTER, window="other")
+    assert [store.count_in_each([(COUNTER, 1), (other, 2)]) for _ in range(3)] == [[1, 1], [None, 2], [None, None]]
+
+
 def test_a_write_may_require_that_a_record_does_not_exist(world: World) -> None:
     store, held, wanted = world.services.store, Account("acct1", "n", START), Account("acct2", "n", START)
     store.write(wanted, Absent(held))

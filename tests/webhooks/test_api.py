@@ -218,7 +218,9 @@ def test_toggling_switches_off_and_on(new_shop: Shop) -> None:
 
 def test_toggling_ignores_a_body(new_shop: Shop) -> None:
     id = registered(new_shop)["id"]
-    assert new_shop.send("PUT", f"/v1/webhook/{id}", b"{not json").json["isActive"] is False
+    headers = {**new_shop.by_client, "content-type": "application/json"}
+    reply = new_shop.api.request("PUT", f"/v1/webhook/{id}", b"{not json", headers)
+    assert reply.json["isActive"] is False
 
 
 def test_deleting_is_for_good(new_shop: Shop) -> None:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from chalicelib.access.callers import Caller
-from chalicelib.access.modes import Rate
+from chalicelib.access.modes import Mode, Rate
 from chalicelib.access.rate_limits import store
 from chalicelib.access.rate_limits.records import Ban
 from chalicelib.access.rate_limits.rules import (
@@ -14,7 +14,9 @@ from chalicelib.access.rate_limits.rules import (
     seconds_until,
     sign_in_window,
     tier_window,
+    units_window,
     unknown_token_window,
+    webhook_test_window,
 )
 from chalicelib.base.errors import TooManyRequests
 from chalicelib.base.frozen import frozen
@@ -26,7 +28,7 @@ _THROTTLED_SECONDS = 1
 
 @frozen
 class Allowance:
-    """How many calls are left in a window after this call; `reset` is in seconds."""
+    """How many calls or units are left in a window after this call; `reset` is in seconds."""
 
     limit: int
     remaining: int
@@ -34,23 +36,59 @@ class Allowance:
 
 
 def count_call(services: Services, caller: Caller, rate: Rate) -> Allowance:
-    """Counts one call of the caller. Raises TooManyRequests above the limit, or while the caller is banned.
+    """Counts one call of the caller. Returns what is left in the window that has the least left.
 
-    Signing in has a window and no ban, as others at the same address could cause the ban.
+    Raises TooManyRequests above a limit, or while the caller is banned. Signing in and tests of webhooks are counted in
+    windows of their own, which do not lead to a ban: others at the same address could cause that of signing in.
     """
     now, scale = services.clock(), services.settings.rate_limit_scale
     if rate is Rate.SIGN_IN:
-        window = sign_in_window(caller.digest, scale, now)
-        return _allowance(window, count_in_all(services, window), now)
+        return _count_apart(services, sign_in_window(caller.digest, scale, now), now)
     window = tier_window(caller.tier, caller.digest, scale, now)
     if caller.banned_until is not None and now < caller.banned_until:
         raise TooManyRequests(seconds_until(caller.banned_until, now), window.limit)
-    used = count(services, window)
-    if used is not None:
-        return _allowance(window, used, now)
-    if count(services, breach_window(window, caller.digest, now)) is None:
-        raise _ban(services, caller, window, now)
-    raise TooManyRequests(seconds_until(window.ends_at, now), window.limit)
+    if rate is Rate.WEBHOOK_TEST:
+        assert caller.quota is not None, "callers with a credential of an account"
+        return _count_apart(services, webhook_test_window(caller.quota, scale, now), now)
+    return _count_call(services, caller, window, now)
+
+
+def count_items(services: Services, caller: Caller, items: int) -> tuple[Allowance, ...]:
+    """Counts the items that a call is about to write, as far as counting the call has not done it.
+
+    Returns what is left, if anything was counted. Raises TooManyRequests if they do not all fit; then none is counted.
+    """
+    units = items if caller.mode is Mode.CLIENT_ID else items - 1
+    if caller.quota is None or units < 1:
+        return ()
+    now = services.clock()
+    window = units_window(caller.quota, services.settings.rate_limit_scale, now)
+    return (_count_apart(services, window, now, units),)
+
+
+def _count_call(services: Services, caller: Caller, window: Window, now: datetime) -> Allowance:
+    """Counts a call in the window of its credential and in that of its account, at the same time.
+
+    A call that the first window refuses takes no unit of the account, so that one key cannot use them up by insisting.
+    A client id that is sent alone uses units only for what it writes.
+    """
+    windows = [window]
+    if caller.quota is not None and caller.mode is not Mode.CLIENT_ID:
+        windows.append(units_window(caller.quota, services.settings.rate_limit_scale, now))
+    try:
+        counts = store.count_in_each(services.store, windows)
+    except Throttled:
+        raise TooManyRequests(_THROTTLED_SECONDS, window.limit) from None
+    if counts[0] is None:
+        uncount(services, *(each for each, used in zip(windows, counts, strict=True) if used is not None))
+        if count(services, breach_window(window, caller.digest, now)) is None:
+            raise _ban(services, caller, window, now)
+    allowances = [_allowance(each, used, now) for each, used in zip(windows, counts, strict=True)]
+    return min(allowances, key=lambda allowance: allowance.remaining)
+
+
+def _count_apart(services: Services, window: Window, now: datetime, units: int = 1) -> Allowance:
+    return _allowance(window, count(services, window, units), now)
 
 
 def count_unknown_token(services: Services, caller: Caller) -> None:
@@ -85,20 +123,25 @@ def uncount(services: Services, *windows: Window) -> None:
             store.uncount(services.store, window)
 
 
-def count(services: Services, window: Window) -> int | None:
-    """Counts one call; returns None if the window is full. Raises TooManyRequests if DynamoDB throttles the counter.
+def count(services: Services, window: Window, units: int = 1) -> int | None:
+    """Counts one call or so many units; returns None if the window is full.
+
+    Raises TooManyRequests if DynamoDB throttles the counter.
 
     Accepting a call that could not be counted would lift the limit under load. One counter is throttled only if its own
     caller makes too many calls; if the whole table is throttled, all callers have to wait a second. Any other failure
     of DynamoDB is a 500.
     """
     try:
-        return store.count(services.store, window)
+        return store.count(services.store, window, units)
     except Throttled:
         raise TooManyRequests(_THROTTLED_SECONDS, window.limit) from None
 
 
-def _allowance(window: Window, used: int, now: datetime) -> Allowance:
+def _allowance(window: Window, used: int | None, now: datetime) -> Allowance:
+    """What is left of a window. Raises TooManyRequests if it is full: `used` is None."""
+    if used is None:
+        raise TooManyRequests(seconds_until(window.ends_at, now), window.limit)
     return Allowance(window.limit, window.limit - used, seconds_until(window.ends_at, now))
 
 

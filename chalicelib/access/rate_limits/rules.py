@@ -1,4 +1,8 @@
-"""Rate limits: calls per second for each credential and address, and a ban after a sustained breach.
+"""Rate limits: calls a second of a credential at an address, units a minute of an account, and bans.
+
+A unit is a call, or an item beyond the first that a call writes (`Input.items_written`). All secret credentials of an
+account share its units. A client id that is sent alone is public: it has units of its own, for the items it writes, so
+that a stranger who uses it cannot use up the account's. Tests of webhooks are counted apart.
 
 Windows are fixed and counted by conditional writes, so a limit is exact however many requests race. Refusals are
 counted per minute: a caller with more refusals than allowed calls in a minute is banned for five minutes, and so is a
@@ -19,6 +23,8 @@ ANONYMOUS, REFUSED = "anonymous", "refused"
 """Used in place of a credential's hash for callers who send no credential, and for those who send a wrong one."""
 
 REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HIGH_VOLUME: 20}
+UNITS_PER_MINUTE = 60 * REQUESTS_PER_SECOND[Tier.HIGH_VOLUME]
+WEBHOOK_TESTS_PER_MINUTE = 10
 SIGN_INS_PER_MINUTE = 10
 UNKNOWN_TOKENS_PER_MINUTE = 30
 FAILURES = 30
@@ -45,6 +51,25 @@ def caller_digest(credential_hash: str, ip_address: str) -> str:
 def tier_window(tier: Tier, caller: str, scale: int, now: datetime) -> Window:
     """The window of one second. `caller` is a `caller_digest`, here and in the other windows."""
     return _window("tier", caller, REQUESTS_PER_SECOND[tier] * scale, 1, now)
+
+
+def account_quota(account_id: str) -> str:
+    """The name of an account's units."""
+    return f"account/{account_id}"
+
+
+def client_quota(record_id: str) -> str:
+    """The name of the units of a client id that is sent alone."""
+    return f"client/{record_id}"
+
+
+def units_window(quota: str, scale: int, now: datetime) -> Window:
+    """The window of one minute. `quota` is an `account_quota` or `client_quota`, here and in the next one."""
+    return _window("units", quota, UNITS_PER_MINUTE * scale, 60, now)
+
+
+def webhook_test_window(quota: str, scale: int, now: datetime) -> Window:
+    return _window("webhook_test", quota, WEBHOOK_TESTS_PER_MINUTE * scale, 60, now)
 
 
 def sign_in_window(caller: str, scale: int, now: datetime) -> Window:
@@ -79,10 +104,10 @@ def seconds_until(instant: datetime, now: datetime) -> int:
     return max(1, -int((now - instant).total_seconds() // 1))
 
 
-def _window(name: str, caller: str, limit: int, seconds: int, now: datetime) -> Window:
+def _window(name: str, counted: str, limit: int, seconds: int, now: datetime) -> Window:
     number = int(now.timestamp()) // seconds
     ends_at = datetime.fromtimestamp((number + 1) * seconds, now.tzinfo)
-    return Window(f"{name}#{caller}#{number}", limit, seconds, ends_at)
+    return Window(f"{name}#{counted}#{number}", limit, seconds, ends_at)
 
 
 def _network(ip_address: str) -> str:

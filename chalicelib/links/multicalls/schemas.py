@@ -24,6 +24,11 @@ class CreateMulticall(Input):
     )
     requestedExecutionKind: ExecutionKind | None = None
 
+    @property
+    def items_written(self) -> int:
+        """More than MOST_CHILDREN are refused with what is wrong with them, and not for their number of units."""
+        return min(len(self.childTokens), MOST_CHILDREN)
+
 
 class MulticallItem(Output):
     securePaymentToken: str

@@ -41,6 +41,10 @@ class BatchPayouts(Redirect):
         description="Pending payouts of one network, creator wallet and fee; they are invalidated"
     )
 
+    @property
+    def items_written(self) -> int:
+        return len(self.tokens)
+
     @model_validator(mode="after")
     def _fits_one_transaction(self) -> Self:
         if len(self.tokens) > LARGEST_MERGE:

@@ -1,6 +1,6 @@
 """The operations of deliveries, on the auth host: tests, what was delivered, and sending it again."""
 
-from chalicelib.access.modes import Mode
+from chalicelib.access.modes import Mode, Rate
 from chalicelib.http.operation import Operation
 
 OPERATIONS = (
@@ -9,6 +9,7 @@ OPERATIONS = (
         "Send a sample event to every active webhook",
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
+        rate=Rate.WEBHOOK_TEST,
         status=201,
         errors=(400, 401, 403, 404),
         lists_problems=True,

@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, Field, StringConstraints
 
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import Output, iso_or_none
+from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
 
@@ -85,6 +86,10 @@ class DeliveriesPage(Output):
 class RedeliverFailed(ClientIdChoice):
     since: AwareDatetime = Field(description="Deliveries of events from this time on, with its time zone")
     cursor: Cursor | None = Field(None, description="nextCursor of the call before")
+
+    @property
+    def items_written(self) -> int:
+        return MOST_REPEATED
 
 
 class RedeliverAnswer(Output):

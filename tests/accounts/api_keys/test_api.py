@@ -260,7 +260,8 @@ def test_a_change_that_cannot_be_is_refused(dashboard: Dashboard) -> None:
         b" ",
     ]
     for body in bodies:
-        assert dashboard.send("PUT", f"{KEYS}/{made['id']}", body).status == 400, body
+        reply = dashboard.send("PUT", f"{KEYS}/{made['id']}", body, **{"content-type": "application/json"})
+        assert reply.status == 400, body
         assert dashboard.listed()[made["id"]] == before, body
     assert before["isActive"] is True
 

@@ -501,7 +501,7 @@ def test_under_a_throttle_a_login_is_told_to_come_again(world: World) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        def count(self, counter: CallCounter, limit: int) -> None:
+        def count(self, counter: CallCounter, limit: int, amount: int) -> None:
             raise Throttled
 
     with pytest.raises(TooManyRequests) as refusal:
