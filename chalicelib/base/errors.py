@@ -54,23 +54,40 @@ class BadRequest(ServiceError):
 
 @frozen
 class Problem:
-    """One problem of the input: `path` names the field, `message` says what to do, `details` are added to the body."""
+    """One problem of the input: `path` names the field, empty if there are several; `details` are added to the body.
+
+    `message` says what to do without repeating the field: "must be a string", "Invalid Ethereum address".
+    """
 
     path: tuple[str, ...]
     message: str
     code: str = "custom"
     details: tuple[tuple[str, Any], ...] = ()
+    verbatim: bool = False
+    """Whether clients know the message as it is, so that it is sent without the field wherever it stands alone."""
+
+    @property
+    def field(self) -> str:
+        """The whole path: `requests.0.amount`."""
+        return ".".join(self.path)
+
+    @property
+    def sentence(self) -> str:
+        """The message with its field: "amount must be a string", "wallet: Invalid Ethereum address"."""
+        if not self.path or self.verbatim:
+            return self.message
+        return f"{self.field}{' ' if self.message[:1].islower() else ': '}{self.message}"
 
 
 class ValidationFailed(BadRequest):
     """The input does not have the documented form.
 
-    The body's `message` is the first problem's message and `errors` lists all problems. With `listed`, `message` is a
-    list of all messages, as the interface documents it for currencies and the webhook test.
+    The body's `message` is the first problem as a sentence and `errors` lists all problems. With `listed`, `message` is
+    a list of all sentences, as the interface documents it for currencies and the webhook test.
     """
 
     def __init__(self, problems: tuple[Problem, ...], listed: bool = False) -> None:
-        super().__init__(problems[0].message)
+        super().__init__(problems[0].sentence)
         self.problems = problems
         self.listed = listed
 

@@ -40,19 +40,19 @@ def parse_amount(text: str, decimals: int) -> BaseUnits:
     match = _PLAIN_DECIMAL.fullmatch(text)
     if match is None:
         raise BadRequest(
-            "Amount must be a plain decimal number such as 12.50: digits and at most one point, "
+            "must be a plain decimal number such as 12.50: digits and at most one point, "
             "without sign, exponent, spaces or leading zeros"
         )
     whole, fraction = match[1], match[2] or ""
     if len(whole) > _MAX_INTEGER_DIGITS:
-        raise BadRequest(f"Amount is too large: use at most {_MAX_INTEGER_DIGITS} digits before the point")
+        raise BadRequest(f"is too large: use at most {_MAX_INTEGER_DIGITS} digits before the point")
     if len(fraction) > decimals:
-        raise BadRequest(f"Amount has too many decimals: the currency has {decimals}, use at most that many")
+        raise BadRequest(f"has too many decimals: the currency has {decimals}, use at most that many")
     units = int(whole + fraction.ljust(decimals, "0"))
     if units == 0:
-        raise BadRequest("Amount must be greater than 0")
+        raise BadRequest("must be greater than 0")
     if units > MAX_UINT256:
-        raise BadRequest("Amount is too large: in the smallest unit of the currency it must fit in 256 bits")
+        raise BadRequest("is too large: in the smallest unit of the currency it must fit in 256 bits")
     return BaseUnits(units)
 
 

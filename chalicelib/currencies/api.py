@@ -11,7 +11,7 @@ def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | To
     query = call.query
     first_only = query.firstOnly == "true"
     if first_only and not (query.network and query.symbol):
-        message = "firstOnly can only be used when both network and symbol are provided"
+        message = "can only be used when both network and symbol are provided"
         raise ValidationFailed((Problem(("firstOnly",), message),), listed=True)
     tokens = filtered(query.network, query.symbol, query.id)
     if not tokens:

@@ -18,7 +18,7 @@ class CurrenciesQuery(Input):
     @classmethod
     def _true_or_false(cls, value: str | None) -> str | None:
         if value not in (None, "true", "false"):
-            raise rule("firstOnly must be 'true' or 'false' if provided")
+            raise rule("must be 'true' or 'false' if provided")
         return value
 
 

@@ -30,9 +30,9 @@ def error_body(error: ServiceError) -> dict[str, Any]:
 def _(error: ValidationFailed) -> dict[str, Any]:
     """`errors`; or all problems as `message`, for operations where the interface documents that."""
     if not error.listed:
-        return {"errors": [{"field": ".".join(each.path), "message": each.message} for each in error.problems]}
+        return {"errors": [{"field": each.field, "message": each.message} for each in error.problems]}
     listed = [
-        {"code": each.code, **dict(each.details), "path": list(each.path), "message": each.message}
+        {"code": each.code, **dict(each.details), "path": list(each.path), "message": each.sentence}
         for each in error.problems
     ]
     return {"message": listed}

@@ -45,7 +45,7 @@ def parse_query(request: HttpRequest, model: type[M], listed: bool) -> M:
     """The query as the model. Raises ValidationFailed, also for a parameter that is given more than once."""
     for name, values in request.query.items():
         if len(values) > 1:
-            raise ValidationFailed((Problem((name,), f"{name} is given more than once"),), listed)
+            raise ValidationFailed((Problem((name,), "is given more than once"),), listed)
     return _validate(model, {name: values[0] for name, values in request.query.items()}, listed)
 
 
@@ -84,10 +84,12 @@ _SENTENCES = {
 
 
 def _problem(detail: Any) -> Problem:
-    """A pydantic error as a sentence. The messages of this project's validators are used unchanged."""
+    """A pydantic error as a sentence. The messages of `rule` are used unchanged."""
     path = tuple(str(step) for step in detail["loc"])
     kind = detail["type"]
     if kind in _SENTENCES:
         sentence = _SENTENCES[kind].format(**detail.get("ctx", {}))
-        return Problem(path, f"{'.'.join(path) or 'The body'} {sentence}", kind)
-    return Problem(path, detail["msg"], "custom" if kind == "rule" else kind)
+        return Problem(path, sentence, kind)
+    if kind == "rule":
+        return Problem((*path, *detail.get("ctx", {}).get("fields", ())), detail["msg"])
+    return Problem(path, detail["msg"], kind)

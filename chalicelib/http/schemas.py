@@ -49,6 +49,6 @@ def iso_or_none(instant: datetime | None) -> str | None:
     return iso(instant) if instant is not None else None
 
 
-def rule(message: str) -> PydanticCustomError:
-    """A validation error whose message is sent to the caller unchanged."""
-    return PydanticCustomError("rule", message)
+def rule(message: str, *fields: str) -> PydanticCustomError:
+    """A validation error with the message of a Problem. `fields` lead from the model that raises it to the field."""
+    return PydanticCustomError("rule", message, {"fields": fields})

@@ -131,83 +131,99 @@ def check_totals(link: Link, requests: Sequence[Request]) -> None:
     debits = [amount_with_fee(request.amount, link) for request in requests]
     for position, debit in enumerate(debits):
         if debit > money.MAX_UINT256:
-            where = f"requests.{position}.amount" if link.flow is Flow.GET_PAID else "amount"
-            raise BadRequest(f"{where} with its fee is larger than a token amount can be")
+            path = ("requests", str(position), "amount") if link.flow is Flow.GET_PAID else ("amount",)
+            raise _refused(path, "with its fee is larger than a token amount can be")
     if len(debits) > 1 and sum(debits) > LARGEST_TOTAL:
         raise BadRequest("The amounts with their fees add up to more than one batch can pay: make several links")
 
 
-def parse_field(name: str, parse: Callable[[str], T], text: str) -> T:
-    """`parse(text)`. Raises BadRequest with the field's name in front of the message."""
+def parse_field(path: tuple[str, ...], parse: Callable[[str], T], text: str) -> T:
+    """`parse(text)`. Raises ValidationFailed with the field's path where it raises BadRequest."""
     try:
         return parse(text)
     except BadRequest as error:
-        raise BadRequest(f"{name}: {error.message}") from None
+        raise _refused(path, error.message) from None
+
+
+def _refused(path: tuple[str, ...], message: str) -> ValidationFailed:
+    return ValidationFailed((Problem(path, message),))
 
 
 def _resolve_all(items: Sequence[Item], terms: Terms, bound: Destination | None) -> list[Target]:
-    targets, problems = [], []
+    targets: list[Target] = []
+    problems: list[Problem] = []
     for position, item in enumerate(items):
         try:
-            targets.append(_resolve(item, position, terms, bound))
-        except BadRequest as error:
-            problems.append(Problem(("requests", str(position)), error.message))
+            targets.append(_resolve(item, ("requests", str(position)), terms, bound))
+        except ValidationFailed as error:
+            problems += error.problems
     if problems:
         raise ValidationFailed(tuple(problems))
     return targets
 
 
-def _resolve(item: Item, position: int, terms: Terms, bound: Destination | None) -> Target:
+def _resolve(item: Item, path: tuple[str, ...], terms: Terms, bound: Destination | None) -> Target:
     if item.destination_id is not None:
-        payee, token = _from_destination(item, terms)
+        payee, token = _from_destination(item, path, terms)
     elif bound is not None and not (item.payee or item.invoice_currency or item.payment_currency):
-        payee, token = bound.wallet, _token_of(bound)
+        payee, token = bound.wallet, _token_of(bound, path)
     else:
-        payee, token = _from_fields(item, position)
+        payee, token = _from_fields(item, path)
     family = family_of(token)
-    address = parse_field(f"requests.{position}.payee", lambda text: address_of_family(text, family), payee)
+    where = (*path, "payee" if item.destination_id is None else "destinationId")
+    address = parse_field(where, lambda text: address_of_family(text, family), payee)
     if not any(address_bytes(address)):
-        raise BadRequest(f"requests.{position}: the payee is the zero address, funds sent there are lost")
+        raise _refused(where, "names the zero address: funds sent there are lost")
     if bound is not None and Destination(address, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
-    name = f"requests.{position}.amount"
-    amount = parse_field(name, lambda text: money.parse_amount(text, token.decimals), item.amount)
+    amount = parse_field((*path, "amount"), lambda text: money.parse_amount(text, token.decimals), item.amount)
     return Target(address, token, amount)
 
 
-def _from_destination(item: Item, terms: Terms) -> tuple[str, Token]:
+def _from_destination(item: Item, path: tuple[str, ...], terms: Terms) -> tuple[str, Token]:
     if item.payee or item.invoice_currency or item.payment_currency:
-        raise BadRequest("Give either destinationId, or payee, invoiceCurrency and paymentCurrency, not both")
+        raise _refused(path, "Give either destinationId, or payee, invoiceCurrency and paymentCurrency, not both")
     assert item.destination_id is not None
-    destination = parse_destination_id(item.destination_id, terms.strict_checksum).destination
-    return destination.wallet, _token_of(destination)
+    where = (*path, "destinationId")
+    try:
+        destination = parse_destination_id(item.destination_id, terms.strict_checksum).destination
+    except BadRequest as error:
+        raise ValidationFailed((Problem(where, error.message, verbatim=True),)) from None
+    return destination.wallet, _token_of(destination, where)
 
 
-def _token_of(destination: Destination) -> Token:
+def _token_of(destination: Destination, path: tuple[str, ...]) -> Token:
     chain = network_of_chain(destination.chain_id)
     token = token_at(chain.name, destination.token_address) if chain else None
     if token is None:
-        raise BadRequest("destinationId names a chain or token that is not supported; GET /v2/currencies lists them")
+        raise _refused(path, "names a chain or token that is not supported; GET /v2/currencies lists them")
     return token
 
 
-def _from_fields(item: Item, position: int) -> tuple[str, Token]:
+def _from_fields(item: Item, path: tuple[str, ...]) -> tuple[str, Token]:
     if not (item.payee and item.invoice_currency and item.payment_currency):
-        raise BadRequest(
-            f"requests.{position} needs destinationId, or payee, invoiceCurrency and paymentCurrency "
-            "(no client ID with an active payee destination is calling)"
+        raise _refused(
+            path,
+            "needs destinationId, or payee, invoiceCurrency and paymentCurrency "
+            "(no client ID with an active payee destination is calling)",
         )
-    invoice, token = token_with_id(item.invoice_currency), token_with_id(item.payment_currency)
-    if invoice is None or token is None:
-        unknown = item.invoice_currency if invoice is None else item.payment_currency
-        raise BadRequest(f"Currency {unknown[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
+    invoice = _currency((*path, "invoiceCurrency"), item.invoice_currency)
+    token = _currency((*path, "paymentCurrency"), item.payment_currency)
     if token.network == "fiat":
-        raise BadRequest(f"{token.id} cannot be paid on a chain; choose a token as paymentCurrency")
+        raise _refused((*path, "paymentCurrency"), f"{token.id} cannot be paid on a chain; choose a token")
     if invoice != token:
-        raise BadRequest(
-            f"invoiceCurrency {invoice.id} cannot be paid in {token.id}: both must be the same token"
+        raise _refused(
+            (*path, "invoiceCurrency"),
+            f"{invoice.id} cannot be paid in {token.id}: both currencies must be the same token",
         )
     return item.payee, token
+
+
+def _currency(path: tuple[str, ...], id: str) -> Token:
+    token = token_with_id(id)
+    if token is None:
+        raise _refused(path, f"Currency {id[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
+    return token
 
 
 def _check_networks(targets: Sequence[Target]) -> None:

@@ -59,6 +59,9 @@ _UNSAFE_IN_LABEL = re.compile(r"[<>&\"'`]")
 _SAFE_URL = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 
 
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
 class RequestItem(Input):
     """Either `destinationId`, or `payee` with `invoiceCurrency` and `paymentCurrency`."""
 
@@ -78,21 +81,23 @@ class Redirect(Input):
     @field_validator("redirectUrl")
     @classmethod
     def _safe_url(cls, value: str | None) -> str | None:
+        if value is not None and not _SCHEME.match(value):
+            raise rule("must be a complete address that begins with https://, such as https://shop.example/thanks")
         if value is not None and (not _SAFE_URL.match(value) or _UNSAFE_IN_URL.search(value)):
-            raise rule("redirectUrl must be a safe http(s) URL with no script/HTML payload")
+            raise rule("must be a safe http(s) URL with no script/HTML payload")
         return value
 
     @field_validator("redirectLabel")
     @classmethod
     def _safe_label(cls, value: str | None) -> str | None:
         if value is not None and _UNSAFE_IN_LABEL.search(value):
-            raise rule("redirectLabel must not contain <, >, &, \", ' or a backtick")
+            raise rule("must not contain <, >, &, \", ' or a backtick")
         return value
 
     @model_validator(mode="after")
     def _label_needs_url(self) -> Self:
         if self.redirectLabel is not None and self.redirectUrl is None:
-            raise rule("redirectLabel cannot be provided without redirectUrl")
+            raise rule("cannot be provided without redirectUrl", "redirectLabel")
         return self
 
 
@@ -108,7 +113,7 @@ class AccessPolicy(Input):
     def _restricts_nobody(self) -> Self:
         hides = self.hideUntilApproved or self.hidePayeeAddress
         if self.mode not in (None, "inherit", "off") or hides or self.allowedPayerAddresses:
-            raise rule("accessPolicy is not offered: every wallet may pay. Leave it out, or send the mode off")
+            raise rule("is not offered: every wallet may pay. Leave it out, or send the mode off")
         return self
 
 

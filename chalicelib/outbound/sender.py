@@ -266,14 +266,14 @@ def _host_and_port(url: str, allow_loopback: bool) -> tuple[str, int]:
     """
     if len(url) > MAX_URL_LENGTH:
         raise BadRequest(f"url must have at most {MAX_URL_LENGTH} characters")
+    scheme, separator, rest = url.partition("://")
+    scheme = scheme.lower()
+    if not separator or scheme not in ("http", "https"):
+        raise BadRequest("url must be a complete address that begins with https://, such as https://shop.example/hook")
     if not re.fullmatch(r"[!-~]+", url) or "\\" in url:
         raise BadRequest(
             "url must be plain ASCII without spaces and backslashes; write international names in their xn-- form"
         )
-    scheme, separator, rest = url.partition("://")
-    scheme = scheme.lower()
-    if not separator or scheme not in ("http", "https"):
-        raise BadRequest("url must be a complete address that begins with https://")
     if "#" in rest:
         raise BadRequest("url must not have a fragment; leave out the # and what follows")
     authority = re.split(r"[/?]", rest, maxsplit=1)[0].lower()

@@ -49,10 +49,7 @@ def checked_route(wallet: str, token_address: str, chain_id: int) -> Destination
 
 def wallet_address(text: str) -> str:
     """A wallet of either family in its canonical form. Raises BadRequest."""
-    try:
-        return address_of_family(text, "tron" if text.startswith("T") else "evm")
-    except BadRequest as error:
-        raise BadRequest(f"walletAddress: {error.message}") from None
+    return address_of_family(text, "tron" if text.startswith("T") else "evm")
 
 
 def route_of_id(text: str, strict: bool) -> Destination:

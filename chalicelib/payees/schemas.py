@@ -37,7 +37,7 @@ class SigningDataQuery(Input):
     @classmethod
     def _number(cls, value: str) -> str:
         if not (value.isascii() and value.isdigit() and len(value) <= 16):
-            raise rule("chainId must be a whole number, such as 8453")
+            raise rule("must be a whole number, such as 8453")
         return value
 
 
@@ -59,14 +59,14 @@ class DestinationAccessPolicy(Input):
     @classmethod
     def _off(cls, value: str) -> str:
         if value != "off":
-            raise rule("accessPolicy.mode must be off: screening of wallets is not supported yet")
+            raise rule("must be off: screening of wallets is not supported yet")
         return value
 
     @field_validator("hideUntilApproved", "hidePayeeAddress")
     @classmethod
     def _shown(cls, value: bool) -> bool:
         if value:
-            raise rule("accessPolicy cannot hide anything: screening of wallets is not supported yet")
+            raise rule("cannot be true: screening of wallets is not supported yet")
         return value
 
 

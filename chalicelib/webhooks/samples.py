@@ -42,6 +42,7 @@ def sample_event(kind: str, account_id: str, client_id: str | None, context: Eve
             f"Invalid enum value. Expected {expected}, received '{kind}'",
             "invalid_enum_value",
             (("options", list(kinds)),),
+            verbatim=True,
         )
         raise ValidationFailed((problem,), listed=True)
     return Event(

@@ -24,10 +24,11 @@ class JsonRequest:
 
 @dataclass(frozen=True)
 class JsonResponse:
-    """One response: `body` is sent as JSON."""
+    """One response: `body` is sent as JSON, `location` as the header of a redirection."""
 
     body: Any
     status: int = 200
+    location: str | None = None
 
 
 class _Server(ThreadingHTTPServer):
@@ -72,6 +73,8 @@ class JsonServer:
                 self.send_response(reply.status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(raw)))
+                if reply.location is not None:
+                    self.send_header("location", reply.location)
                 self.end_headers()
                 self.wfile.write(raw)
                 self.wfile.flush()

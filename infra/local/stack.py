@@ -17,15 +17,19 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from infra import APP
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
+from infra.local.explorer import Explorer
 from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
 from infra.local.safe import Safe, install_safe
 from infra.local.safe_service import SafeTransactionService
 from infra.local.tron import TronNode
+
+if TYPE_CHECKING:
+    from chalicelib.services import Services
 
 STAGE = "local"
 PREFIX = f"{APP}-{STAGE}"
@@ -83,7 +87,9 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         cloud.put_rpc_urls(PREFIX, nodes)
 
         base_url = f"http://127.0.0.1:{port}"
-        environment = _environment(cloud, base_url, safes.urls)
+        explorer = Explorer(_services, base_url, ports["explorer"])
+        parts.callback(explorer.stop)
+        environment = _environment(cloud, base_url, explorer.url, safes.urls)
         os.environ.update(environment)  # for operator commands, which run in this process
         credentials = _credentials()
         service = _service(port, base_url, environment, held)
@@ -91,7 +97,8 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")
 
-        description = _description(base_url, cloud, nodes, credentials, safe) | {"safe_service_urls": safes.urls}
+        description = _description(base_url, cloud, nodes, credentials, safe)
+        description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls}
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
         yield Stack(cloud, {**chains, "tron": tron.chain}, service, description)
@@ -169,21 +176,24 @@ def _ports() -> dict[str, int]:
     """The ports of the last run that are free, so that URLs stay the same after a restart; new ports for the others."""
     last = _read(_PORTS)
     ports = {}
-    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service"):
+    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service", "explorer"):
         port = last.get(name)
         ports[name] = port if port and is_free(port) else free_port()
     _write(_PORTS, ports)
     return ports
 
 
-def _environment(cloud: Cloud, base_url: str, safe_services: Mapping[str, str]) -> dict[str, str]:
+def _environment(
+    cloud: Cloud, base_url: str, explorer_url: str, safe_services: Mapping[str, str]
+) -> dict[str, str]:
     """The stage's environment variables of .chalice/config.json, with the URLs and limits of this run."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text())
-    urls = ("API_URL", "AUTH_URL", "PAY_URL", "EXPLORER_URL")
+    urls = ("API_URL", "AUTH_URL", "PAY_URL")
     return {
         **config.get("environment_variables", {}),
         **config["stages"][STAGE]["environment_variables"],
         **dict.fromkeys(urls, base_url),
+        "EXPLORER_URL": explorer_url,
         "SCAN_INTERVAL_SECONDS": "1",
         "CONFIRMATIONS": json.dumps(_CONFIRMATIONS),
         "SAFE_SERVICE_URLS": json.dumps(safe_services),
@@ -193,13 +203,19 @@ def _environment(cloud: Cloud, base_url: str, safe_services: Mapping[str, str]) 
     }
 
 
-def _credentials() -> dict[str, Any]:
-    """The credentials of the last run if the service still accepts them, else new ones."""
+def _services() -> "Services":
+    """What the service is given, for this process, whose environment has its settings by now."""
     from chalicelib.services import assemble
     from chalicelib.settings import Settings
+
+    return assemble(Settings.read())
+
+
+def _credentials() -> dict[str, Any]:
+    """The credentials of the last run if the service still accepts them, else new ones."""
     from infra.local import credentials
 
-    services, last = assemble(Settings.read()), _read(_CREDENTIALS)
+    services, last = _services(), _read(_CREDENTIALS)
     if credentials.are_known(services, last):
         return last
     new = credentials.make(services, ORIGIN)
@@ -256,7 +272,6 @@ def _description(
         "base_url": base_url,
         "auth_url": base_url,
         "pay_url": base_url,
-        "explorer_url": base_url,
         "aws_url": cloud.url,
         "rpc": nodes,
         "tron_url": nodes["tron"],

@@ -4,11 +4,13 @@ import importlib
 import re
 from pathlib import Path
 
+import pytest
+
 from chalicelib.base import errors
 from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
 from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.chain.logs import InconsistentNode
-from chalicelib.http.errors import details_of
+from chalicelib.http.errors import details_of, error_body
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,8 +60,26 @@ def test_the_text_of_an_error_is_its_message_however_it_is_passed() -> None:
 def test_the_first_of_several_problems_is_the_message() -> None:
     problems = (Problem(("amount",), "use digits"), Problem(("payee",), "use an address"))
     failed = ValidationFailed(problems)
-    assert (failed.message, str(failed), failed.problems, failed.listed) == ("use digits", "use digits", problems, False)
+    assert (failed.message, str(failed)) == ("amount use digits", "amount use digits")
+    assert (failed.problems, failed.listed) == (problems, False)
     assert (problems[0].code, problems[0].details) == ("custom", ())
+
+
+@pytest.mark.parametrize(
+    ("problem", "field", "sentence"),
+    [
+        (Problem(("requests", "0", "amount"), "is required"), "requests.0.amount", "requests.0.amount is required"),
+        (Problem(("wallet",), "Invalid Ethereum address"), "wallet", "wallet: Invalid Ethereum address"),
+        (Problem((), "chain and token must be given together"), "", "chain and token must be given together"),
+        (Problem(("id",), "Invalid ID", verbatim=True), "id", "Invalid ID"),
+    ],
+)
+def test_a_sentence_names_the_field_and_the_message_beside_it_does_not(
+    problem: Problem, field: str, sentence: str
+) -> None:
+    assert (problem.field, problem.sentence) == (field, sentence)
+    body = error_body(ValidationFailed((problem,)))
+    assert (body["message"], body["errors"]) == (sentence, [{"field": field, "message": problem.message}])
 
 
 def test_an_error_has_its_usual_message_and_status() -> None:

@@ -274,7 +274,7 @@ def test_a_value_outside_its_list_is_refused_with_the_list(shop: Shop, query: di
 def test_a_multisig_needs_a_wallet(shop: Shop) -> None:
     reply = ask(shop, shop.link(), isSafe="true")
     assert reply.status == 400
-    assert "isSafe needs wallet" in reply.message
+    assert "wallet is needed with isSafe" in reply.message
 
 
 def test_a_multisig_excludes_an_eoa_wallet(shop: Shop) -> None:

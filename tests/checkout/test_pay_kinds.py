@@ -253,7 +253,7 @@ def test_a_wallet_does_not_fund_itself(shop: Shop) -> None:
 
 def test_a_funding_wallet_needs_the_smart_account(shop: Shop) -> None:
     status, message = refusal(shop, shop.link(), eoaWallet=EOA)
-    assert (status, "eoaWallet needs wallet" in message) == (400, True)
+    assert (status, "wallet is needed with eoaWallet" in message) == (400, True)
 
 
 # --- families ---
@@ -307,7 +307,7 @@ def test_a_simulation_begins_with_the_approvals_of_the_funding_wallet(shop: Shop
 
 def test_a_simulation_needs_a_wallet(shop: Shop) -> None:
     status, message = refusal(shop, shop.link(), simulate="true")
-    assert (status, "simulate needs wallet" in message) == (400, True)
+    assert (status, "wallet is needed with simulate" in message) == (400, True)
 
 
 # --- fees ---

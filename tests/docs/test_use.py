@@ -33,20 +33,23 @@ def stack(shared_stack: SharedStack) -> dict[str, Any]:
 
 def run(project: Path, document: Document, **replaced: str) -> list[Any]:
     """Runs the document's session with curl; the JSON values that it printed. A response that is an error fails."""
-    (session,) = [block for block in document.blocks("sh") if "curl" in block]
-    session = session.replace("curl -s", "curl -sS --fail-with-body")
-    for old, new in replaced.items():
-        session = session.replace(old.lstrip("_"), new)
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", session],
-        cwd=project,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    session = session_of(document, **replaced).replace("curl -s ", "curl -sS --fail-with-body ")
+    done = shell(project, "set -euo pipefail\n" + session)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return json_values(done.stdout)
+
+
+def session_of(document: Document, **replaced: str) -> str:
+    (session,) = [block for block in document.blocks("sh") if "curl" in block]
+    for old, new in replaced.items():
+        session = session.replace(old.lstrip("_"), new)
+    return session
+
+
+def shell(project: Path, commands: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", commands], cwd=project, env=environment(), capture_output=True, text=True, check=False
+    )
 
 
 def json_values(text: str) -> list[Any]:
@@ -66,15 +69,16 @@ def saved(project: Path, name: str, block: str) -> Path:
     return file
 
 
-def lines_until(process: subprocess.Popen[str], wanted: set[str]) -> list[str]:
-    """The lines it prints until all that are wanted have come."""
+def lines_until(process: subprocess.Popen[str], wanted: set[str]) -> dict[str, str]:
+    """The lines it prints until all that are wanted have come, by what they begin with: an event and its URL."""
     timer = threading.Timer(60, process.kill)
     timer.start()
     assert process.stdout is not None
-    lines: list[str] = []
+    lines: dict[str, str] = {}
     for line in process.stdout:
-        lines.append(line.strip())
-        if wanted <= set(lines):
+        event, _, url = line.strip().partition(" http")
+        lines[event] = f"http{url}" if url else ""
+        if wanted <= lines.keys():
             break
     timer.cancel()
     return lines
@@ -122,13 +126,31 @@ def test_the_readme_pays_a_link_and_receives_its_webhooks(project: Path, stack: 
         assert len(paid.stdout.splitlines()) == 2, "the hashes of an approval and a payment"
         events = {"payment.confirmed", "payment.confirmed.checkout"}
         assert all(f"`{event}`" in README.text for event in events)
-        assert set(lines_until(receiver, {"wrong signature", *events})) == {"wrong signature", *events}
+        heard = lines_until(receiver, {"wrong signature", *events})
+        assert heard.keys() == {"wrong signature", *events}
     finally:
         receiver.kill()
         receiver.communicate()
-    token = json.loads((project / ".local" / "link.json").read_text())["token"]
+    token = token_of_the_link(project)
     url, key = f"{stack['base_url']}/v2/secure-payments/{token}", {"x-api-key": stack["api_key"]}
     assert requests.get(url, headers=key, timeout=60).status_code == 409, "the link is completed"
+    page = requests.get(heard["payment.confirmed"], timeout=60)
+    assert (page.status_code, page.url) == (200, f"{stack['pay_url']}/?token={token}")
+    assert "Already paid" in page.text
+
+
+def test_the_session_of_the_readme_can_be_repeated(project: Path, stack: dict[str, Any]) -> None:
+    session, webhook = session_of(README, _9999=str(free_port())), project / ".local" / "webhook.json"
+    assert shell(project, session).stderr == ""
+    kept, first = webhook.read_text(), token_of_the_link(project)
+    assert "400" in shell(project, session).stderr, "the webhook exists"
+    assert webhook.read_text() == kept, "its secret is still there"
+    assert token_of_the_link(project) != first
+
+
+def token_of_the_link(project: Path) -> str:
+    token: str = json.loads((project / ".local" / "link.json").read_text())["token"]
+    return token
 
 
 def test_the_session_about_credentials(project: Path, stack: dict[str, Any]) -> None:

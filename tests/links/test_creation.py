@@ -135,26 +135,28 @@ def test_a_wrong_checksum_is_refused_where_terms_are_strict() -> None:
 
 
 def test_funds_do_not_go_to_the_zero_address() -> None:
-    refused("requests.0: the payee is the zero address", items=(item(payee="0x" + "00" * 20),))
+    refused("requests.0.payee names the zero address", items=(item(payee="0x" + "00" * 20),))
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "field", "told"),
     [
-        ({"payee": "0x12"}, "requests.1.payee: "),
-        ({"amount": "0.0000001"}, "requests.1.amount: "),
-        ({"invoice_currency": "GONE-base"}, "Currency GONE-base is not supported"),
-        ({"payment_currency": "LOST-base"}, "Currency LOST-base is not supported"),
-        ({"invoice_currency": "x" * 200}, f"Currency {'x' * 80} is not supported"),
-        ({"invoice_currency": "USD", "payment_currency": "USD"}, "USD cannot be paid on a chain"),
-        ({"invoice_currency": "FAU-sepolia"}, "invoiceCurrency FAU-sepolia cannot be paid in fUSDC-sepolia"),
+        ({"payee": "0x12"}, "payee", "Invalid EVM address"),
+        ({"amount": "0.0000001"}, "amount", "has too many decimals"),
+        ({"invoice_currency": "GONE-base"}, "invoiceCurrency", "Currency GONE-base is not supported"),
+        ({"payment_currency": "LOST-base"}, "paymentCurrency", "Currency LOST-base is not supported"),
+        ({"invoice_currency": "x" * 200}, "invoiceCurrency", f"Currency {'x' * 80} is not supported"),
+        ({"invoice_currency": "USD", "payment_currency": "USD"}, "paymentCurrency", "USD cannot be paid on a chain"),
+        ({"invoice_currency": "FAU-sepolia"}, "invoiceCurrency", "FAU-sepolia cannot be paid in fUSDC-sepolia"),
+        ({"destination_id": "x"}, "", "Give either destinationId, or payee"),
     ],
 )
-def test_every_item_that_is_wrong_is_named_with_its_position(changes: dict[str, Any], told: str) -> None:
+def test_every_item_that_is_wrong_is_named_by_its_whole_path(changes: dict[str, Any], field: str, told: str) -> None:
     with pytest.raises(ValidationFailed) as error:
         made(items=(item(), item(**changes), item(payee="0x34")))
     first, second = error.value.problems
-    assert (first.path, second.path) == (("requests", "1"), ("requests", "2"))
+    assert first.field == ".".join(filter(None, ("requests.1", field)))
+    assert second.field == "requests.2.payee"
     assert first.message.startswith(told)
 
 

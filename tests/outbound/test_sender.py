@@ -998,6 +998,8 @@ def test_each_refusal_says_what_to_change(patient: WebhookSender) -> None:
         "https://hooks.example\\": "without spaces and backslashes",
         "ftp://hooks.example/": "complete address that begins with https://",
         "https:hooks.example": "complete address",
+        "not a url": "complete address that begins with https://, such as https://",
+        "höoks.example": "complete address",
         "https://hooks.example/#part": "must not have a fragment",
         "https://user@hooks.example/": "user name or password",
         "https://hooks_.example../": "valid host name",

@@ -401,8 +401,8 @@ def test_an_email_session_has_no_wallet(api: Api) -> None:
     ("change", "told"),
     [
         ({"accessPolicy": {"mode": "kyt_all_wallets"}}, "accessPolicy.mode must be off"),
-        ({"accessPolicy": {"mode": "off", "hideUntilApproved": True}}, "accessPolicy cannot hide anything"),
-        ({"accessPolicy": {"mode": "off", "hidePayeeAddress": True}}, "accessPolicy cannot hide anything"),
+        ({"accessPolicy": {"mode": "off", "hideUntilApproved": True}}, "accessPolicy.hideUntilApproved cannot be true"),
+        ({"accessPolicy": {"mode": "off", "hidePayeeAddress": True}}, "accessPolicy.hidePayeeAddress cannot be true"),
         ({"accessPolicy": {}}, "accessPolicy.mode is required"),
         ({"accessPolicy": "off"}, "accessPolicy must be an object"),
         ({"chainId": "11155111"}, "chainId must be a whole number"),

@@ -22,7 +22,7 @@ def _checked_time(value: str | None) -> str | None:
     try:
         return iso(parse_time(value)) if value is not None else None
     except BadRequest as error:
-        raise rule(f"expiresAt {error.message}") from None
+        raise rule(error.message) from None
 
 
 class CreateApiKey(Input):

@@ -34,14 +34,14 @@ class RecordIntent(Input):
         try:
             return evm_address(value) if value is not None else None
         except BadRequest:
-            raise rule("payerAddress: Invalid Ethereum address") from None
+            raise rule("Invalid Ethereum address") from None
 
     @model_validator(mode="after")
     def _one_hash(self) -> Self:
         if (self.txHash is None) == (self.safeTxHash is None):
             raise rule("Give exactly one of txHash and safeTxHash")
         if self.safePaymentDeadline is not None and self.safeTxHash is None:
-            raise rule("safePaymentDeadline can only be given with safeTxHash")
+            raise rule("can only be given with safeTxHash", "safePaymentDeadline")
         return self
 
     def draft(self) -> IntentDraft:

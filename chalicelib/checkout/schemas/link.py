@@ -35,7 +35,7 @@ class WalletQuery(Input):
         try:
             return tron_address(value) if on_tron else evm_address(value)
         except BadRequest:
-            raise rule(f"wallet: Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
+            raise rule(f"Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
 
 
 class PaymentOption(Output):

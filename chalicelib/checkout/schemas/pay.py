@@ -31,7 +31,7 @@ class PayQuery(WalletQuery):
         try:
             return evm_address(value) if value is not None else None
         except BadRequest:
-            raise rule("eoaWallet: Invalid Ethereum address") from None
+            raise rule("Invalid Ethereum address") from None
 
     @model_validator(mode="after")
     def _combinations(self) -> Self:
@@ -40,11 +40,11 @@ class PayQuery(WalletQuery):
         if self.isSafe == "true" and self.eoaWallet is not None:
             raise rule("isSafe and eoaWallet cannot be given together")
         if self.isSafe == "true" and self.wallet is None:
-            raise rule("isSafe needs wallet: the address of the multisig")
+            raise rule("is needed with isSafe: the address of the multisig", "wallet")
         if self.eoaWallet is not None and self.wallet is None:
-            raise rule("eoaWallet needs wallet: the address of the smart account")
+            raise rule("is needed with eoaWallet: the address of the smart account", "wallet")
         if self.simulate == "true" and self.wallet is None:
-            raise rule("simulate needs wallet: the address that would send the transactions")
+            raise rule("is needed with simulate: the address that would send the transactions", "wallet")
         return self
 
 

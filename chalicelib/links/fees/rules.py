@@ -5,7 +5,7 @@ from typing import Literal
 
 from chalicelib.base import money
 from chalicelib.base.addresses import address_bytes, address_of_family
-from chalicelib.base.errors import BadRequest
+from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.tokens import Token, family_of, find_tokens, token_with_id
@@ -99,7 +99,7 @@ def preview(amount: str, currency: str, client_fee: Fee, flow: Flow, default_bea
     try:
         gross = money.parse_amount(amount, token.decimals)
     except BadRequest as error:
-        raise BadRequest(f"amount: {error.message}") from None
+        raise ValidationFailed((Problem(("amount",), error.message),)) from None
     fee = resolve(Fee(), client_fee, family_of(token))
     percentage = fee.percentage if fee.is_charged else None
     charged = money.fee_of(gross, money.parse_percentage(percentage or "0"))

@@ -65,7 +65,7 @@ def create_payout(
     creator = _address("creatorWalletAddress", draft.creator_wallet, chain)
     if wallet is not None:
         _check_signed_in(creator, wallet, chain)
-    amount = parse_field("amount", lambda text: money.parse_amount(text, token.decimals), draft.amount)
+    amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)
     return build_link(draft.link, [Target(recipient, token, amount)], owner, terms, now, entropy, creator)
 
 
@@ -136,7 +136,7 @@ def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
 
 
 def _address(name: str, text: str, chain: Network) -> str:
-    address = parse_field(name, lambda text: address_of_family(text, chain.family), text)
+    address = parse_field((name,), lambda text: address_of_family(text, chain.family), text)
     if not any(address_bytes(address)):
         raise BadRequest(f"{name} is the zero address, which nobody holds")
     return address

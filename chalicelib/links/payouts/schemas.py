@@ -49,8 +49,7 @@ class BatchPayouts(Redirect):
     def _fits_one_transaction(self) -> Self:
         if len(self.tokens) > LARGEST_MERGE:
             raise rule(
-                f"tokens: a batch takes at most {LARGEST_MERGE} payouts; "
-                "POST /v2/secure-payments/multicall-payouts combines more"
+                f"must be at most {LARGEST_MERGE}; POST /v2/secure-payments/multicall-payouts combines more", "tokens"
             )
         return self
 

@@ -1,0 +1,39 @@
+"""The local explorer: `/request/<request id>`, to which events link, leads to the payment page of the request's link.
+
+Deployed, EXPLORER_URL names a host of the operator's own. The service has no such page: only the owner of a link may
+look it up by a request id.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+
+from chalicelib.links.store import current_link
+from chalicelib.requests.store import pointer
+from chalicelib.services import Services
+from infra.local.serving import JsonRequest, JsonResponse, JsonServer
+
+_NOT_FOUND = JsonResponse({"message": "No such request. Sample events name one that does not exist."}, 404)
+
+
+class Explorer:
+    """A running explorer. `assemble` is called at the first request, `pay_url` is the host of the payment page."""
+
+    def __init__(self, assemble: Callable[[], Services], pay_url: str, port: int | None = None) -> None:
+        self._assemble, self._pay_url = assemble, pay_url
+        self._server = JsonServer("the explorer", self._respond, port)
+        self.url = self._server.url
+
+    def stop(self) -> None:
+        self._server.close()
+
+    @cached_property
+    def _services(self) -> Services:
+        return self._assemble()
+
+    def _respond(self, request: JsonRequest) -> JsonResponse:
+        folder, _, request_id = request.path.rpartition("/")
+        found = pointer(self._services.store, request_id) if folder == "/request" and request_id else None
+        payment = current_link(self._services.store, found.link_token) if found else None
+        if payment is None:
+            return _NOT_FOUND
+        return JsonResponse(None, 302, f"{self._pay_url}/?token={payment.link.token}")
