@@ -32,8 +32,8 @@ from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
-from chalicelib.webhooks.rules import EventContext
-from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
+from chalicelib.webhooks.rules import CORE_KINDS, VARIANT_KINDS, EventContext
+from chalicelib.webhooks.samples import sample_event
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
 from tests.fakes.world import World
 

@@ -37,6 +37,7 @@ ADDED = {
     "Payment": {"event_key", "is_announced"},
     "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},
+    "Endpoint": {"events"},
     "Circuit": {"is_slow"},
 }
 """The attributes that are written since, by kind; items without them are read."""
