@@ -271,12 +271,12 @@ def test_what_names_no_event_is_refused_with_the_kinds_that_there_are(new_shop: 
         new_shop.send("PUT", f"/v1/webhook/{id}", chosen),
     ):
         assert reply.status == 400
-        assert reply.message.startswith(f"events: {text!r} is no kind of event: give payment.processing, payment.failed")
-        assert reply.message.endswith("a prefix such as payment.* or payment.confirmed.*, or * for all")
+        assert reply.message.startswith(f"events: {text!r} is neither a kind of event nor a prefix; give *, payment.*, ")
+        assert all(f", {kind}" in reply.message for kind in KINDS)
     assert stored() == before and listed(new_shop)[0]["events"] == ["*"]
 
 
-@pytest.mark.parametrize("events", [[], "payment.*", [5], [None], ["*"] * 51, ["x" * 101]], ids=lambda each: str(each)[:20])
+@pytest.mark.parametrize("events", [[], "payment.*", [5], [None], ["*"] * 51, ["x" * 200_000]], ids=lambda each: str(each)[:20])
 def test_events_are_one_to_fifty_texts(new_shop: Shop, events: Any) -> None:
     reply = new_shop.send("POST", "/v1/webhook", {"url": URL, "events": events})
     assert reply.status == 400 and reply.message.startswith("events")

@@ -8,8 +8,11 @@ from pydantic import Field, StrictBool, StringConstraints
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import Input, Output, unsent
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
+from chalicelib.webhooks.endpoints.rules import CHOICES
 
-Events = Annotated[list[Annotated[str, StringConstraints(max_length=100)]], Field(min_length=1, max_length=50)]
+Events = Annotated[
+    list[Annotated[str, Field(json_schema_extra={"enum": list(CHOICES)})]], Field(min_length=1, max_length=50)
+]
 
 
 class ClientIdChoice(Input):
