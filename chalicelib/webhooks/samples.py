@@ -1,4 +1,4 @@
-"""Sample events for test deliveries, one for every kind of event."""
+"""Sample events for test deliveries, one for every kind of event, with the fields of real ones."""
 
 from typing import Any
 
@@ -6,25 +6,9 @@ from chalicelib.base import ids
 from chalicelib.base.errors import Problem, ValidationFailed
 from chalicelib.base.timestamps import iso
 from chalicelib.webhooks.records import Event
-from chalicelib.webhooks.rules import EventContext, compact_json
+from chalicelib.webhooks.rules import KINDS, EventContext, compact_json
 
-CORE_KINDS = (
-    "payment.processing",
-    "payment.failed",
-    "payment.refunded",
-    "payment.confirmed",
-    "payment.partial",
-    "request.recurring",
-    "payment_detail.updated",
-    "compliance.updated",
-)
-VARIANT_KINDS = (
-    "payment.confirmed.client_id",
-    "payment.confirmed.checkout",
-    "payment.partial.client_id",
-    "payment.partial.checkout",
-)
-
+_NAMING_CLIENT_ID = ("payment.confirmed", "payment.partial")
 _REQUEST_ID = "req_test123456789abcdef"
 _REFERENCE = "0x1234567890abcdef1234567890abcdef12345678"
 _TX_HASH = "0x1234567890abcdef1234567890abcdef1234567890abcdef1234567890abcdef"
@@ -34,14 +18,13 @@ _USER = "user_test123456789"
 
 def sample_event(kind: str, account_id: str, client_id: str | None, context: EventContext) -> Event:
     """An event of that kind with invented data. Raises ValidationFailed, which lists the kinds, for an unknown kind."""
-    kinds = CORE_KINDS + VARIANT_KINDS
-    if kind not in kinds:
-        expected = " | ".join(f"'{k}'" for k in kinds)
+    if kind not in KINDS:
+        expected = " | ".join(f"'{k}'" for k in KINDS)
         problem = Problem(
             ("eventType",),
             f"Invalid enum value. Expected {expected}, received '{kind}'",
             "invalid_enum_value",
-            (("options", list(kinds)),),
+            (("options", list(KINDS)),),
             verbatim=True,
         )
         raise ValidationFailed((problem,), listed=True)
@@ -63,12 +46,14 @@ def _payload(kind: str, client_id: str | None, context: EventContext) -> dict[st
         payload["requestID"] = payload["requestId"]
         payload["paymentProcessor"] = context.payment_processor
         payload["explorer"] = f"{context.explorer_url}/request/{payload['requestId']}"
-    if kind.endswith(".client_id"):
+    if core_kind.startswith("payment."):
+        payload["createdWith"] = "apiKey"
+    if kind.endswith(".client_id") or (client_id is not None and core_kind in _NAMING_CLIENT_ID):
         payload |= {"clientId": client_id or "cli_test", "origin": "https://shop.example"}
     return payload
 
 
-_PAID: dict[str, Any] = {
+_CHANGED: dict[str, Any] = {
     "requestId": _REQUEST_ID,
     "paymentReference": _REFERENCE,
     "amount": "100.0",
@@ -80,16 +65,23 @@ _PAID: dict[str, Any] = {
     "paymentCurrency": "USDC",
     "isCryptoToFiat": False,
     "subStatus": "",
-    "fees": [],
+}
+_PAID: dict[str, Any] = {
+    **_CHANGED,
+    "fees": [{"type": "platform", "amount": "1.0", "currency": "USDC"}],
+    "payee": _WALLET,
+    "reference": "INV-1",
+    "payerIdentifier": None,
 }
 
 _BODIES: dict[str, dict[str, Any]] = {
     "payment.confirmed": _PAID,
     "payment.partial": {**_PAID, "amount": "50.0", "totalAmountPaid": "50.0"},
     "payment.failed": {
-        "requestId": _REQUEST_ID,
-        "paymentReference": _REFERENCE,
-        "subStatus": "insufficient_funds",
+        **_CHANGED,
+        "totalAmountPaid": "0",
+        "subStatus": "failed",
+        "failureReason": "chain_reorganization",
     },
     "payment.refunded": {
         "requestId": _REQUEST_ID,
@@ -97,6 +89,8 @@ _BODIES: dict[str, dict[str, Any]] = {
         "refundedTo": _WALLET,
         "refundAmount": "100.0",
         "currency": "USDC",
+        "txHash": _TX_HASH,
+        "network": "ethereum",
     },
     "payment.processing": {
         "requestId": _REQUEST_ID,

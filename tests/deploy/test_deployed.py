@@ -234,7 +234,7 @@ def last_words(cloud: Cloud) -> dict[str, list[str]]:
 
 def test_a_queued_delivery_reaches_the_merchant_signed(api: Api, receiver: Receiver) -> None:
     status, _, answer = api.call("POST", "/v1/webhook/test", {"eventType": "payment.refunded"})
-    assert (status, answer) == (201, {"sent": 1, "failed": 0})
+    assert (status, answer["queued"]) == (201, 1)
     delivery, *_ = wait_for(partial(receiver.of, "payment.refunded"), PATIENCE_SECONDS)
     signature = hmac.new(receiver.secret.encode(), delivery.body, hashlib.sha256).hexdigest()
     assert delivery.headers["x-service-signature"] == signature

@@ -4,8 +4,8 @@ import ast
 import importlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,8 +13,9 @@ import pytest
 
 import app
 from chalicelib.access.audit.records import AUDIT_RETENTION
+from chalicelib.access.callers import Owner
 from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH, RETENTION
-from chalicelib.access.modes import Tier
+from chalicelib.access.modes import Mode, Tier
 from chalicelib.access.rate_limits.rules import (
     FAILURES,
     FAILURES_PER_DAY,
@@ -23,19 +24,25 @@ from chalicelib.access.rate_limits.rules import (
     UNKNOWN_TOKENS_PER_MINUTE,
 )
 from chalicelib.base.errors import ServiceError
+from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
+from chalicelib.links import flows as links
 from chalicelib.links.multicalls.rules import Reason, recovery_action
+from chalicelib.recording.events import refunded_event
 from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
+from chalicelib.requests.records import Refund
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
-from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
-from chalicelib.webhooks.rules import EventContext
-from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
+from chalicelib.webhooks.endpoints import flows as endpoints
+from chalicelib.webhooks.endpoints.rules import CHOICES, MAX_ENDPOINTS
+from chalicelib.webhooks.flows import event_context
+from chalicelib.webhooks.rules import KINDS, EventContext
+from chalicelib.webhooks.samples import sample_event
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
-from tests.fakes.world import World
+from tests.fakes.world import PAYEE, START, World, draft
 
 API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
 OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS", "API_KEY", "CLIENT_ID", "ORCHESTRATOR_KEY"}
@@ -48,7 +55,6 @@ WAYS = {
     "client id": [{"clientId": []}],
     "session": [{"sessionCookie": []}, {"sessionToken": []}],
 }
-CHANGED = {"confirmed": "payment.confirmed", "partial": "payment.partial", "failed": "payment.failed"}
 
 
 def operations() -> dict[tuple[str, str], Any]:
@@ -128,7 +134,7 @@ def test_every_path_of_the_app_is_documented() -> None:
 
 def test_every_event_kind_is_in_the_table_and_nothing_else_is() -> None:
     documented = [name for events, _ in WEBHOOKS.rows("Event", "When it is sent") for name in named(events)]
-    assert sorted(documented) == sorted(CORE_KINDS + VARIANT_KINDS)
+    assert sorted(documented) == sorted(KINDS)
 
 
 @pytest.mark.parametrize("document", ALL, ids=IDS)
@@ -136,55 +142,127 @@ def test_every_event_it_names_exists(document: Document) -> None:
     events = {
         name for name in document.code() if re.fullmatch(r"(payment|request|compliance|payment_detail)\.\w+", name)
     }
-    assert events <= {*CORE_KINDS, *VARIANT_KINDS}
+    assert events <= set(KINDS)
 
 
-def documented_fields(kind: str) -> set[str]:
-    """The fields that webhooks.md promises for an event."""
-    fields = set()
-    for names, events, _ in WEBHOOKS.rows("Field", "Events"):
-        of_kind = {CHANGED.get(event) for event in events.split(", ")} & {
-            kind.removesuffix(".client_id").removesuffix(".checkout")
-        }
-        of_variant = "client_id" in events and kind.endswith(".client_id")
-        if events == "all" or of_kind or of_variant or (events == "`payment.*`" and kind.startswith("payment.")):
-            fields |= set(named(names))
-    return fields
+@dataclass(frozen=True)
+class Field:
+    """A row of the table of fields."""
+
+    name: str
+    type: str
+    is_always_present: bool
 
 
-def events_sent(world: World) -> dict[str, set[str]]:
-    """The fields of each kind of event, after a partial payment, an overpayment, and a reorganization that removes both."""
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "amount": lambda value: isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) is not None,
+    "time": lambda value: re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", value) is not None,
+    "boolean": lambda value: isinstance(value, bool),
+    "list of objects": lambda value: isinstance(value, list) and all(isinstance(each, dict) for each in value),
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+
+
+def documented_fields(kind: str) -> dict[str, Field]:
+    """The fields that webhooks.md promises for an event, by name. Variants have those of their core event."""
+    core = kind.removesuffix(".client_id").removesuffix(".checkout")
+    short = core.removeprefix("payment.")
+    found = {}
+    for names, events, type, present, _ in WEBHOOKS.rows("Field", "Events"):
+        if events == "all" or short in events.split(", ") or core in named(events):
+            found |= {name: Field(name, type, present == "always") for name in named(names)}
+    return found
+
+
+def check_fields(kind: str, payload: dict[str, Any]) -> None:
+    """Asserts that the table has every field of a payload with its type, and the payload all that are always there."""
+    fields = documented_fields(kind)
+    assert payload.keys() <= fields.keys(), kind
+    assert payload.keys() >= {field.name for field in fields.values() if field.is_always_present}, kind
+    for name, value in payload.items():
+        assert any(TYPES[type](value) for type in fields[name].type.split(" or ")), (kind, name, value)
+
+
+def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
+    """The payloads of each kind of event, for links with and without a client id: after a partial payment, an
+    overpayment, a refund, and a reorganization that removes the payments."""
     world.register_webhook()
-    world.scan()
-    (request,) = world.create_link().requests
-    world.chain.pay(request, amount=request.amount // 2, fee=1)
-    world.scan()
-    world.chain.pay(request)
-    world.scan()
-    world.chain.fork(8)
-    world.scan()
-    world.drain()
-    sent: dict[str, set[str]] = {}
+    endpoints.register(world.services, world.actor, None, "https://platform.example/hook")
+    context = event_context(world.services)
+    sent: dict[str, list[dict[str, Any]]] = {}
+    for owner in (world.owner, Owner(world.account_id, None, None, mode=Mode.API_KEY)):
+        world.scan()
+        payment = links.create(world.services, owner, draft())
+        (request,) = payment.requests
+        world.chain.pay(request, amount=request.amount // 2, fee=1)
+        world.scan()
+        world.chain.pay(request)
+        world.scan()
+        world.chain.fork(8)
+        world.scan()
+        refund = Refund("0x", request.currency, request.request_id, "token", "sepolia", PAYEE, START, tx_hash="0x1")
+        refunded = refunded_event(payment.link, request, refund, BaseUnits(1), context)
+        sent.setdefault(refunded.kind, []).append(json.loads(refunded.body))
+        world.drain()
     for posted in world.receiver.posted:
-        sent.setdefault(posted.event, set()).update(json.loads(posted.body))
+        sent.setdefault(posted.event, []).append(json.loads(posted.body))
     return sent
 
 
-def test_the_fields_of_events_are_those_that_are_sent(world: World) -> None:
-    sent = events_sent(world)
-    variants = {
-        f"payment.{name}.{variant}" for name in ("confirmed", "partial") for variant in ("client_id", "checkout")
-    }
-    assert set(sent) == {"payment.confirmed", "payment.partial", "payment.failed", *variants}
-    for kind, names in sent.items():
-        assert names == documented_fields(kind), kind
+@pytest.fixture
+def sent(world: World) -> dict[str, list[dict[str, Any]]]:
+    return events_sent(world)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CORE_KINDS + VARIANT_KINDS if documented_fields(kind) >= {"amount"}])
-def test_samples_of_events_that_are_sent_have_no_other_fields(kind: str) -> None:
+def samples(kind: str) -> list[dict[str, Any]]:
+    """What a test delivery of that kind has, with and without a client id."""
     context = EventContext(datetime.now(UTC), bytes, "http://explorer.test", "service-network")
-    sample = json.loads(sample_event(kind, "account", "cli", context).body)
-    assert set(sample) <= documented_fields(kind)
+    return [json.loads(sample_event(kind, "account", client_id, context).body) for client_id in ("cli_shop", None)]
+
+
+def test_the_fields_of_events_are_those_that_are_sent(sent: dict[str, list[dict[str, Any]]]) -> None:
+    changes = ("payment.confirmed", "payment.partial")
+    variants = {f"{kind}.{variant}" for kind in changes for variant in ("client_id", "checkout")}
+    assert set(sent) == {*changes, "payment.failed", "payment.refunded", *variants}
+    for kind, payloads in sent.items():
+        for payload in payloads:
+            check_fields(kind, payload)
+        assert {name for payload in payloads for name in payload} == documented_fields(kind).keys(), kind
+
+
+def test_samples_of_events_have_the_fields_of_those_that_are_sent(sent: dict[str, list[dict[str, Any]]]) -> None:
+    for kind, payloads in sent.items():
+        shapes = [payload.keys() - {"excessAmount"} for payload in payloads]
+        assert all(sample.keys() in shapes for sample in samples(kind)), kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_fields_of_samples_are_in_the_table(kind: str) -> None:
+    for sample in samples(kind):
+        check_fields(kind, sample)
+
+
+@pytest.mark.parametrize("kind", ["payment.processing", "request.recurring", "payment_detail.updated", "compliance.updated"])
+def test_events_that_are_never_sent_have_no_field_that_no_sample_has(kind: str) -> None:
+    assert samples(kind)[0].keys() == documented_fields(kind).keys()
+
+
+def test_the_variants_of_an_event_are_made_in_the_documented_order(world: World) -> None:
+    world.register_webhook()
+    world.chain.pay(world.create_link().requests[0])
+    world.scan()
+    world.drain()
+    (order,) = [line for line in WEBHOOKS.text.splitlines() if line.startswith("1. ")]
+    position = WEBHOOKS.text.index(order)
+    listed = re.findall(r"^\d\. `(.*?)`", WEBHOOKS.text[position:], re.MULTILINE)
+    assert world.receiver.events == [name.replace("<kind>", "payment.confirmed") for name in listed]
+
+
+def test_the_choices_of_events_that_it_names_exist() -> None:
+    chosen = {name for name in WEBHOOKS.code() if re.fullmatch(r"\*|[a-z_.]+\.\*", name)}
+    assert {"*", "payment.*"} < chosen <= set(CHOICES)
 
 
 def test_every_error_is_in_the_table_with_its_status() -> None:

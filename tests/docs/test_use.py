@@ -126,8 +126,8 @@ def test_the_readme_pays_a_link_and_receives_its_webhooks(project: Path, stack: 
         assert len(paid.stdout.splitlines()) == 2, "the hashes of an approval and a payment"
         events = {"payment.confirmed", "payment.confirmed.checkout"}
         assert all(f"`{event}`" in README.text for event in events)
-        heard = lines_until(receiver, {"wrong signature", *events})
-        assert heard.keys() == {"wrong signature", *events}
+        heard = lines_until(receiver, {"not my order", *events})
+        assert heard.keys() == {"not my order", *events}
     finally:
         receiver.kill()
         receiver.communicate()
@@ -171,7 +171,7 @@ def test_the_session_about_links(project: Path, stack: dict[str, Any]) -> None:
 def test_the_session_about_webhooks(project: Path, stack: dict[str, Any]) -> None:
     webhook, sent = run(project, DOCS["webhooks"])
     assert len(webhook["secret"]) == 64
-    assert sent["sent"] >= 1
+    assert sent["queued"] == sent["sent"] >= 1
 
 
 def test_the_sessions_can_be_run_one_after_the_other() -> None:

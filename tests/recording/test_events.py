@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import Terms, create_link
 from chalicelib.links.records import Link
-from chalicelib.recording.events import failed_event, payment_event
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.recording.events import failed_event, payment_event, refunded_event
+from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, RequestStatus
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
 
@@ -67,6 +68,7 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
         "paymentCurrency": "fUSDC",
         "isCryptoToFiat": False,
         "paymentProcessor": "service-network",
+        "createdWith": None,
         "subStatus": "",
         "fees": [{"type": "platform", "amount": "0.1", "currency": "fUSDC"}],
         "payee": PAYEE,
@@ -116,7 +118,21 @@ def test_the_variants_name_the_client_id_and_the_checkout() -> None:
     assert kinds == ["payment.confirmed", "payment.confirmed.checkout"]
     bodies = told(replace(LINK, client_id="cli_shop"))
     assert [body["event"] for body in bodies] == ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
-    assert (bodies[1]["clientId"], bodies[1]["origin"]) == ("cli_shop", "")
-    origin = told(replace(LINK, client_id="cli_shop", origin="https://shop.example"))[1]["origin"]
-    assert origin == "https://shop.example"
-    assert "clientId" not in bodies[0] and "clientId" not in bodies[2]
+    assert all((body["clientId"], body["origin"]) == ("cli_shop", "") for body in bodies)
+    core, *variants = told(replace(LINK, client_id="cli_shop", origin="https://shop.example"))
+    assert core["origin"] == "https://shop.example"
+    assert all({**variant, "event": core["event"]} == core for variant in variants), "they differ in the event alone"
+    assert not any("clientId" in body or "origin" in body for body in told())
+
+
+@pytest.mark.parametrize("mode", [Mode.API_KEY, Mode.CLIENT_ID, Mode.ORCHESTRATOR, Mode.SESSION, None])
+def test_every_event_of_a_request_says_what_it_was_created_with(mode: Mode | None) -> None:
+    request = create_link(draft(), Owner("acct", None, None, mode=mode), TERMS, START, lambda n: b"\7" * n).requests[0]
+    refund = Refund("0x", "fUSDC-sepolia", request.request_id, "token", "sepolia", PAYEE, NOW)
+    events = [
+        payment_event(LINK, request, PAYMENT, CONTEXT),
+        failed_event(LINK, request, PAYMENT, CONTEXT),
+        refunded_event(LINK, request, refund, BaseUnits(1), CONTEXT),
+    ]
+    bodies = [json.loads(each.body) for event in events for each in (event, *event.variants)]
+    assert [body["createdWith"] for body in bodies] == [mode and mode.value] * 4

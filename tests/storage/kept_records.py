@@ -19,7 +19,7 @@ from chalicelib.access.credentials.records import (
     User,
 )
 from chalicelib.access.idempotency.records import IdempotentRequest
-from chalicelib.access.modes import Tier
+from chalicelib.access.modes import Mode, Tier
 from chalicelib.access.rate_limits.records import Ban
 from chalicelib.access.sessions.records import Session, SessionKind, SessionPointer
 from chalicelib.accounts.branding.records import Colours, PageBranding
@@ -51,7 +51,7 @@ from chalicelib.scanning.records import (
 )
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState, ListEntry, Listing
-from chalicelib.webhooks.endpoints.records import Endpoint, EndpointUrl, Registrations
+from chalicelib.webhooks.endpoints.records import ClientEndpoint, Endpoint, EndpointUrl, Registrations
 from chalicelib.webhooks.records import Event, EventVariant
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123_000, tzinfo=UTC)
@@ -426,5 +426,9 @@ RECORDS: dict[str, Record] = {
     "reference of a refund": Reference(HASH, TOKEN, 3, is_refund=True),
     "link, whose expiry is checked again": replace(LINK, expiry_check_at=NOW + HOUR, version=2),
     "intent, of an account": replace(INTENT, account_id=ACCOUNT),
+    "webhook, with chosen events": replace(ENDPOINT, events=("payment.confirmed", "payment.partial.*")),
+    "webhook, in the list of its account": ClientEndpoint(ACCOUNT, ENDPOINT.webhook_id, CLIENT),
+    "request, with its credential": replace(REQUEST, created_with=Mode.CLIENT_ID),
+    "client id, limited": replace(CLIENT_ID, allowed_payees=(WALLET, TRON_WALLET), allowed_currencies=()),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
 }

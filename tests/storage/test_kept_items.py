@@ -37,6 +37,7 @@ ADDED = {
     "Payment": {"event_key", "is_announced"},
     "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},
+    "Endpoint": {"events"},
     "Circuit": {"is_slow"},
     "IdempotentRequest": {"nonce", "steps"},
 }

@@ -18,7 +18,7 @@ from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.deliveries.records import Delivery, ListEntry
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.records import Event, EventVariant
 from infra.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
 from tests.fakes.world import PREFIX, START, World, in_process_aws
@@ -95,11 +95,54 @@ def test_an_inactive_webhook_hides_no_active_one_with_the_same_url(world: World)
     url = "https://shop.example/hook"
     of_client, _ = endpoints.register(world.services, world.actor, world.client_id, url)
     endpoints.register(world.services, world.actor, None, url)
-    endpoints.toggle(world.services, world.actor, world.client_id, of_client.webhook_id)
+    endpoints.change(world.services, world.actor, replace(of_client, version=1), False, of_client.events)
     world.services.store.write(event())
     announce(world, event())
     world.drain()
     assert [posted.url for posted in world.receiver.posted] == [url]
+
+
+def test_an_event_that_nobody_chose_is_announced_without_a_delivery(world: World) -> None:
+    register = endpoints.register
+    register(world.services, world.actor, world.client_id, "https://shop.example/refunds", ["payment.refunded"])
+    world.services.store.write(event())
+    announce(world, event())
+    assert is_announced(world, event()) and world.queue.messages == []
+
+
+def test_each_webhook_hears_the_variants_that_it_chose(world: World) -> None:
+    wanted = {"core": ["payment.confirmed"], "variants": ["payment.confirmed.*"], "all": ["*"], "none": ["payment.failed"]}
+    for name, events in wanted.items():
+        endpoints.register(world.services, world.actor, world.client_id, f"https://shop.example/{name}", events)
+    variants = tuple(EventVariant(f"payment.confirmed.{name}", f'{{"event":"{name}"}}') for name in ("client_id", "checkout"))
+    told = event(body='{"event":"core"}', variants=variants)
+    world.services.store.write(told)
+    announce(world, told)
+    world.drain()
+    heard = [(posted.url.rsplit("/", 1)[1], posted.event) for posted in world.receiver.posted]
+    assert sorted(heard) == [
+        *(("all", "checkout"), ("all", "client_id"), ("all", "core"), ("core", "core")),
+        *(("variants", "checkout"), ("variants", "client_id")),
+    ]
+
+
+def test_a_choice_that_changes_while_an_event_is_announced_doubles_nothing(world: World) -> None:
+    """A process that died has written some deliveries; the next one finds other choices, and keeps what was written."""
+    store_endpoints(world, 60)
+    world.services.store.write(event())
+    services = world.start(FragileClient(world.client, Tripwire(4, before=False)))
+    with pytest.raises(Crash):
+        announce(world, event(), services=services)
+    for name in ("wcli_shop000", "wcli_shop059"):
+        endpoint = endpoints.own_endpoint(world.services, "acct", "cli_shop", name)
+        endpoints.change(world.services, world.actor, endpoint, True, ["payment.failed"])
+    announce(world, event())
+    assert is_announced(world, event())
+    world.advance(60)
+    outbox.sweep(world.services)
+    world.drain()
+    urls = Counter(posted.url for posted in world.receiver.posted)
+    assert set(urls.values()) == {1} and len(urls) == 59, "the first was written before, the last was not"
 
 
 def test_two_active_webhooks_with_one_url_get_a_delivery_each(world: World) -> None:
@@ -188,7 +231,9 @@ def test_a_delivery_that_a_dead_process_wrote_is_recognised(world: World) -> Non
     services = world.start(FragileClient(world.client, Tripwire(4, before=False)))
     with pytest.raises(Crash):
         announce(world, event(), services=services)
-    endpoints.delete(world.services, world.actor, "cli_shop", "wcli_shop000")
+    endpoints.delete(
+        world.services, world.actor, endpoints.own_endpoint(world.services, "acct", "cli_shop", "wcli_shop000")
+    )
     announce(world, event())
     assert is_announced(world, event())
     items = world.client.scan(TableName=f"{PREFIX}-webhooks")["Items"]

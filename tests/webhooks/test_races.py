@@ -78,7 +78,7 @@ def test_a_deleted_webhook_makes_room_for_one(cloud: Cloud, world: World) -> Non
         endpoints.register(world.services, world.actor, None, f"https://shop.example/{number}")[0]
         for number in range(MAX_ENDPOINTS)
     ]
-    endpoints.delete(world.services, world.actor, None, made[3].webhook_id)
+    endpoints.delete(world.services, world.actor, made[3])
 
     def register(services: Services, number: int) -> Endpoint:
         return endpoints.register(services, world.actor, None, f"https://shop.example/new/{number}")[0]

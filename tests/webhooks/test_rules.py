@@ -5,6 +5,7 @@ import hmac
 import json
 from dataclasses import replace
 from datetime import timedelta
+from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given
@@ -28,10 +29,10 @@ from chalicelib.webhooks.deliveries.rules import (
     wait,
 )
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, chosen_events, hears
 from chalicelib.webhooks.records import EventVariant
-from chalicelib.webhooks.rules import EventContext
-from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
+from chalicelib.webhooks.rules import KINDS, EventContext
+from chalicelib.webhooks.samples import sample_event
 from tests.fakes.world import START
 
 CONTEXT = EventContext(START, lambda n: b"\1" * n, "https://explorer.example", "service-network")
@@ -182,6 +183,37 @@ def test_each_webhook_has_a_delivery_of_its_own() -> None:
     assert all(len(delivery.delivery_id) == 26 for delivery in made)
 
 
+def kinds_delivered(events: tuple[str, ...], is_test: bool = False) -> list[str]:
+    event = sample_event("payment.confirmed", "acct", None, CONTEXT)
+    variants = tuple(EventVariant(f"payment.confirmed.{each}", "{}") for each in ("client_id", "checkout"))
+    made = deliveries_of(replace(event, variants=variants), [replace(ENDPOINT, events=events)], START, is_test)
+    return [delivery.kind for delivery in made]
+
+
+@pytest.mark.parametrize(
+    ("events", "delivered"),
+    [
+        (("*",), ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]),
+        (("payment.*",), ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]),
+        (("payment.confirmed",), ["payment.confirmed"]),
+        (("payment.confirmed.*",), ["payment.confirmed.client_id", "payment.confirmed.checkout"]),
+        (("payment.confirmed.checkout", "payment.partial"), ["payment.confirmed.checkout"]),
+        (("payment.partial", "payment_detail.*"), []),
+    ],
+)
+def test_a_webhook_gets_the_variants_whose_kinds_it_chose(events: tuple[str, ...], delivered: list[str]) -> None:
+    assert kinds_delivered(events) == delivered
+    assert len(kinds_delivered(events, is_test=True)) == 3
+
+
+@given(st.lists(st.sampled_from([*KINDS, "*", "payment.*", "payment.partial.*", "request.*"]), min_size=1))
+def test_a_choice_covers_what_one_of_its_entries_covers(texts: list[str]) -> None:
+    endpoint = replace(ENDPOINT, events=chosen_events(texts))
+    assert len(set(endpoint.events)) == len(endpoint.events) and set(endpoint.events) == set(texts)
+    for kind in KINDS:
+        assert hears(endpoint, kind) == any(fnmatchcase(kind, text) for text in texts)
+
+
 def test_an_inactive_webhook_gets_nothing() -> None:
     event = sample_event("payment.confirmed", "acct", None, CONTEXT)
     assert deliveries_of(event, [replace(ENDPOINT, is_active=False)], START) == ()
@@ -222,9 +254,12 @@ def test_a_sample_has_the_types_of_the_interface_and_is_never_announced() -> Non
 
 
 def test_there_is_a_sample_of_every_kind_and_it_names_itself() -> None:
-    for kind in CORE_KINDS + VARIANT_KINDS:
+    for kind in KINDS:
         body = json.loads(sample_event(kind, "acct", "cli_x", CONTEXT).body)
         assert body["event"] == kind
-        assert ("clientId" in body) == kind.endswith(".client_id")
+        names_client_id = kind.startswith(("payment.confirmed", "payment.partial"))
+        assert ("clientId" in body) == names_client_id and ("createdWith" in body) == kind.startswith("payment.")
+        without = json.loads(sample_event(kind, "acct", None, CONTEXT).body)
+        assert ("clientId" in without) == kind.endswith(".client_id")
         if "requestId" in body:
             assert body["requestID"] == body["requestId"]

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -238,11 +238,11 @@ def test_what_waits_for_a_webhook_that_is_gone_fails(act: str, merchant: Merchan
     merchant.open()
     merchant.tell(40)
     merchant.run(30)
-    actor, webhook_id = merchant.world.actor, merchant.endpoint.webhook_id
+    actor, endpoint = merchant.world.actor, replace(merchant.endpoint, version=1)
     if act == "deleted":
-        endpoints.delete(merchant.world.services, actor, None, webhook_id)
+        endpoints.delete(merchant.world.services, actor, endpoint)
     else:
-        endpoints.toggle(merchant.world.services, actor, None, webhook_id)
+        endpoints.change(merchant.world.services, actor, endpoint, False, endpoint.events)
     merchant.run(1800)
     assert merchant.states() == {DeliveryState.FAILED: merchant.told}
     assert merchant.circuit is not None and merchant.circuit.due_at is None

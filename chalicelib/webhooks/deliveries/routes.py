@@ -6,7 +6,7 @@ from chalicelib.http.operation import Operation
 OPERATIONS = (
     Operation(
         "POST", "/v1/webhook/test", "test_webhook",
-        "Send a sample event to every active webhook",
+        "Queue a sample event for every active webhook",
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
         rate=Rate.WEBHOOK_TEST,

@@ -17,7 +17,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import ulid_from
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.endpoints.rules import receivers
+from chalicelib.webhooks.endpoints.rules import hears, receivers
 from chalicelib.webhooks.records import EVENT_RETENTION, Event, EventVariant
 
 RETRY_DELAYS = (1, 5, 15)
@@ -41,9 +41,9 @@ class NextAttempt:
 def deliveries_of(
     event: Event, endpoints: Iterable[Endpoint], now: datetime, is_test: bool = False
 ) -> tuple[Delivery, ...]:
-    """One delivery of each variant for each active endpoint.
+    """One delivery of each variant for each active endpoint that chose its kind; of a test, for each active endpoint.
 
-    Ids are derived from event, variant and endpoint, so it is safe to repeat.
+    In the order of the variants. Ids are derived from event, variant and endpoint, so it is safe to repeat.
     """
     variants = (EventVariant(event.kind, event.body), *event.variants)
     return tuple(
@@ -63,6 +63,7 @@ def deliveries_of(
         )
         for number, variant in enumerate(variants)
         for endpoint in receivers(endpoints)
+        if is_test or hears(endpoint, variant.kind)
     )
 
 

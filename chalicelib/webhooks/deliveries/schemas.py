@@ -18,10 +18,17 @@ class TestWebhook(ClientIdChoice):
 
 
 class TestAnswer(Output):
-    """The number of active webhooks that the sample is sent to."""
+    """The sample is queued, not yet sent, for `queued` webhooks. `sent` is the same number, and `failed` is 0."""
 
     sent: int
     failed: int
+    queued: int
+    message: str
+
+    @classmethod
+    def of(cls, queued: int) -> Self:
+        where = "GET /v1/webhook/{webhook_id}/deliveries shows what the receivers answered"
+        return cls(sent=queued, failed=0, queued=queued, message=f"Queued; {where}")
 
 
 class DeliveriesQuery(ClientIdChoice):

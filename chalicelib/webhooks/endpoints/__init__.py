@@ -1,1 +1,1 @@
-"""Webhooks of an account or client id: registering, listing, switching, deleting."""
+"""Webhooks of an account or client id: registering, listing, changing, deleting."""

@@ -1,15 +1,18 @@
 """Views of webhooks: those of the calling client id, or of the account if an API key is sent without a client id.
 
-With a session the request names the client id; without one, the webhooks of the account as a whole are meant.
+With a session the request may name a client id. Without one, a new webhook is the account's as a whole, and existing
+ones are listed and found whether they are the account's or one of its client ids'.
 """
 
 from chalicelib.access.credentials.store import own_client_id
 from chalicelib.access.modes import Mode
 from chalicelib.http.view import AnyCall, Call
 from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
 from chalicelib.webhooks.endpoints.schemas import (
     ClientIdChoice,
     CreateWebhook,
+    UpdateWebhook,
     WebhookAnswer,
     WebhookCreated,
     WebhookDeleted,
@@ -24,24 +27,39 @@ def client_id_of(call: AnyCall, choice: ClientIdChoice) -> str | None:
     return own_client_id(call.services.store, caller.account_id, choice.clientId).client_id
 
 
+def endpoint_of(call: AnyCall, choice: ClientIdChoice) -> Endpoint:
+    """The webhook of the path. Raises NotFound if it is not one of those that are meant."""
+    account_id, webhook_id = call.caller.account_id, call.path["webhook_id"]
+    if _means_any(call, choice):
+        return webhooks.endpoint_of_any(call.services, account_id, webhook_id)
+    return webhooks.own_endpoint(call.services, account_id, client_id_of(call, choice), webhook_id)
+
+
 def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:
-    client_id = client_id_of(call, call.body)
-    endpoint, secret = webhooks.register(call.services, call.actor, client_id, call.body.url)
+    client_id, body = client_id_of(call, call.body), call.body
+    endpoint, secret = webhooks.register(call.services, call.actor, client_id, body.url, body.events or ALL_EVENTS)
     return WebhookCreated(id=endpoint.webhook_id, secret=secret)
 
 
 def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
+    account_id = call.caller.account_id
+    if _means_any(call, call.query):
+        return [WebhookAnswer.of(each) for each in webhooks.list_all(call.services, account_id)]
     client_id = client_id_of(call, call.query)
-    endpoints = webhooks.list_endpoints(call.services, call.caller.account_id, client_id)
-    return [WebhookAnswer.of(each) for each in endpoints]
+    return [WebhookAnswer.of(each) for each in webhooks.list_endpoints(call.services, account_id, client_id)]
 
 
-def toggle_webhook(call: Call[None, ClientIdChoice]) -> WebhookAnswer:
-    client_id = client_id_of(call, call.query)
-    return WebhookAnswer.of(webhooks.toggle(call.services, call.actor, client_id, call.path["webhook_id"]))
+def toggle_webhook(call: Call[UpdateWebhook | None, ClientIdChoice]) -> WebhookAnswer:
+    endpoint = endpoint_of(call, call.query)
+    is_active, events = (call.body or UpdateWebhook()).applied_to(endpoint)
+    return WebhookAnswer.of(webhooks.change(call.services, call.actor, endpoint, is_active, events))
 
 
 def delete_webhook(call: Call[None, ClientIdChoice]) -> WebhookDeleted:
-    webhook_id = call.path["webhook_id"]
-    webhooks.delete(call.services, call.actor, client_id_of(call, call.query), webhook_id)
-    return WebhookDeleted(id=webhook_id, deleted=True)
+    endpoint = endpoint_of(call, call.query)
+    webhooks.delete(call.services, call.actor, endpoint)
+    return WebhookDeleted(id=endpoint.webhook_id, deleted=True)
+
+
+def _means_any(call: AnyCall, choice: ClientIdChoice) -> bool:
+    return call.caller.mode is Mode.SESSION and choice.clientId is None

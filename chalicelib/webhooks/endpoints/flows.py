@@ -1,5 +1,6 @@
-"""Registers, lists, switches and deletes webhooks."""
+"""Registers, lists, changes and deletes webhooks."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chalicelib.access.audit.records import Actor, AuditEntry
@@ -9,25 +10,29 @@ from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.services import Services
 from chalicelib.storage.store import Absent, Delete, WriteConflict
 from chalicelib.webhooks.endpoints import store
-from chalicelib.webhooks.endpoints.records import Endpoint, EndpointUrl
-from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room
+from chalicelib.webhooks.endpoints.records import ALL_EVENTS, ClientEndpoint, Endpoint, EndpointUrl
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room, chosen_events
 
 _TRIES = 2 * MAX_ENDPOINTS
 """A registration fails at each one that is written while it counts; there are at most MAX_ENDPOINTS of them."""
 
 
-def register(services: Services, actor: Actor, client_id: str | None, url: str) -> tuple[Endpoint, str]:
-    """Registers a webhook; returns it with its signing secret, which cannot be read again.
+def register(
+    services: Services, actor: Actor, client_id: str | None, url: str, events: Sequence[str] = ALL_EVENTS
+) -> tuple[Endpoint, str]:
+    """Registers a webhook for these events; returns it with its signing secret, which cannot be read again.
 
     Two reads, one transaction, repeated if another registration of the owner came first. Raises BadRequest for a URL
-    whose address must not be called, for a URL that this client id or the account has a webhook for already, and if the
-    owner has MAX_ENDPOINTS webhooks.
+    whose address must not be called, for a URL that this client id or the account has a webhook for already, for
+    unknown events, and if the owner has MAX_ENDPOINTS webhooks.
     """
+    chosen = chosen_events(events)
     services.sender.check(url)
     account_id = actor.account_id
     now, secret = services.clock(), ids.webhook_secret(services.entropy)
     webhook_id = ids.ulid(now, services.entropy)
     url_record = EndpointUrl(account_id, client_id, url, webhook_id)
+    of_client = [ClientEndpoint(account_id, webhook_id, client_id)] if client_id else []
     platform = [Absent(replace(url_record, client_id=None))] if client_id else []
     endpoint: Endpoint | None = None
     for _ in range(_TRIES):
@@ -41,10 +46,11 @@ def register(services: Services, actor: Actor, client_id: str | None, url: str) 
             secret_ciphertext=services.secrets.encrypt(secret, webhook_id),
             is_active=True,
             created_at=now,
+            events=chosen,
         )
         audited = _audit_entry(services, actor, endpoint, "created")
         try:
-            services.store.write(endpoint, url_record, *platform, registrations, audited)
+            services.store.write(endpoint, url_record, *of_client, *platform, registrations, audited)
         except WriteConflict:
             if store.is_taken(services.store, url_record):
                 raise BadRequest(
@@ -60,26 +66,44 @@ def list_endpoints(services: Services, account_id: str, client_id: str | None) -
     return store.endpoints(services.store, account_id, client_id)
 
 
-def toggle(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> Endpoint:
-    """Switches a webhook off if it is on, else on."""
-    endpoint = own_endpoint(services, actor.account_id, client_id, webhook_id)
-    switched = replace(endpoint, is_active=not endpoint.is_active)
-    verb = "switched_on" if switched.is_active else "switched_off"
-    services.store.write(switched, _audit_entry(services, actor, switched, verb))
-    return switched
+def list_all(services: Services, account_id: str) -> tuple[Endpoint, ...]:
+    """The webhooks of the account as a whole and of all its client ids, oldest first."""
+    return store.endpoints_of_all(services.store, account_id)
 
 
-def delete(services: Services, actor: Actor, client_id: str | None, webhook_id: str) -> None:
+def change(
+    services: Services, actor: Actor, endpoint: Endpoint, is_active: bool, events: Sequence[str]
+) -> Endpoint:
+    """Switches a webhook off or on and chooses its events. No write if nothing differs. Raises BadRequest."""
+    changed = replace(endpoint, is_active=is_active, events=chosen_events(events))
+    verbs = []
+    if changed.is_active != endpoint.is_active:
+        verbs.append("switched_on" if is_active else "switched_off")
+    if changed.events != endpoint.events:
+        verbs.append("events_chosen")
+    if verbs:
+        services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
+    return changed
+
+
+def delete(services: Services, actor: Actor, endpoint: Endpoint) -> None:
     """Deletes a webhook; its open deliveries fail without another attempt."""
-    endpoint = own_endpoint(services, actor.account_id, client_id, webhook_id)
-    url_record = store.url_of(services.store, endpoint)
-    removed = [Delete(each) for each in (endpoint, url_record) if each is not None]
+    others = (store.url_of(services.store, endpoint), store.entry_of(services.store, endpoint))
+    removed = [Delete(each) for each in (endpoint, *others) if each is not None]
     services.store.write(*removed, _audit_entry(services, actor, endpoint, "deleted"))
 
 
 def own_endpoint(services: Services, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint:
     """A webhook of a client id, or of the account as a whole. Raises NotFound if it is not theirs."""
     endpoint = store.endpoint(services.store, account_id, client_id, webhook_id)
+    if endpoint is None:
+        raise NotFound("Webhook not found")
+    return endpoint
+
+
+def endpoint_of_any(services: Services, account_id: str, webhook_id: str) -> Endpoint:
+    """A webhook of the account as a whole or of one of its client ids. Raises NotFound."""
+    endpoint = store.endpoint_of_any(services.store, account_id, webhook_id)
     if endpoint is None:
         raise NotFound("Webhook not found")
     return endpoint

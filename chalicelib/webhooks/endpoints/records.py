@@ -1,4 +1,4 @@
-"""Stored records: webhooks, their URLs, and the count of registrations of an owner."""
+"""Stored records: webhooks, where an account finds those of its client ids, their URLs, and registrations."""
 
 import hashlib
 from datetime import datetime
@@ -6,10 +6,15 @@ from datetime import datetime
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
 
+ALL_EVENTS = ("*",)
+
 
 @frozen
 class Endpoint(Record):
-    """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted."""
+    """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted.
+
+    `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
+    """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
     UNREPEATABLE = frozenset({"secret_ciphertext"})
@@ -21,12 +26,25 @@ class Endpoint(Record):
     secret_ciphertext: str
     is_active: bool
     created_at: datetime
+    events: tuple[str, ...] = ALL_EVENTS
     version: int = 0
 
     @property
     def owner(self) -> str:
         """The client id, or the account id if the webhook is the account's."""
         return self.client_id or self.account_id
+
+
+@frozen
+class ClientEndpoint(Record):
+    """Index entry: a webhook of a client id, by which its account finds it. Webhooks of earlier versions have none."""
+
+    KEY = KeyPattern(WEBHOOKS, "SCOPE#{account_id}", "CLIENT_ENDPOINT#{webhook_id:.64}")
+
+    account_id: str
+    webhook_id: str
+    client_id: str
+    version: int = 0
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The operations that register, list, switch and delete webhooks, on the auth host."""
+"""The operations that register, list, change and delete webhooks, on the auth host."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
@@ -22,7 +22,7 @@ OPERATIONS = (
     ),
     Operation(
         "PUT", "/v1/webhook/{webhook_id}", "toggle_webhook",
-        "Switch a webhook off or on",
+        "Switch a webhook off or on, or choose its events",
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
         errors=(400, 401, 403, 404, 409),

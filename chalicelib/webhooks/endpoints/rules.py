@@ -1,18 +1,44 @@
 """The limit on webhooks, and which of them receive an event."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.rules import KINDS
 
 MAX_ENDPOINTS = 20
 """The most webhooks of one client id or account."""
+
+
+def _covering(kind: str) -> tuple[str, ...]:
+    """What a webhook may choose to receive a kind: `*`, each prefix of the kind with `.*`, and the kind itself."""
+    words = kind.split(".")
+    return ("*", *(".".join(words[:count]) + ".*" for count in range(1, len(words))), kind)
+
+
+CHOICES = tuple(dict.fromkeys(choice for kind in KINDS for choice in _covering(kind)))
+"""What a webhook may choose: `*`, prefixes such as `payment.*`, which also covers variants of its kinds, and kinds."""
+_MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
 def check_room(endpoints: Iterable[Endpoint]) -> None:
     """Raises BadRequest if the owner of these webhooks may not have another one."""
     if sum(1 for _ in endpoints) >= MAX_ENDPOINTS:
         raise BadRequest(f"No more than {MAX_ENDPOINTS} webhooks: delete one first")
+
+
+def chosen_events(texts: Sequence[str]) -> tuple[str, ...]:
+    """The CHOICES of a webhook, each once. Raises BadRequest, which lists all choices, for any other text."""
+    for text in texts:
+        if text not in CHOICES:
+            expected = ", ".join(CHOICES)
+            raise BadRequest(f"events: {text[:_MAX_QUOTED]!r} is neither a kind of event nor a prefix; give {expected}")
+    return tuple(dict.fromkeys(texts))
+
+
+def hears(endpoint: Endpoint, kind: str) -> bool:
+    """Whether a webhook receives events of this kind."""
+    return any(choice in _covering(kind) for choice in endpoint.events)
 
 
 def receivers(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:

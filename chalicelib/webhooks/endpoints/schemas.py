@@ -1,19 +1,27 @@
-"""Models of registering, listing, switching and deleting webhooks."""
+"""Models of registering, listing, changing and deleting webhooks."""
 
+from collections.abc import Sequence
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StrictBool, StringConstraints
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.schemas import Input, Output
-from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.http.schemas import Input, Output, unsent
+from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
+from chalicelib.webhooks.endpoints.rules import CHOICES
+
+Events = Annotated[
+    list[Annotated[str, Field(json_schema_extra={"enum": list(CHOICES)})]], Field(min_length=1, max_length=50)
+]
 
 
 class ClientIdChoice(Input):
     """The client id whose webhooks a session means. Ignored with other credentials, which name it themselves."""
 
     clientId: str | None = Field(
-        None, description="With a session: one of the account's client ids; without it, the account as a whole"
+        None,
+        description="With a session: one of the account's client ids. Without it, the account as a whole is meant; "
+        "webhooks that exist are found whichever of the account's client ids they are for",
     )
 
 
@@ -21,6 +29,25 @@ class CreateWebhook(ClientIdChoice):
     url: Annotated[str, StringConstraints(min_length=1)] = Field(
         description="https, reachable from the internet"
     )
+    events: Events | None = Field(
+        default_factory=unsent,
+        description="Kinds of events that it receives, prefixes such as payment.*, or * for all; null for all",
+    )
+
+
+class UpdateWebhook(Input):
+    """What is to change. Without a body, or with neither field, an active webhook is switched off, another one on."""
+
+    isActive: StrictBool = Field(default_factory=unsent)
+    events: Events | None = Field(default_factory=unsent, description="As at its registration; null for all")
+
+    def applied_to(self, endpoint: Endpoint) -> tuple[bool, Sequence[str]]:
+        """Whether the webhook is active and which events it receives, after the change."""
+        sent = self.model_fields_set
+        if not sent:
+            return not endpoint.is_active, endpoint.events
+        is_active = self.isActive if "isActive" in sent else endpoint.is_active
+        return is_active, (self.events or ALL_EVENTS) if "events" in sent else endpoint.events
 
 
 class WebhookCreated(Output):
@@ -34,6 +61,8 @@ class WebhookAnswer(Output):
     id: str
     url: str
     isActive: bool
+    events: list[str]
+    clientId: str | None = Field(description="Whose events it receives; null for all of the account's")
     createdAt: str
 
     @classmethod
@@ -42,6 +71,8 @@ class WebhookAnswer(Output):
             id=endpoint.webhook_id,
             url=endpoint.url,
             isActive=endpoint.is_active,
+            events=list(endpoint.events),
+            clientId=endpoint.client_id,
             createdAt=iso(endpoint.created_at),
         )
 

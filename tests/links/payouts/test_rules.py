@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.access.sessions.records import Wallet
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.base.errors import BadRequest, Forbidden
@@ -196,6 +197,14 @@ def test_a_batch_has_the_origin_that_its_payouts_have_in_common() -> None:
 def test_a_batch_that_a_client_id_makes_of_payouts_without_one_has_none() -> None:
     shop = Owner("acct", "cli_shop", "https://shop.example")
     assert merged(payout(), payout(), owner=shop).batch.link.client_id is None
+
+
+def test_each_request_of_a_batch_says_what_its_payout_was_created_with() -> None:
+    """The batch changes none of its terms, whoever makes it."""
+    modes = (Mode.CLIENT_ID, Mode.API_KEY, None)
+    payouts = [payout(owner=replace(OWNER, mode=mode)) for mode in modes]
+    batch = merged(*payouts, owner=replace(OWNER, mode=Mode.SESSION)).batch
+    assert tuple(request.created_with for request in batch.requests) == modes
 
 
 @pytest.mark.parametrize("field", ["network", "currency"])
