@@ -16,7 +16,7 @@ from chalicelib.links.creation import Draft, Item
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.links.records import Link, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, Link, LinkStatus, SecurePayment
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import currency_of
 
@@ -267,7 +267,7 @@ def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[s
     return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
-def _locked_status(request: Request, intent: SafeIntent) -> dict[str, Any]:
+def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
     chain = network(intent.network)
     assert chain is not None, "an intent is recorded on a catalogued network"
     facts = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.links.records import IntentStatus, SafeIntent
+from chalicelib.links.records import Intent, IntentStatus
 from chalicelib.scanning.records import Cursor
 from tests.support.browser import BY_PAGE
 from tests.support.client import Reply, Shop, item
@@ -41,8 +41,8 @@ def request_id(shop: Shop, token: str) -> str:
     return found
 
 
-def intent_of(token: str) -> SafeIntent | None:
-    return running().store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
+def intent_of(token: str) -> Intent | None:
+    return running().store.get(Intent, Intent.KEY.of(link_token=token))
 
 
 def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
@@ -92,14 +92,14 @@ def test_every_read_of_a_link_that_waits_is_423_with_its_facts(shop: Shop, rest:
     }
 
 
-def test_the_same_transaction_is_reused_and_another_one_is_423(shop: Shop) -> None:
+def test_the_same_transaction_is_reused_and_another_one_is_waited_for_too(shop: Shop) -> None:
     token = shop.link()
     first = announce(shop, token, safeTxHash=HASH.upper().replace("0X", "0x"))
     assert first.json["safeTxHash"] == HASH
     assert announce(shop, token).json == first.json
-    refused = announce(shop, token, safeTxHash=OTHER_HASH)
-    assert (refused.status, refused.message) == (423, "Secure payment is in progress")
-    assert refused.json["requestStatuses"][0]["safeTxHash"] == HASH
+    other = announce(shop, token, safeTxHash=OTHER_HASH)
+    assert (other.status, other.json["intentId"] == first.json["intentId"]) == (200, False)
+    assert shop.get(f"/v2/secure-payments/{token}").json["requestStatuses"][0]["safeTxHash"] == HASH, "the first one"
 
 
 def test_a_link_is_readable_and_announced_for_again_when_the_transaction_failed(shop: Shop) -> None:
@@ -129,7 +129,7 @@ def test_the_owner_withdraws_what_is_pending_and_the_link_is_free(shop: Shop) ->
     assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
     for link in (token, shop.link()):
         reply = withdraw(shop, link)
-        assert (reply.status, reply.message) == (404, "No multisig transaction is pending for this link")
+        assert (reply.status, reply.message) == (404, "No announced transaction is pending for this link")
 
 
 def test_payers_and_other_owners_withdraw_nothing(shop: Shop) -> None:
@@ -262,7 +262,9 @@ def test_the_payment_page_says_what_to_do_once_it_has_announced_three_times_in_v
     reply = announce_by_page(HASH)
     assert (reply.status, "execute yours, its payment is detected all the same" in reply.message) == (400, True)
     assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
-    assert announce(shop, token).status == 200
+    path = f"/v2/secure-payments/{token}/intent"
+    assert announce(shop, token).status == 400, "a shop's client id is public, too"
+    assert shop.api.request("POST", path, BODY, shop.by_key).status == 200
 
 
 def test_what_one_link_waits_for_holds_no_other_one(shop: Shop) -> None:
