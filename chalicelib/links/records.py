@@ -122,8 +122,9 @@ class Intent(Record):
 
     `wallet` is the Safe or the sender, `nonce` that of its transaction; both are None until they are known. `deadline`
     is the payer's; after `ends_at` the intent lapses. `scanned_to` is the last block that was searched for a Safe's
-    execution, `executed_block` the block of the execution, and `transaction_hash` then its transaction; `seen_at` is
-    when the node last had a transaction that was sent. `check_at` is when the intent is checked next. `span` is the
+    execution, `executed_block` the block of the execution, and `transaction_hash` then its transaction;
+    `unseen_since` is since when the node does not have a transaction that was sent, None while it has it. `check_at` is
+    when the intent is checked next. `span` is the
     most blocks per request to the node after a refusal, None for the usual number. `is_public` means that it was
     announced with a public client id, such as the payment page's, which anybody who has the link can do. An intent
     that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
@@ -154,7 +155,7 @@ class Intent(Record):
     public_claims: int = field(default=0, metadata={"attribute": "in_vain"})
     """In the stored record: how many public announcements without the proof PROPOSED or SENT the link has had."""
     proof: Proof | None = None
-    seen_at: datetime | None = None
+    unseen_since: datetime | None = None
     locks: bool = True
     others: "tuple[Intent, ...]" = ()
     version: int = 0

@@ -273,7 +273,7 @@ def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
     facts = {
         "requestId": request.request_id,
         "hasBeenPaid": request.status is RequestStatus.PAID,
-        "safeTxHash": intent.safe_tx_hash,
+        **({"safeTxHash": intent.safe_tx_hash} if intent.safe_tx_hash else {"txHash": intent.transaction_hash}),
         "chainId": chain.chain_id,
     }
     deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}

@@ -16,12 +16,14 @@ from chalicelib.base.addresses import address_bytes, same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
+from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.checkout.intents.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
 from chalicelib.links.errors import LinkClosed, LinkLocked, WrongWallet
 from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus, Proof, SecurePayment
+from chalicelib.requests.references import reference_topic
 
 MAX_CLAIMS, MAX_COMPUTED = 3, 6
 """Public announcements of a link that the Safe Transaction Service does not know; of those without any proof, and in
@@ -70,6 +72,8 @@ def pending_for(payment: SecurePayment, draft: IntentDraft) -> Intent | None:
 def _repeats(draft: IntentDraft, intent: Intent) -> bool:
     if intent.status is not IntentStatus.PENDING or intent.safe_tx_hash != draft.safe_tx_hash:
         return False
+    if intent.safe_tx_hash is None:
+        return intent.transaction_hash == draft.tx_hash
     if draft.payer_address is None:
         return intent.payer_address is None or intent.proof is not None
     return intent.wallet is not None and same_address(intent.wallet, draft.payer_address)
@@ -86,16 +90,14 @@ def check_draft(payment: SecurePayment, draft: IntentDraft, now: datetime) -> Ne
     chain = network(payment.requests[0].network)
     assert chain is not None, "a stored request is on a catalogued network"
     if chain.family == "tron":
-        raise BadRequest("Multisig payments are not supported on Tron")
+        raise BadRequest(
+            "Multisig payments are not supported on Tron, and a transaction there needs no intent: it is in a block "
+            "within seconds, and its payment is detected"
+        )
     if len(networks) > 1 or draft.chain != chain.label or not _pays_in(payment, draft.token, chain):
         raise BadRequest(
             "Unsupported crosschain configuration: this link is paid in "
             f"{payment.requests[0].currency} on {chain.label}, and not from {draft.token} on {draft.chain}"
-        )
-    if draft.safe_tx_hash is None:
-        raise BadRequest(
-            "A transaction on the link's own network needs no intent, its payment is detected: send safeTxHash to "
-            "announce a multisig transaction"
         )
     if draft.deadline is not None and draft.deadline <= now:
         raise BadRequest("safePaymentDeadline must be in the future")
@@ -116,15 +118,31 @@ def check_payer(link: Link, safe: str | None) -> None:
         raise WrongWallet(creator)
 
 
-def names_payment(payment: SecurePayment, to: str, data: str) -> bool:
+def names_payment(payment: SecurePayment, to: str | None, data: str) -> bool:
     """Whether a transaction's bytes hold a payment of the link: a reference of it, and a payment contract's address.
 
     Both may be deep inside the calls of a smart wallet, so this does not say that the payment will succeed.
     """
-    raw = address_bytes(to) + bytes.fromhex(data.removeprefix("0x"))
+    raw = (address_bytes(to) if to else b"") + bytes.fromhex(data.removeprefix("0x"))
     contracts = payment_contracts(payment.requests[0].network)
     has_reference = any(bytes.fromhex(each.payment_reference[2:]) in raw for each in payment.requests)
     return has_reference and any(address_bytes(each) in raw for each in contracts)
+
+
+def check_sent(payment: SecurePayment, sent: SentTransaction, scanned_to: int) -> None:
+    """Raises BadRequest unless a transaction that the node has can still pay the link."""
+    if not pays_link(payment, sent):
+        raise BadRequest("This transaction does not pay this link: announce the payment, not an approval")
+    if sent.success is False:
+        raise BadRequest("This transaction failed: get the transactions from /pay again")
+    if sent.block is not None and sent.block <= scanned_to:
+        raise BadRequest("This transaction is confirmed, so its payment is detected without an intent")
+
+
+def pays_link(payment: SecurePayment, sent: SentTransaction) -> bool:
+    """Whether a transaction names a payment of the link, or has paid one."""
+    topics = {reference_topic(bytes.fromhex(each.payment_reference[2:])) for each in payment.requests}
+    return names_payment(payment, sent.to, sent.data) or not topics.isdisjoint(sent.paid_topics)
 
 
 def create_intent(
@@ -149,6 +167,8 @@ def create_intent(
         is_public=start.is_public,
         account_id=payment.link.account_id,
         proof=start.proof,
+        transaction_hash=draft.tx_hash,
+        unseen_since=now if draft.tx_hash is not None and start.proof is None else None,
     )
 
 
@@ -167,32 +187,40 @@ def admit(payment: SecurePayment, new: Intent, lifetime: timedelta) -> tuple[Int
         intent = merged(same, replace(new, ends_at=bounded))
         return together(before, (intent if each is same else each for each in known)), intent
     if any(each.status in _NONCE_USED and is_same(each, new) for each in known):
-        raise BadRequest("This multisig transaction was executed or replaced already: propose a new one")
+        raise BadRequest(
+            "This transaction failed or was replaced: get the transactions from /pay again"
+            if new.safe_tx_hash is None
+            else "This multisig transaction was executed or replaced already: propose a new one"
+        )
     if before is not None and sum(each.is_locking for each in known) >= MAX_PENDING:
         raise LinkLocked(payment, before)
     claims = before.public_claims if before else 0
-    if new.is_public:
-        _check_room(known, new, claims)
-        claims += new.proof is not Proof.PROPOSED
+    if new.is_public and not _has_room(known, new, claims):
+        if new.safe_tx_hash is not None:
+            raise BadRequest(
+                "Too many multisig transactions were announced for this link and did not pay it, so it waits for no "
+                "more of them: execute yours, its payment is detected all the same, or ask the payee to announce it"
+            )
+        new = replace(new, locks=False)
+    elif new.is_public:
+        claims += new.proof not in _VOUCHED
     return replace(together(before, (*known, new)), public_claims=claims), new
 
 
-def _check_room(known: tuple[Intent, ...], new: Intent, claims: int) -> None:
-    """Raises BadRequest if a public announcement is one too many.
+def _has_room(known: tuple[Intent, ...], new: Intent, claims: int) -> bool:
+    """Whether a public announcement is not one too many to lock the link.
 
-    An announcement only locks the link. A transaction that is executed without one pays the link all the same.
+    A transaction that is executed without locking the link pays it all the same.
     """
+    if new.proof is Proof.SENT:
+        return True
     if new.proof is Proof.PROPOSED:
         earlier = (each for each in known if each.is_public and each.proof is Proof.PROPOSED and ends_unpaid(each))
-        has_room = sum(same_address(str(each.wallet), str(new.wallet)) for each in earlier) < MAX_PER_SAFE
-    else:
-        has_room = claims < (MAX_CLAIMS if new.proof is None else MAX_COMPUTED)
-    if not has_room:
-        raise BadRequest(
-            "Too many multisig transactions were announced for this link and did not pay it, so it waits for no more "
-            "of them: execute yours, its payment is detected all the same, or ask the payee to announce it"
-        )
+        return sum(same_address(str(each.wallet), str(new.wallet)) for each in earlier) < MAX_PER_SAFE
+    return claims < (MAX_CLAIMS if new.proof is None else MAX_COMPUTED)
 
 
+_VOUCHED = (Proof.PROPOSED, Proof.SENT)
+"""Proofs that take a wallet of one's own."""
 _NONCE_USED = (IntentStatus.FAILED, IntentStatus.REPLACED)
 """A transaction that ended so cannot be executed any more, because its nonce is used."""

@@ -93,13 +93,20 @@ def _start(
     """The start of a new intent. Events are read from one range before detection's cursor, because the owners may have
     executed the transaction before they announced it."""
     chain = announcements.check_draft(payment, draft, services.clock())
-    start = _with_safe(services, chain, payment, parts, draft, start)
-    for part in parts:
-        announcements.check_payer(part.link, start.wallet)
     cursor = scan_store.cursor(services.store, chain.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {chain.name} yet: try again in a minute")
-    return replace(start, scanned_to=max(cursor.scanned_to - chain.log_range, 0))
+    start = replace(start, scanned_to=max(cursor.scanned_to - chain.log_range, 0))
+    if draft.tx_hash is not None:
+        sent = services.chains.evm(chain.name).sent_transaction(draft.tx_hash)
+        if sent is None:
+            return start
+        announcements.check_sent(payment, sent, cursor.scanned_to)
+        return replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT)
+    start = _with_safe(services, chain, payment, parts, draft, start)
+    for part in parts:
+        announcements.check_payer(part.link, start.wallet)
+    return start
 
 
 def _with_safe(

@@ -1,5 +1,6 @@
 """Reads what became of an announced transaction, from the Safe Transaction Service and the node."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from chalicelib.chain.logs import BlockRange
 from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.chain.safe_service import Proposal, SafeServiceUnavailable
 from chalicelib.checkout.intents import rules as intents
-from chalicelib.checkout.intents.announcements import names_payment
+from chalicelib.checkout.intents.announcements import names_payment, pays_link
 from chalicelib.checkout.intents.rules import Execution, Observation
 from chalicelib.links.records import Intent, Proof, SecurePayment
 from chalicelib.scanning import store as scan_store
@@ -39,15 +40,47 @@ def observed(
     chain = services.chains.evm(intent.network)
     chain.head()
     detected_to = cursor.read_until
+    if intent.safe_tx_hash is None:
+        return _observed_sent(services, chain, payment, intent, cursor)
     intent, is_unknown = _with_proposal(services, payment, intent, unavailable)
     intent, block, execution = _execution(services, chain, intent, cursor)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
         block_time = chain.block_facts([block])[block].time
     elif intent.wallet is not None and intent.nonce is not None and execution is None:
-        nonce = _nonce(chain, intent.wallet, block)
+        safe = intent.wallet
+        nonce = _read_or_none(lambda: chain.safe_nonce(safe, block))
     observation = Observation(block, block_time, detected_to, execution, nonce, False, is_unknown)
     return intent, observation
+
+
+def _observed_sent(
+    services: Services, chain: "EvmChain", payment: SecurePayment, intent: Intent, cursor: Cursor
+) -> tuple[Intent, Observation]:
+    """The intent of a transaction that was sent with its sender and nonce, and the observation.
+
+    It is executed once detection has finished its block. The nonce is read if the node does not have the transaction,
+    which may have been replaced.
+    """
+    assert intent.transaction_hash is not None, "it was sent"
+    assert cursor.read_until is not None, "checked before"
+    sent = chain.sent_transaction(intent.transaction_hash)
+    observation = Observation(cursor.scanned_to, cursor.read_until, cursor.read_until, None, None, False)
+    if sent is None:
+        count = None
+        if intent.wallet is not None and intent.nonce is not None:
+            count = _read_or_none(lambda: chain.transaction_count(str(intent.wallet), cursor.scanned_to))
+        return intent, replace(observation, nonce=count, is_unknown=True)
+    if intent.proof is None and not pays_link(payment, sent):
+        return intent, replace(observation, is_foreign=True)
+    known = replace(
+        intent, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, unseen_since=None, locks=True
+    )
+    if sent.block is None or sent.block > cursor.scanned_to:
+        return known, observation
+    return known, replace(
+        observation, execution=Execution(sent.success is True, sent.block, intent.transaction_hash)
+    )
 
 
 def _execution(
@@ -78,10 +111,10 @@ def _execution(
     return intent, block, None
 
 
-def _nonce(chain: "EvmChain", safe: str, block: int) -> int | None:
-    """The Safe's nonce after a block; None if the node no longer has that state or it is no Safe."""
+def _read_or_none(nonce: Callable[[], int]) -> int | None:
+    """A nonce after a block; None if the node no longer has that state, or a Safe is none."""
     try:
-        return chain.safe_nonce(safe, block)
+        return nonce()
     except ChainUnavailable:
         return None
 

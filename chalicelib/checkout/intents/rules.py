@@ -25,10 +25,13 @@ UNKNOWN_AFTER = timedelta(minutes=10)
 """How long a multisig transaction can be unknown to the Safe Transaction Service, if that answers. Owners propose
 transactions there before they sign; without this limit, announcing a transaction that does not exist would lock the
 link. A public announcement ends so also if the service does not answer."""
+UNSEEN_AFTER = timedelta(minutes=2)
+"""How long the node can be without a transaction that was sent. Nodes know one some seconds after it was sent; they may
+forget one that pays too little for a block."""
 UNREAD_GRACE = timedelta(hours=1)
 """How long an intent stays pending after its end if the Safe's events could not be read up to that end."""
-KEPT_ENDED = 8
-"""How many ended intents of a link are kept, the newest."""
+KEPT_ENDED, KEPT_UNLOCKING = 8, 3
+"""How many ended intents of a link are kept, and pending ones that do not lock it; the newest of each."""
 
 
 @frozen
@@ -53,8 +56,9 @@ class Observation:
     """The state up to `block`, whose timestamp is `block_time`.
 
     `nonce` is the wallet's after that block, None if it was not read or the node does not have it. `is_unknown` means
-    that whoever has to know the transaction (the Safe Transaction Service) answered that it does not. `detected_to` is
-    the timestamp of the last block that detection has finished.
+    that whoever has to know the transaction (the Safe Transaction Service, or the node for one that was sent) answered
+    that it does not; `is_foreign`, that the node has it and it does not pay this link. `detected_to` is the timestamp
+    of the last block that detection has finished.
     """
 
     block: int
@@ -64,15 +68,16 @@ class Observation:
     nonce: int | None
     is_completed: bool
     is_unknown: bool = False
+    is_foreign: bool = False
 
 
 def together(before: Intent | None, intents: Iterable[Intent]) -> Intent:
     """The record of a link's intents: those that lock the link first, of these the proved ones, then the oldest.
 
-    Keeps all pending intents and the newest KEPT_ENDED of the others. Of two pending ones for the same transaction, one
-    of which was announced without its Safe, one is kept. `before` is the stored record.
+    Keeps all pending intents that lock the link, and the newest of the others. Of two pending ones for the same
+    transaction, one of which was announced without its Safe, one is kept. `before` is the stored record.
     """
-    pending, ended = list[Intent](), list[Intent]()
+    pending, ended, unlocking = list[Intent](), list[Intent](), list[Intent]()
     for intent in sorted(intents, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
         same = next((each for each in pending if is_same(each, intent)), None)
         if intent.status is not IntentStatus.PENDING:
@@ -80,9 +85,10 @@ def together(before: Intent | None, intents: Iterable[Intent]) -> Intent:
         elif same is not None:
             pending[pending.index(same)] = merged(same, intent)
         else:
-            pending.append(intent)
-    newest = sorted(ended, key=lambda each: each.created_at, reverse=True)[:KEPT_ENDED]
-    first, *others = (replace(each, others=(), public_claims=0, version=0) for each in (*pending, *newest))
+            (pending if intent.locks else unlocking).append(intent)
+    for listed, most in ((unlocking, KEPT_UNLOCKING), (ended, KEPT_ENDED)):
+        pending += sorted(listed, key=lambda each: each.created_at, reverse=True)[:most]
+    first, *others = (replace(each, others=(), public_claims=0, version=0) for each in pending)
     claims, version = (before.public_claims, before.version) if before else (0, 0)
     return replace(first, others=tuple(others), public_claims=claims, version=version)
 
@@ -116,9 +122,9 @@ def merged(known: Intent, new: Intent) -> Intent:
         deadline=max(each for each in deadlines if each is not None) if None not in deadlines else None,
         created_at=new.created_at if is_vouched_for else known.created_at,
         ends_at=max(known.ends_at, new.ends_at),
-        seen_at=new.seen_at or known.seen_at,
+        unseen_since=None if new.proof is Proof.SENT else known.unseen_since,
         is_public=known.is_public and new.is_public,
-        locks=known.locks or new.locks,
+        locks=known.locks or not new.is_public or new.proof is Proof.SENT,
     )
 
 
@@ -138,11 +144,13 @@ def decide(intent: Intent, observation: Observation, now: datetime) -> Intent:
         )
     if observation.is_completed:
         return replace(updated, status=IntentStatus.SETTLED)
-    if observation.execution is not None:
+    if observation.execution is not None or observation.is_foreign:
         return replace(updated, status=IntentStatus.FAILED)
     if intent.nonce is not None and observation.nonce is not None and observation.nonce > intent.nonce:
         return replace(updated, status=IntentStatus.REPLACED)
-    end = _end_if_unknown(intent) if _is_unknown(intent, observation) else intent.ends_at
+    if intent.safe_tx_hash is None and observation.is_unknown:
+        updated = replace(updated, unseen_since=intent.unseen_since or now)
+    end = _end_if_unknown(updated) if _is_unknown(intent, observation) else intent.ends_at
     is_read = observation.block_time > end or (now > end + UNREAD_GRACE and observation.detected_to > end)
     if now > end and is_read:
         return replace(updated, status=IntentStatus.LAPSED)
@@ -150,11 +158,13 @@ def decide(intent: Intent, observation: Observation, now: datetime) -> Intent:
 
 
 def _is_unknown(intent: Intent, observation: Observation) -> bool:
-    return observation.is_unknown or (intent.is_public and intent.proof is not Proof.PROPOSED)
+    is_claim = intent.safe_tx_hash is not None and intent.is_public and intent.proof is not Proof.PROPOSED
+    return observation.is_unknown or is_claim
 
 
 def _end_if_unknown(intent: Intent) -> datetime:
-    return min(intent.ends_at, intent.created_at + UNKNOWN_AFTER)
+    grace = intent.unseen_since + UNSEEN_AFTER if intent.unseen_since else intent.created_at + UNKNOWN_AFTER
+    return min(intent.ends_at, grace)
 
 
 def ends_unpaid(intent: Intent) -> bool:
