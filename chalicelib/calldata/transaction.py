@@ -19,3 +19,20 @@ class Call:
 
     to: str
     data: str
+
+
+@frozen
+class SentTransaction:
+    """A transaction that a node has, signed by `sender`; `to` is None if it creates a contract.
+
+    `block` and `success` are None while it is in no block. `paid_topics` are the topics of the events that the fee
+    proxies emitted in it: keccak256 of each payment reference.
+    """
+
+    sender: str
+    to: str | None
+    data: str
+    nonce: int
+    block: int | None = None
+    success: bool | None = None
+    paid_topics: tuple[str, ...] = ()

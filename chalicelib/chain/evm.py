@@ -6,8 +6,8 @@ from typing import Any
 from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
-from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import blocks, ranges, receipts, safe_reads, wallets
+from chalicelib.calldata.transaction import SentTransaction, Transaction
+from chalicelib.chain import blocks, ranges, receipts, safe_reads, sent, wallets
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import (
@@ -27,7 +27,7 @@ from chalicelib.chain.wallets import WalletReading
 
 
 class EvmChain:
-    """A `Chain` (protocol.py) that can also read Safes."""
+    """A `Chain` (protocol.py) that can also read Safes, and transactions that are in no block yet."""
 
     def __init__(self, network: str, url: str) -> None:
         self.network = network
@@ -102,6 +102,14 @@ class EvmChain:
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
+
+    def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
+        """The transaction with a hash (0x and 64 lower-case digits); None if the node does not have it."""
+        return sent.sent_transaction(self._node, tx_hash)
+
+    def transaction_count(self, address: str, block: int) -> int:
+        """The nonce of an address's next transaction after a block."""
+        return sent.transaction_count(self._node, address, block)
 
     def safe_nonce(self, safe: str, block: int) -> int | None:
         """The nonce of a Safe's next transaction after a block: the number of transactions it had executed.

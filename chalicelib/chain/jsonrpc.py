@@ -14,6 +14,7 @@ MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """About 40,000 logs; nodes usually return at most 10,000. Parsed JSON takes several times as much memory."""
 _LARGEST_RESULTS = {
     "eth_getLogs": MAX_RESPONSE_BYTES,
+    "eth_getTransactionByHash": 512 * 1024,  # calldata of 128 kB as hexadecimal text, and its other fields
     "eth_getTransactionReceipt": 8 * 1024 * 1024,  # twice what a transaction of 2**24 gas can log, as hexadecimal text
     "eth_getBlockByNumber": 2 * 1024 * 1024,  # a header, and the hashes of 30,000 transactions
     "eth_simulateV1": 4 * 1024 * 1024,  # the logs of 1,000 payments

@@ -147,6 +147,24 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
     return calldata.with_approvals(checkout, {}, resets).transactions
 
 
+def safe_transactions(
+    services: Services, link: Link, parts: Sequence[SecurePayment]
+) -> tuple[SafeTransaction, ...]:
+    """Every transaction that `/pay` can return for a Safe to pay the remaining amounts of `parts`, whatever its
+    allowances are; one without approvals also as a plain call. One call to the node if the link is a batch."""
+    dues = _dues(parts)
+    if not dues:
+        return ()
+    name = dues[0].token.network
+    is_single = link.payment_type is PaymentType.SINGLE
+    paid = _without_approvals(link, dues, 0 if is_single else services.chains.of(name).read_batch_fee())
+    resets = frozenset(token.address for token in paid.debits if not token.is_native)
+    approved = (calldata.with_approvals(paid, {}), calldata.with_approvals(paid, {}, resets))
+    bundles = [safe.bundle(name, each.transactions) for each in (paid, *approved)]
+    only = paid.transactions[0] if len(paid.transactions) == 1 else None
+    return tuple(dict.fromkeys([*bundles, *([SafeTransaction(only.to, only.value, only.data, 0)] if only else [])]))
+
+
 def check_family(network_name: str, address: str, name: str) -> None:
     """Raises BadRequest if an EVM address is given for Tron, or a Tron address for an EVM network."""
     if address.startswith("T") != (network_name == "tron"):

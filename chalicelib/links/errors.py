@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import Conflict, Forbidden, Locked
-from chalicelib.links.records import LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, LinkStatus, SecurePayment
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
@@ -24,7 +24,7 @@ class LinkLocked(Locked):
 
     shown_by = "chalicelib.links.schemas"
 
-    def __init__(self, payment: SecurePayment, intent: SafeIntent, branding: "PageBranding | None" = None) -> None:
+    def __init__(self, payment: SecurePayment, intent: Intent, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is in progress")
         self.payment, self.intent, self.branding = payment, intent, branding
 

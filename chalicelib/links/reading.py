@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
+from chalicelib.access.modes import Mode
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.links import store
-from chalicelib.links.records import IntentStatus, Link, SecurePayment
+from chalicelib.links.records import Link, SecurePayment
 from chalicelib.requests import store as request_store
 from chalicelib.services import Services
 
@@ -17,15 +18,19 @@ if TYPE_CHECKING:
 
 @frozen
 class Viewer:
-    """Who reads a link, which decides what is visible. The payment page can read any link whose token it has."""
+    """Who reads a link, which decides what is visible. The payment page can read any link whose token it has.
+
+    `is_public`: the credential is a client id alone, which is no secret.
+    """
 
     account_id: str
     client_id: str | None
     reads_any_link: bool = False
+    is_public: bool = False
 
     @classmethod
     def of(cls, caller: "Caller") -> Self:
-        return cls(caller.account_id, caller.client_id, caller.reads_any_link)
+        return cls(caller.account_id, caller.client_id, caller.reads_any_link, caller.mode is Mode.CLIENT_ID)
 
 
 def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
@@ -84,5 +89,5 @@ def _with_parents_intents(
     intents = store.intents(services.store, [parent for parent in parents if parent])
     if known is not None and known.intent is not None:
         intents.append(known.intent)
-    pending = {intent.link_token: intent for intent in intents if intent.status is IntentStatus.PENDING}
+    pending = {intent.link_token: intent for intent in intents if intent.is_locking}
     return [replace(each, intent=pending.get(each.link.parent_token or "", each.intent)) for each in payments]

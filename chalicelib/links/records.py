@@ -1,6 +1,6 @@
-"""Stored records: links and multisig intents."""
+"""Stored records: links, and the transactions that are announced for them."""
 
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -94,22 +94,40 @@ class IntentStatus(StrEnum):
     SETTLED = "settled"
     """Executed, and its payment completed the link."""
     FAILED = "failed"
-    """Executed without completing the link: its inner call failed, or it did not pay this link."""
+    """Executed without completing the link: its call failed, or it did not pay all of this link."""
     REPLACED = "replaced"
-    """The Safe executed another transaction with the same nonce."""
+    """Its wallet executed another transaction with the same nonce."""
     LAPSED = "lapsed"
-    """Its deadline passed, the Safe Transaction Service did not know it in time, or the link's owner withdrew it."""
+    """Its deadline passed, nobody who has to know it did so in time, or the link's owner withdrew it."""
+
+
+class Proof(StrEnum):
+    """Why an announced transaction is known to be one of its wallet that pays its link. Without, it is a mere claim."""
+
+    COMPUTED = "computed"
+    """A Safe's: the hash was computed from the link's own transactions. Anybody can do so, for any Safe."""
+    PROPOSED = "proposed"
+    """A Safe's: the Safe Transaction Service has it, to which only owners of the Safe propose."""
+    SENT = "sent"
+    """The network's node has it, with the signature of its sender."""
 
 
 @frozen
-class SafeIntent(Record):
-    """An announced multisig transaction that pays a link; while it is pending, the link cannot be paid otherwise.
+class Intent(Record):
+    """An announced transaction that is to pay a link; while it is pending, the link cannot be paid otherwise.
 
-    `safe` and `nonce` are None until they are known. `deadline` is the payer's; after `ends_at` the intent lapses.
-    `scanned_to` is the last block that was searched for its execution, `executed_block` the block of the execution;
-    `check_at` is when it is checked next. `span` is the most blocks per request to the node after a refusal, None for
-    the usual number. `by_page` means that the payment page announced it, which anybody who has the link can do;
-    `unpaid_announcements` counts the page's earlier intents for the link that did not pay it.
+    It is a multisig transaction with a `safe_tx_hash`, or else one that was sent, whose hash is `transaction_hash`. A
+    link may have several: the stored record is the first of them (`rules.together` in checkout/intents) and has the
+    `others`. An intent is identified by network, wallet and hash: what another wallet does never ends it.
+
+    `wallet` is the Safe or the sender, `nonce` that of its transaction; both are None until they are known. `deadline`
+    is the payer's; after `ends_at` the intent lapses. `scanned_to` is the last block that was searched for a Safe's
+    execution, `executed_block` the block of the execution, and `transaction_hash` then its transaction;
+    `unseen_since` is since when the node does not have a transaction that was sent, None while it has it. `check_at` is
+    when the intent is checked next. `span` is the
+    most blocks per request to the node after a refusal, None for the usual number. `is_public` means that it was
+    announced with a public client id, such as the payment page's, which anybody who has the link can do. An intent
+    that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "INTENT")
@@ -118,8 +136,8 @@ class SafeIntent(Record):
     link_token: str
     intent_id: str
     network: str
-    safe_tx_hash: str
-    safe: str | None
+    safe_tx_hash: str | None
+    wallet: str | None = field(metadata={"attribute": "safe"})
     nonce: int | None
     deadline: datetime | None
     payer_address: str | None
@@ -131,25 +149,39 @@ class SafeIntent(Record):
     executed_block: int | None = None
     transaction_hash: str | None = None
     span: int | None = None
-    by_page: bool = False
+    is_public: bool = field(default=False, metadata={"attribute": "by_page"})
     account_id: str | None = None
     """The link's account; None in items that were written before this field existed."""
-    unpaid_announcements: int = field(default=0, metadata={"attribute": "in_vain"})
+    public_claims: int = field(default=0, metadata={"attribute": "in_vain"})
+    """In the stored record: how many public announcements without the proof PROPOSED or SENT the link has had."""
+    proof: Proof | None = None
+    unseen_since: datetime | None = None
+    locks: bool = True
+    others: "tuple[Intent, ...]" = ()
     version: int = 0
 
     @property
+    def all(self) -> "tuple[Intent, ...]":
+        """The intents of the link, first those that lock it."""
+        return (replace(self, others=()), *self.others)
+
+    @property
+    def is_locking(self) -> bool:
+        return self.status is IntentStatus.PENDING and self.locks
+
+    @property
     def next_due(self) -> datetime | None:
-        """While pending, when it is checked next."""
-        return self.check_at if self.status is IntentStatus.PENDING else None
+        """When the first of the pending intents is checked next."""
+        return min((each.check_at for each in self.all if each.status is IntentStatus.PENDING), default=None)
 
 
 @frozen
 class SecurePayment:
-    """A link with its requests in order, and its last multisig intent."""
+    """A link with its requests in order, and its intents: the one that is shown, with the others."""
 
     link: Link
     requests: tuple[Request, ...]
-    intent: SafeIntent | None = None
+    intent: Intent | None = None
 
     @property
     def is_paid(self) -> bool:
@@ -159,5 +191,5 @@ class SecurePayment:
 
     @property
     def is_locked(self) -> bool:
-        """Whether the link is unpaid and a multisig transaction is pending for it."""
-        return self.intent is not None and self.intent.status is IntentStatus.PENDING and not self.is_paid
+        """Whether the link is unpaid and waits for an announced transaction."""
+        return self.intent is not None and self.intent.is_locking and not self.is_paid

@@ -16,7 +16,7 @@ from chalicelib.links.creation import Draft, Item
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.links.records import Link, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, Link, LinkStatus, SecurePayment
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import currency_of
 
@@ -280,13 +280,13 @@ def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[s
     return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
-def _locked_status(request: Request, intent: SafeIntent) -> dict[str, Any]:
+def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
     chain = network(intent.network)
     assert chain is not None, "an intent is recorded on a catalogued network"
     facts = {
         "requestId": request.request_id,
         "hasBeenPaid": request.status is RequestStatus.PAID,
-        "safeTxHash": intent.safe_tx_hash,
+        **({"safeTxHash": intent.safe_tx_hash} if intent.safe_tx_hash else {"txHash": intent.transaction_hash}),
         "chainId": chain.chain_id,
     }
     deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from chalicelib.base.records import Key, Record
-from chalicelib.links.records import Link, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, Link, LinkStatus, SecurePayment
 from chalicelib.requests.records import Request
 from chalicelib.storage.store import Store
 
@@ -29,11 +29,11 @@ def link_with_requests(store: Store, token: str) -> SecurePayment | None:
     """
     if len(token) > _LONGEST_TOKEN:
         return None
-    records = store.query_mixed((Link, Request, SafeIntent), Link.KEY.partition(token=token))
+    records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=token))
     found = next((record for record in records if isinstance(record, Link)), None)
     if found is None or found.status is LinkStatus.ASSEMBLING:
         return None
-    intent = next((record for record in records if isinstance(record, SafeIntent)), None)
+    intent = next((record for record in records if isinstance(record, Intent)), None)
     return SecurePayment(found, tuple(record for record in records if isinstance(record, Request)), intent)
 
 
@@ -66,14 +66,14 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, S
     return found
 
 
-def intents(store: Store, tokens: Iterable[str]) -> list[SafeIntent]:
+def intents(store: Store, tokens: Iterable[str]) -> list[Intent]:
     """The last intents of the links that have one; in batches of 100."""
-    return list(store.get_many({SafeIntent.KEY.of(link_token=token): SafeIntent for token in tokens}).values())
+    return list(store.get_many({Intent.KEY.of(link_token=token): Intent for token in tokens}).values())
 
 
 def link_with_networks(store: Store, token: str) -> tuple[Link | None, frozenset[str]]:
     """A link in any status, and the networks of its requests. One query."""
-    records = store.query_mixed((Link, Request, SafeIntent), Link.KEY.partition(token=token))
+    records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=token))
     found = next((record for record in records if isinstance(record, Link)), None)
     return found, frozenset(record.network for record in records if isinstance(record, Request))
 
@@ -83,21 +83,21 @@ def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Ite
     return (_token_of(key) for key in store.due(Link, now, limit, first_shard))
 
 
-def intent(store: Store, token: str) -> SafeIntent | None:
+def intent(store: Store, token: str) -> Intent | None:
     """The last intent of a link. One read."""
-    return store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
+    return store.get(Intent, Intent.KEY.of(link_token=token))
 
 
 def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
     """Tokens of links whose intent is due for a check, at most `limit` per shard. One query per shard."""
-    return (_token_of(key) for key in store.due(SafeIntent, now, limit, first_shard))
+    return (_token_of(key) for key in store.due(Intent, now, limit, first_shard))
 
 
 def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
     return (
         (Link.KEY.of(token=token), Link),
         (Request.KEY.of(link_token=token, position=0), Request),
-        (SafeIntent.KEY.of(link_token=token), SafeIntent),
+        (Intent.KEY.of(link_token=token), Intent),
     )
 
 

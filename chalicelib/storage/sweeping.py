@@ -28,14 +28,14 @@ class Sweep:
         if self._failed and kind is None:
             raise SweepIncomplete(f"{self._failed} records failed")
 
-    def run(self, act: Callable[[T], bool], item: T) -> bool:
-        """Calls `act` for an item, an id or a key, which the log shows; returns its result, False if it failed."""
+    def run(self, act: Callable[[T], int], item: T) -> int:
+        """Calls `act` for an item, an id or a key, which the log shows; returns its result, 0 if it failed."""
         try:
             return act(item)
         except Exception:  # any failure: the next record may belong to another merchant
             self.log.exception("sweep failed", extra={"record": str(item)})
             self._failed += 1
-            return False
+            return 0
 
 
 def each(log: Logger, due: Iterable[T], act: Callable[[T], bool]) -> int:

@@ -84,7 +84,7 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
 def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
     """The addresses of known payers, which may be contracts: the creators of payouts, and the Safes of intents."""
     known = [each.link.creator_wallet for each in payments]
-    known += [each.intent.safe for each in payments if each.intent is not None]
+    known += [intent.wallet for each in payments if each.intent is not None for intent in each.intent.all]
     return frozenset(hex_address(wallet) for wallet in known if wallet is not None)
 
 

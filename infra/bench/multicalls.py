@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.records import Link, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, Link, SecurePayment
 from chalicelib.requests.records import Request
 from infra.bench.calls import Calls, counted
 from infra.bench.figures import Figure
@@ -49,7 +49,7 @@ def _item_by_item(world: World, children: list[SecurePayment]) -> None:
     for child in children:
         token = child.link.token
         store.get(Request, Request.KEY.of(link_token=token, position=0))
-        store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
+        store.get(Intent, Intent.KEY.of(link_token=token))
         link = store.get(Link, Link.KEY.of(token=token))
         assert link is not None
         store.write(replace(link, parent_token=None))

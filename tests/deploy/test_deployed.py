@@ -29,7 +29,7 @@ from aws_lambda_powertools import Logger
 
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
-from chalicelib.links.records import IntentStatus, Link, LinkStatus, SafeIntent
+from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services
@@ -387,8 +387,8 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     assert json.loads(confirmed.body)["totalAmountPaid"] == "0.5"
     wait_for(lambda: services.store.get(Link, Link.KEY.of(token=paid)).status is LinkStatus.COMPLETED, PATIENCE_SECONDS)
     wait_for(lambda: services.store.get(Link, Link.KEY.of(token=expiring)).status is LinkStatus.EXPIRED, PATIENCE_SECONDS)
-    wait_for(lambda: services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=announced)).version > 2, SCHEDULE_SECONDS)
-    assert services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=announced)).status is IntentStatus.PENDING
+    wait_for(lambda: services.store.get(Intent, Intent.KEY.of(link_token=announced)).version > 2, SCHEDULE_SECONDS)
+    assert services.store.get(Intent, Intent.KEY.of(link_token=announced)).status is IntentStatus.PENDING
     for function in ACCESS:
         lines = wait_for(partial(logs_of, cloud, function), PATIENCE_SECONDS)
         failures = [line for line in lines if "AccessDenied" in line or "Traceback" in line or '"ERROR"' in line]
@@ -402,7 +402,7 @@ def announce(api: Api, services: Services, safe: str) -> str:
     token = api.create_link()
     body = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "ETH-sepolia", "payerAddress": safe}
     assert api.done("POST", f"/v2/secure-payments/{token}/intent", body)["isListening"] is True
-    intent = services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
+    intent = services.store.get(Intent, Intent.KEY.of(link_token=token))
     services.store.write(replace(intent, check_at=intent.created_at))
     return token
 

@@ -2,14 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.transaction import Transaction
+from chalicelib.calldata.transaction import SentTransaction, Transaction
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
@@ -23,6 +23,7 @@ from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
 
 FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
+SENDER = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
 GENESIS = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -54,6 +55,8 @@ class FakeChain:
         self.sent: list[bytes] = []
         self.refusal: BroadcastResult | None = None
         self.contracts: set[str] = set()
+        self.transactions: dict[str, SentTransaction] = {}
+        self.counts: dict[str, int] = {}
         self.flooding: set[str] = set()
         self.spans: list[int] = []
         self.genesis = GENESIS
@@ -197,6 +200,29 @@ class FakeChain:
         self._read()
         found = (self.payers.get(payment.tx_hash) for payment in payments)
         return tuple(None if address is None else PaymentSender(address, address not in self.contracts) for address in found)
+
+    def send(self, request: Request, nonce: int = 0, **altered: Any) -> str:
+        """Puts a transaction that pays the request among those that wait for a block; returns its hash."""
+        tx_hash = "0x" + hashlib.sha256(f"{request.payment_reference}/{nonce}/{altered}".encode()).hexdigest()
+        data = "0xc219a14d" + request.payment_reference[2:].ljust(64, "0")
+        paying = SentTransaction(SENDER, address_of(ERC20_FEE_PROXY, self.network), data, nonce)
+        self.transactions[tx_hash] = replace(paying, **altered)
+        return tx_hash
+
+    def include(self, tx_hash: str, success: bool = True) -> None:
+        """Mines a block with a transaction that was sent; its events are those of `pay`."""
+        self.mine()
+        transaction = replace(self.transactions[tx_hash], block=len(self.blocks) - 1, success=success)
+        self.transactions[tx_hash] = transaction
+
+    def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
+        self._read()
+        return self.transactions.get(tx_hash)
+
+    def transaction_count(self, address: str, block: int) -> int:
+        """Returns how many transactions of the address a test has mined."""
+        self._read()
+        return self.counts.get(address, 0)
 
     def safe_nonce(self, safe: str, block: int) -> int:
         """Returns how many of the Safe's transactions are in the blocks up to `block`."""

@@ -4,14 +4,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import Locked
-from chalicelib.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
+from chalicelib.calldata.checkout import pay_one, with_approvals
+from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.checkout.intents.announcements import IntentDraft
+from chalicelib.checkout.rules import due_of
 from chalicelib.links.reading import Viewer
-from chalicelib.links.records import SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, SecurePayment
 from chalicelib.links.rules import check_payable
+from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from tests.fakes.world import PREFIX, World
 
@@ -23,12 +26,19 @@ def proposed(nonce: int = 0, safe: str = SAFE) -> Proposal:
     return Proposal(safe, SafeTransaction(SAFE, 0, "0x1234", 0), SafeTerms(nonce))
 
 
+def paying(payment: SecurePayment, nonce: int = 0, safe: str = SAFE) -> Proposal:
+    """A proposal of what `/pay` returns for a Safe to pay a single link."""
+    (request,) = payment.requests
+    transactions = with_approvals(pay_one(due_of(request, payment.link, currency_of(request))), {}).transactions
+    return Proposal(safe, bundle("sepolia", transactions), SafeTerms(nonce))
+
+
 def hash_of(told: Proposal) -> str:
     return safe_tx_hash(11155111, told.safe, told.transaction, told.terms)
 
 
 TOLD = proposed()
-PAGE = Viewer("", None, reads_any_link=True)
+PAGE = Viewer("", None, reads_any_link=True, is_public=True)
 HASH, OTHER_HASH = hash_of(TOLD), "0x" + "cd" * 32
 
 
@@ -52,12 +62,12 @@ def record(
     draft: IntentDraft | None = None,
     services: Services | None = None,
     viewer: Viewer | None = None,
-) -> SafeIntent:
+) -> Intent:
     token, viewer = payment.link.token, viewer or Viewer(world.account_id, None)
     return intents.record(services or world.services, token, viewer, draft or announced())[1]
 
 
-def track(world: World, services: Services | None = None) -> SafeIntent:
+def track(world: World, services: Services | None = None) -> Intent:
     """A minute later, what the schedule does; the one intent of this world."""
     world.advance(MINUTE)
     tracking.track_due(services or world.services)
@@ -65,10 +75,10 @@ def track(world: World, services: Services | None = None) -> SafeIntent:
     return intent
 
 
-def stored(world: World) -> list[SafeIntent]:
+def stored(world: World) -> list[Intent]:
     items = world.client.scan(TableName=f"{PREFIX}-payments")["Items"]
     tokens = [item["pk"]["S"].removeprefix("LINK#") for item in items if item["sk"]["S"] == "INTENT"]
-    found = [world.services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=token)) for token in tokens]
+    found = [world.services.store.get(Intent, Intent.KEY.of(link_token=token)) for token in tokens]
     return [intent for intent in found if intent is not None]
 
 

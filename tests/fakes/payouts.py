@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent, SecurePayment
+from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 from chalicelib.services import Services
@@ -80,12 +80,12 @@ def payout(services: Services, account_id: str, **changes: Any) -> SecurePayment
 def on_its_way(payment: SecurePayment, status: IntentStatus = IntentStatus.PENDING) -> SecurePayment:
     """Returns the link with a multisig intent without writing it."""
     now = payment.link.created_at
-    intent = SafeIntent(
+    intent = Intent(
         link_token=payment.link.token,
         intent_id="intent",
         network="sepolia",
         safe_tx_hash="0x" + "ab" * 32,
-        safe=None,
+        wallet=None,
         nonce=None,
         deadline=None,
         payer_address=None,

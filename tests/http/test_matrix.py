@@ -14,7 +14,7 @@ from chalicelib.access.credentials.rules import SCOPES
 from chalicelib.access.modes import Mode, Rate
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.http.credentials import needed_for
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.multicalls import flows as multicalls

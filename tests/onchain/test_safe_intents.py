@@ -14,9 +14,9 @@ from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.links.reading import Viewer
-from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, IntentStatus, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
@@ -58,7 +58,7 @@ class Merchant:
         self.chain.mine(2)
         self.world.tick()
 
-    def look(self, payment: SecurePayment) -> SafeIntent:
+    def look(self, payment: SecurePayment) -> Intent:
         """A few minutes later the schedule fires."""
         self.world.advance(301)
         tracking.track_due(self.world.services)

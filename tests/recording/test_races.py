@@ -13,7 +13,7 @@ import pytest
 from chalicelib.access.credentials.records import Account
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.checkout.intents.announcements import MAX_CLAIMS, IntentDraft
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
@@ -101,7 +101,7 @@ def test_parallel_payments_of_one_request_are_all_counted(cloud: Cloud, world: W
     assert world.load(payment).requests[0].payment_count == 5
 
 
-def test_of_20_multisig_transactions_announced_at_once_one_holds_the_link(cloud: Cloud, world: World) -> None:
+def test_of_20_public_announcements_at_once_a_link_takes_no_more_than_its_share(cloud: Cloud, world: World) -> None:
     world.tick()
     payment = world.create_link()
     number = itertools.count()
@@ -109,12 +109,15 @@ def test_of_20_multisig_transactions_announced_at_once_one_holds_the_link(cloud:
     def announce(services: Services) -> str:
         draft = IntentDraft(None, f"0x{next(number):064x}", None, "SEPOLIA", "USDC", None)
         try:
-            intents.record(services, payment.link.token, Viewer(world.account_id, None), draft)
-        except Locked:
-            return "locked"
+            intents.record(services, payment.link.token, Viewer(world.account_id, None, is_public=True), draft)
+        except BadRequest:
+            return "refused"
         return "recorded"
 
-    assert sorted(map(str, in_parallel(announce, cloud, world))) == ["locked"] * (PARALLEL - 1) + ["recorded"]
+    results = sorted(map(str, in_parallel(announce, cloud, world)))
+    assert results == ["recorded"] * MAX_CLAIMS + ["refused"] * (PARALLEL - MAX_CLAIMS)
+    kept = world.load(payment).intent
+    assert kept is not None and len([each for each in kept.all if each.is_locking]) == MAX_CLAIMS
 
 
 def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cloud, world: World) -> None:

@@ -28,7 +28,7 @@ from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SafeIntent
+from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.requests.records import (
     Payment,
@@ -106,12 +106,12 @@ REQUEST = Request(
     tx_hash=None,
 )
 REFUND = Refund("0x" + HASH, "fUSDC-sepolia", REQUEST_ID, TOKEN, "sepolia", WALLET, NOW)
-INTENT = SafeIntent(
+INTENT = Intent(
     link_token=TOKEN,
     intent_id="01KJM9CZ2YINTENT0000000000",
     network="sepolia",
     safe_tx_hash="0x" + HASH,
-    safe=None,
+    wallet=None,
     nonce=None,
     deadline=None,
     payer_address=None,
@@ -298,7 +298,7 @@ RECORDS: dict[str, Record] = {
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
     "intent, pending": INTENT,
     "intent, of a known Safe": replace(
-        INTENT, safe=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, by_page=True, unpaid_announcements=2
+        INTENT, wallet=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, is_public=True, public_claims=2
     ),
     "intent, settled": replace(
         INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7

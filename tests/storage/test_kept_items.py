@@ -34,6 +34,7 @@ ADDED = {
         "other_payee_count",
         "right_payee_count",
     },
+    "Intent": {"others", "locks"},
     "Payment": {"event_key", "is_announced"},
     "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},

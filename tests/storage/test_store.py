@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.credentials.records import Account, LastUse
 from chalicelib.access.rate_limits.records import Ban, CallCounter
-from chalicelib.links.records import Link, SafeIntent
+from chalicelib.links.records import Intent, Link
 from chalicelib.requests.records import Request
 from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.storage.store import (
@@ -183,14 +183,14 @@ def test_the_groups_of_the_index_do_not_mix(world: World) -> None:
     store = world.services.store
     store.write(INTENT, LINK)
     end = START + timedelta(days=3650)
-    assert [key.sk for key in store.due(SafeIntent, end, 10)] == ["INTENT"]
+    assert [key.sk for key in store.due(Intent, end, 10)] == ["INTENT"]
     assert [key.sk for key in store.due(Link, end, 10)] == ["LINK"]
 
 
 def test_records_of_several_kinds_in_one_partition_are_read_at_once(world: World) -> None:
     store = world.services.store
     store.write(REQUEST, replace(REQUEST, position=12), LINK, INTENT)
-    found = store.query_mixed((Link, Request, SafeIntent), LINK.key.pk)
+    found = store.query_mixed((Link, Request, Intent), LINK.key.pk)
     written = (INTENT, LINK, REQUEST, replace(REQUEST, position=12))
     assert found == [replace(record, version=1) for record in written]
 

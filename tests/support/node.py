@@ -29,6 +29,8 @@ class Node:
     contracts: set[str] = field(default_factory=set)
     safes: set[str] = field(default_factory=set)
     """The contracts that are Safes; both sets have lower-case addresses."""
+    transactions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Those that wait for a block, by their hashes."""
     refuses_approval: bool = False
     answers_with: Callable[[list[Any]], bytes] | None = None
     status: int = 200
@@ -51,6 +53,7 @@ class Node:
         """Restores a wallet with balances and no allowance, and a node that works."""
         self.native, self.balance, self.allowance, self.gas_price = 10**18, 10**12, 0, 10**9
         self.batch_fee, self.contracts, self.safes, self.refuses_approval = 0, set(), set(), False
+        self.transactions = {}
         self.answers_with, self.status = None, 200
         self.asked.clear()
         self.sent.clear()
@@ -86,6 +89,10 @@ class Node:
                 return {"result": f"0x{7:064x}"}
             case "eth_call", [{"data": data}, _] if data[2:] == _SAFE_NONCE:
                 return {"error": {"code": 3, "message": "execution reverted"}}
+            case "eth_getTransactionByHash", [tx_hash]:
+                return {"result": self.transactions.get(tx_hash)}
+            case "eth_getTransactionReceipt", _:
+                return {"result": None}
             case "eth_gasPrice", _:
                 return {"result": hex(self.gas_price)}
             case "eth_getCode", [address, _]:

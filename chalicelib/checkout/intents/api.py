@@ -10,7 +10,8 @@ from chalicelib.links.reading import Viewer
 
 def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded:
     payment, intent = intents.record(call.services, call.path["token"], Viewer.of(call.caller), call.body.draft())
-    optional: dict[str, Any] = {}
+    is_sent = intent.safe_tx_hash is None
+    optional: dict[str, Any] = {"txHash": intent.transaction_hash} if is_sent else {"safeTxHash": intent.safe_tx_hash}
     if intent.deadline is not None:
         optional["safePaymentDeadline"] = int(intent.deadline.timestamp())
     if intent.payer_address is not None:
@@ -18,7 +19,6 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded:
     return IntentRecorded(
         intentId=intent.intent_id,
         paymentReference=payment.requests[0].payment_reference,
-        safeTxHash=intent.safe_tx_hash,
         isListening=True,
         **optional,
     )

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
-from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
@@ -58,11 +58,12 @@ class RecordIntent(Input):
 
 
 class IntentRecorded(Output):
-    """`safePaymentDeadline` and `payerAddress` are present if they were sent."""
+    """Has the hash that was announced; `safePaymentDeadline` and `payerAddress` are present if they were sent."""
 
     intentId: str
     paymentReference: str
-    safeTxHash: str
+    txHash: str | None = None
+    safeTxHash: str | None = None
     safePaymentDeadline: int | None = None
     isListening: Literal[True]
     payerAddress: str | None = None

@@ -17,7 +17,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.records import Flow, IntentStatus, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import LARGEST_TOTAL, fee_on, is_abandoned, status_at
 from chalicelib.requests.records import Request
 
@@ -222,7 +222,7 @@ def block_reason(payment: SecurePayment | None, parent: Link, is_held: bool, now
         (Reason.NOT_SINGLE_PAYMENT, link.payment_type is not PaymentType.SINGLE),
         (Reason.INVALID_CHILD_LINKAGE, is_held),
         (Reason.ALREADY_PAID, payment.is_paid),
-        (Reason.REQUEST_PROCESSING, intent is not None and intent.status is IntentStatus.PENDING),
+        (Reason.REQUEST_PROCESSING, intent is not None and intent.is_locking),
         (Reason.SECURE_PAYMENT_EXPIRED, status is LinkStatus.EXPIRED),
         (Reason.SECURE_PAYMENT_NOT_PENDING, status is LinkStatus.INVALIDATED),
         (Reason.COMPLIANCE_FAILED, status is LinkStatus.COMPLIANCE_FAILED),
@@ -280,7 +280,7 @@ def execution_kind(requested: str | None, requests: Sequence[Request]) -> Execut
 def multicall_details(payment: SecurePayment, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
     """A multicall with its children, its computed status, and whether it can be paid now."""
     time_status = _time_status(payment.link, children, now)
-    is_locked = payment.intent is not None and payment.intent.status is IntentStatus.PENDING
+    is_locked = payment.intent is not None and payment.intent.is_locking
     blocked = is_locked or now >= payment.link.expires_at or any(child.reason for child in children)
     status = _status(children, time_status)
     details = MulticallDetails(payment, children, now, status, time_status, can_execute=not blocked)

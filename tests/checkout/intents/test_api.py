@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.links.records import IntentStatus, SafeIntent
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.links.records import Intent, IntentStatus
+from chalicelib.requests.records import Request
 from chalicelib.scanning.records import Cursor
 from tests.support.browser import BY_PAGE
 from tests.support.client import Reply, Shop, item
@@ -41,8 +43,8 @@ def request_id(shop: Shop, token: str) -> str:
     return found
 
 
-def intent_of(token: str) -> SafeIntent | None:
-    return running().store.get(SafeIntent, SafeIntent.KEY.of(link_token=token))
+def intent_of(token: str) -> Intent | None:
+    return running().store.get(Intent, Intent.KEY.of(link_token=token))
 
 
 def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
@@ -92,14 +94,14 @@ def test_every_read_of_a_link_that_waits_is_423_with_its_facts(shop: Shop, rest:
     }
 
 
-def test_the_same_transaction_is_reused_and_another_one_is_423(shop: Shop) -> None:
+def test_the_same_transaction_is_reused_and_another_one_is_waited_for_too(shop: Shop) -> None:
     token = shop.link()
     first = announce(shop, token, safeTxHash=HASH.upper().replace("0X", "0x"))
     assert first.json["safeTxHash"] == HASH
     assert announce(shop, token).json == first.json
-    refused = announce(shop, token, safeTxHash=OTHER_HASH)
-    assert (refused.status, refused.message) == (423, "Secure payment is in progress")
-    assert refused.json["requestStatuses"][0]["safeTxHash"] == HASH
+    other = announce(shop, token, safeTxHash=OTHER_HASH)
+    assert (other.status, other.json["intentId"] == first.json["intentId"]) == (200, False)
+    assert shop.get(f"/v2/secure-payments/{token}").json["requestStatuses"][0]["safeTxHash"] == HASH, "the first one"
 
 
 def test_a_link_is_readable_and_announced_for_again_when_the_transaction_failed(shop: Shop) -> None:
@@ -117,6 +119,74 @@ def test_a_link_is_readable_and_announced_for_again_when_the_transaction_failed(
     assert announce(shop, token, safeTxHash=OTHER_HASH).status == 200
 
 
+def sent(shop: Shop, node: Node, link: str, **facts: str) -> str:
+    """Puts a transaction among those that the node has, which pays the link unless `facts` are others; its hash."""
+    reference = running_reference(link)
+    data = "0xc219a14d" + reference[2:].ljust(64, "0")
+    tx_hash = f"0x{len(node.transactions) + 1:064x}"
+    fields = {"hash": tx_hash, "from": SAFE, "to": address_of(ERC20_FEE_PROXY, "sepolia"), "input": data, "nonce": "0x5"}
+    node.transactions[tx_hash] = {**fields, **facts}
+    return tx_hash
+
+
+def running_reference(token: str) -> str:
+    found = running().store.get(Request, Request.KEY.of(link_token=token, position=0))
+    assert found is not None
+    return found.payment_reference
+
+
+def announce_sent(shop: Shop, link: str, tx_hash: str, **changes: str) -> Reply:
+    return announce(shop, link, safeTxHash=None, txHash=tx_hash, **changes)
+
+
+def test_a_transaction_that_was_sent_is_announced_and_the_link_waits_for_it(shop: Shop, node: Node) -> None:
+    token = shop.link()
+    id, tx_hash = request_id(shop, token), sent(shop, node, token)
+    reply = announce_sent(shop, token, tx_hash.upper().replace("0X", "0x"), payerAddress=SAFE)
+    stored = intent_of(token)
+    assert stored is not None
+    assert (reply.status, reply.json) == (200, {
+        "intentId": stored.intent_id,
+        "paymentReference": running_reference(token),
+        "txHash": tx_hash,
+        "isListening": True,
+        "payerAddress": SAFE,
+    })
+    assert announce_sent(shop, token, tx_hash).json == reply.json
+    for rest in ("", "/pay"):
+        reply = shop.get(f"/v2/secure-payments/{token}{rest}")
+        assert (reply.status, reply.message) == (423, "Secure payment is in progress")
+        status = {"requestId": id, "hasBeenPaid": False, "txHash": tx_hash, "chainId": 11155111}
+        assert reply.json["requestStatuses"] == [status]
+    assert shop.get(f"/v2/secure-payments?requestId={id}").status == 200
+    assert withdraw(shop, token).status == 200
+    assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
+
+
+def test_a_hash_that_the_node_does_not_have_yet_is_accepted(shop: Shop) -> None:
+    token = shop.link()
+    reply = announce_sent(shop, token, HASH)
+    assert (reply.status, set(reply.json)) == (200, {"intentId", "paymentReference", "txHash", "isListening"})
+    assert shop.get(f"/v2/secure-payments/{token}/pay").status == 423
+
+
+def test_a_transaction_that_does_not_pay_the_link_is_400_with_the_reason(shop: Shop, node: Node) -> None:
+    token = shop.link()
+    for facts in ({"to": CONTRACT}, {"input": "0x095ea7b3"}, {"to": None}):
+        reply = announce_sent(shop, token, sent(shop, node, token, **facts))  # type: ignore[arg-type]
+        assert (reply.status, reply.message) == (
+            400, "This transaction does not pay this link: announce the payment, not an approval",
+        )
+    assert intent_of(token) is None
+
+
+@pytest.mark.parametrize("odd", [{"input": "0xzz"}, {"hash": HASH}, {"nonce": "1"}, {"from": None}], ids=str)
+def test_a_node_that_gives_something_else_for_a_transaction_is_503(shop: Shop, node: Node, odd: dict[str, Any]) -> None:
+    token = shop.link()
+    assert announce_sent(shop, token, sent(shop, node, token, **odd)).status == 503
+    assert intent_of(token) is None
+
+
 def withdraw(shop: Shop, link: str) -> Reply:
     return shop.api.request("DELETE", f"/v2/secure-payments/{link}/intent", None, shop.by_key)
 
@@ -129,7 +199,7 @@ def test_the_owner_withdraws_what_is_pending_and_the_link_is_free(shop: Shop) ->
     assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
     for link in (token, shop.link()):
         reply = withdraw(shop, link)
-        assert (reply.status, reply.message) == (404, "No multisig transaction is pending for this link")
+        assert (reply.status, reply.message) == (404, "No announced transaction is pending for this link")
 
 
 def test_payers_and_other_owners_withdraw_nothing(shop: Shop) -> None:
@@ -192,11 +262,6 @@ def test_a_link_of_somebody_else_is_as_unknown_as_none(shop: Shop) -> None:
         (
             {"safeTxHash": None, "txHash": HASH, "safePaymentDeadline": DEADLINE},
             "safePaymentDeadline can only be given with safeTxHash",
-        ),
-        (
-            {"safeTxHash": None, "txHash": HASH},
-            "A transaction on the link's own network needs no intent, its payment is detected: send safeTxHash to "
-            "announce a multisig transaction",
         ),
         ({"safePaymentDeadline": 1_700_000_000}, "safePaymentDeadline must be in the future"),
         ({"safePaymentDeadline": 0}, "safePaymentDeadline must be greater than 0"),
@@ -262,7 +327,9 @@ def test_the_payment_page_says_what_to_do_once_it_has_announced_three_times_in_v
     reply = announce_by_page(HASH)
     assert (reply.status, "execute yours, its payment is detected all the same" in reply.message) == (400, True)
     assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
-    assert announce(shop, token).status == 200
+    path = f"/v2/secure-payments/{token}/intent"
+    assert announce(shop, token).status == 400, "a shop's client id is public, too"
+    assert shop.api.request("POST", path, BODY, shop.by_key).status == 200
 
 
 def test_what_one_link_waits_for_holds_no_other_one(shop: Shop) -> None:

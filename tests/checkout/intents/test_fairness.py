@@ -9,7 +9,7 @@ from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.rules import in_turn
 from chalicelib.links import flows as links
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.records import IntentStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, IntentStatus, SecurePayment
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.storage.sweeping import SweepIncomplete
@@ -23,8 +23,8 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def intent_of(world: World, payment: SecurePayment) -> SafeIntent:
-    intent = world.services.store.get(SafeIntent, SafeIntent.KEY.of(link_token=payment.link.token))
+def intent_of(world: World, payment: SecurePayment) -> Intent:
+    intent = world.services.store.get(Intent, Intent.KEY.of(link_token=payment.link.token))
     assert intent is not None
     return intent
 
@@ -36,7 +36,7 @@ def announce_many(world: World, count: int, account: str) -> None:
         pending = on_its_way(SecurePayment(link, ())).intent
         assert pending is not None
         request = replace(payout(world.services, account).requests[0], link_token=link.token, version=0)
-        world.services.store.write(link, request, replace(pending, safe=SAFE, account_id=account))
+        world.services.store.write(link, request, replace(pending, wallet=SAFE, account_id=account))
 
 
 def scan_unrecorded(world: World) -> None:

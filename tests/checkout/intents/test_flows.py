@@ -45,7 +45,7 @@ def world(world: World) -> World:
 def test_a_link_is_locked_while_its_transaction_is_pending(world: World) -> None:
     payment = world.create_link()
     intent = record(world, payment, announced(deadline=in_seconds(world, 3600)))
-    assert (intent.status, intent.safe, world.load(payment).intent) == (
+    assert (intent.status, intent.wallet, world.load(payment).intent) == (
         IntentStatus.PENDING,
         SAFE,
         replace(intent, version=1),
@@ -70,11 +70,18 @@ def test_the_same_transaction_is_announced_twice_and_recorded_once(world: World)
     assert (again.intent_id, again.deadline) == (first.intent_id, None)
 
 
-def test_another_transaction_is_refused_while_one_is_pending(world: World) -> None:
+def test_another_transaction_is_waited_for_too_and_the_link_until_the_last_has_ended(world: World) -> None:
     payment = world.create_link()
     record(world, payment)
-    with pytest.raises(Locked):
-        record(world, payment, announced(OTHER_HASH))
+    record(world, payment, announced(OTHER_HASH))
+    world.chain.execute_safe(SAFE, HASH, success=False)
+    world.scan()
+    assert [each.status.value for each in track(world).all] == ["pending", "failed"]
+    assert not is_free(world, payment)
+    world.chain.execute_safe(SAFE, OTHER_HASH, success=False)
+    world.scan()
+    assert [each.status.value for each in track(world).all] == ["failed", "failed"]
+    assert is_free(world, payment)
 
 
 def test_a_network_that_detection_does_not_read_yet_takes_no_intent() -> None:
@@ -166,7 +173,7 @@ def test_a_multicall_takes_the_intent_of_the_wallet_that_created_its_children(wo
     other = "0x" + "11" * 20
     world.chain.contracts.add(other)
     with pytest.raises(Forbidden, match="Only the wallet that created this payout may pay it"):
-        record(world, a_multicall(world), announced(payer_address=other))
+        record(world, a_multicall(world), announced(OTHER_HASH, payer_address=other))
 
 
 def test_a_multicall_whose_children_were_all_merged_elsewhere_takes_no_intent(world: World) -> None:
@@ -208,12 +215,12 @@ def test_a_payment_that_comes_first_leaves_no_intent(world: World) -> None:
     assert stored(world) == []
 
 
-def test_of_two_intents_the_first_holds_the_link_and_the_other_is_told_so(world: World) -> None:
+def test_of_two_intents_at_once_both_are_kept_and_the_first_is_shown(world: World) -> None:
     payment = world.create_link()
     services = replace(world.services, safes=Interrupted(lambda: record(world, payment)))  # type: ignore[arg-type]
-    with pytest.raises(Locked):
-        record(world, payment, announced(OTHER_HASH, payer_address=None), services)
-    assert [intent.safe_tx_hash for intent in stored(world)] == [HASH]
+    record(world, payment, announced(OTHER_HASH, payer_address=None), services)
+    (kept,) = stored(world)
+    assert [intent.safe_tx_hash for intent in kept.all] == [HASH, OTHER_HASH]
 
 
 def test_one_announcement_made_twice_at_once_is_one_intent(world: World) -> None:

@@ -8,19 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart, check_draft, create_intent
 from chalicelib.checkout.intents.rules import (
     MAX_CHECK_DELAY,
-    MAX_UNPAID_ANNOUNCEMENTS,
     MIN_CHECK_DELAY,
     UNKNOWN_AFTER,
     UNREAD_GRACE,
     Execution,
-    IntentDraft,
-    IntentStart,
     Observation,
-    check_draft,
-    check_page_may_announce,
-    create_intent,
     decide,
     decide_unobserved,
     narrowed,
@@ -28,18 +23,18 @@ from chalicelib.checkout.intents.rules import (
     span_of,
     widened,
 )
-from chalicelib.links.records import IntentStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, IntentStatus, Proof, SecurePayment
 from tests.fakes.world import START
 from tests.recording.test_payments import new_link
 
 END = START + timedelta(hours=1)
 HASH = "0x" + "ab" * 32
-INTENT = SafeIntent(
+INTENT = Intent(
     link_token="01M0000000000000000000000A",
     intent_id="01M0000000000000000000000B",
     network="sepolia",
     safe_tx_hash=HASH,
-    safe="0x" + "5a" * 20,
+    wallet="0x" + "5a" * 20,
     nonce=7,
     deadline=END,
     payer_address=None,
@@ -139,32 +134,17 @@ def test_one_that_the_service_does_not_know_lapses_by_both_clocks_after_ten_minu
     assert decide(soon, replace(unheard_of, block_time=end), end).status is IntentStatus.LAPSED
 
 
-def test_one_that_the_page_announced_lapses_so_also_where_no_service_answers_unless_one_has_told_its_nonce() -> None:
+def test_a_public_one_lapses_so_also_where_no_service_answers_unless_one_has_told_that_it_is_proposed() -> None:
     end, late = START + UNKNOWN_AFTER, START + UNKNOWN_AFTER + timedelta(seconds=1)
-    unheard = replace(INTENT, by_page=True, nonce=None)
-    assert decide(unheard, look(block_time=late), late).status is IntentStatus.LAPSED
-    assert decide(unheard, look(block_time=end), late).status is IntentStatus.PENDING
-    assert decide(unheard, look(block_time=late), end).status is IntentStatus.PENDING
-    assert decide(unheard, look(execution=SUCCESS, is_completed=True, block_time=late), late).status is IntentStatus.SETTLED
-    assert decide(replace(INTENT, by_page=True), look(block_time=late), late).status is IntentStatus.PENDING
-    assert decide(replace(INTENT, nonce=None), look(block_time=late), late).status is IntentStatus.PENDING
-
-
-@settings(max_examples=100)
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from(sorted(FINAL))), max_size=8))
-def test_what_the_page_announced_in_vain_is_counted_whatever_else_was_announced(ends: list) -> None:
-    payment, entropy = in_currencies("sepolia", "fUSDC-sepolia"), lambda count: bytes(count)
-    unpaid_announcements = 0
-    for by_page, status in ends:
-        if unpaid_announcements >= MAX_UNPAID_ANNOUNCEMENTS:
-            with pytest.raises(BadRequest, match="its payment is detected all the same"):
-                check_page_may_announce(payment)
-        else:
-            check_page_may_announce(payment)
-        intent = create_intent(payment, ANNOUNCED, IntentStart(None, None, 0, timedelta(days=1), by_page), START, entropy)
-        assert intent.unpaid_announcements == unpaid_announcements
-        payment = replace(payment, intent=replace(intent, status=status))
-        unpaid_announcements += by_page and status is not IntentStatus.SETTLED
+    for unheard in (replace(INTENT, is_public=True), replace(INTENT, is_public=True, proof=Proof.COMPUTED)):
+        assert decide(unheard, look(block_time=late), late).status is IntentStatus.LAPSED
+        assert decide(unheard, look(block_time=end), late).status is IntentStatus.PENDING
+        assert decide(unheard, look(block_time=late), end).status is IntentStatus.PENDING
+        paid = look(execution=SUCCESS, is_completed=True, block_time=late)
+        assert decide(unheard, paid, late).status is IntentStatus.SETTLED
+    told = replace(INTENT, is_public=True, proof=Proof.PROPOSED)
+    assert decide(told, look(block_time=late), late).status is IntentStatus.PENDING
+    assert decide(INTENT, look(block_time=late), late).status is IntentStatus.PENDING
 
 
 def test_an_execution_that_is_seen_after_the_end_still_counts() -> None:
@@ -177,7 +157,7 @@ def test_without_a_known_nonce_nothing_is_taken_for_a_replacement() -> None:
 
 
 def test_blocks_are_not_counted_as_read_while_the_safe_is_unknown() -> None:
-    assert decide(replace(INTENT, safe=None), look(), START).scanned_to == 100
+    assert decide(replace(INTENT, wallet=None), look(), START).scanned_to == 100
 
 
 @settings(max_examples=200)
@@ -297,10 +277,10 @@ def test_a_span_grows_by_a_sixteenth_and_one_until_it_is_everybodys(span: int, w
 
 
 def test_what_is_unknown_is_given_up_after_ten_minutes_and_what_stays_unread_after_an_hour() -> None:
-    assert (timedelta(minutes=10), timedelta(hours=1), 3) == (UNKNOWN_AFTER, UNREAD_GRACE, MAX_UNPAID_ANNOUNCEMENTS)
+    assert (timedelta(minutes=10), timedelta(hours=1)) == (UNKNOWN_AFTER, UNREAD_GRACE)
     assert (timedelta(seconds=10), timedelta(minutes=5)) == (MIN_CHECK_DELAY, MAX_CHECK_DELAY)
 
 
 def test_an_intent_is_the_pages_only_where_that_is_said() -> None:
     made = create_intent(new_link(), ANNOUNCED, IntentStart(None, None, 100, timedelta(hours=1)), START, lambda n: b"\1" * n)
-    assert not made.by_page
+    assert not made.is_public

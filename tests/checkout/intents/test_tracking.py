@@ -7,7 +7,7 @@ import pytest
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.checkout.intents import tracking as intents
 from chalicelib.checkout.intents.rules import UNREAD_GRACE
-from chalicelib.links.records import IntentStatus, LinkStatus, SecurePayment
+from chalicelib.links.records import IntentStatus, LinkStatus, Proof, SecurePayment
 from chalicelib.storage.sweeping import SweepIncomplete
 from tests.fakes.chain import FakeChain
 from tests.fakes.intents import (
@@ -22,6 +22,7 @@ from tests.fakes.intents import (
     in_seconds,
     is_free,
     let_pass,
+    paying,
     proposed,
     record,
     track,
@@ -61,7 +62,7 @@ def test_an_execution_that_did_not_pay_frees_the_link_once_its_block_was_scanned
     assert is_free(world, payment)
     with pytest.raises(BadRequest, match="executed or replaced already"):
         record(world, payment)
-    assert record(world, payment, announced(OTHER_HASH)).version == 2 + 1
+    assert record(world, payment, announced(OTHER_HASH)).status is IntentStatus.PENDING
 
 
 def test_an_execution_that_a_fork_drops_was_none(world: World) -> None:
@@ -152,7 +153,7 @@ def test_the_service_names_the_safe_when_the_payer_does_not(world: World, known:
         world.safes.known.clear()
     payment = world.create_link()
     intent = record(world, payment, announced(payer_address=None))
-    assert intent.safe == (SAFE if known else None)
+    assert intent.wallet == (SAFE if known else None)
     world.safes.known["sepolia", HASH] = TOLD
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
@@ -183,14 +184,18 @@ def test_without_the_service_the_chain_alone_tells_what_was_executed(world: Worl
     assert track(world).status is IntentStatus.FAILED
 
 
-def test_what_the_service_says_of_another_safe_than_the_payers_is_not_believed(world: World) -> None:
+def test_the_transaction_of_another_safe_than_the_payers_is_refused_and_one_that_is_proposed_later_not_believed(
+    world: World,
+) -> None:
     anothers = proposed(safe="0x" + "11" * 20)
-    world.safes.known["sepolia", hash_of(anothers)] = anothers
-    payment = world.create_link()
+    payment, other = world.create_link(), world.create_link()
     record(world, payment, announced(hash_of(anothers)))
+    world.safes.known["sepolia", hash_of(anothers)] = anothers
     world.scan()
     intent = track(world)
-    assert (intent.safe, intent.nonce) == (SAFE, None)
+    assert (intent.wallet, intent.nonce) == (SAFE, None)
+    with pytest.raises(BadRequest, match="payerAddress is not the Safe of this transaction"):
+        record(world, other, announced(hash_of(anothers)))
 
 
 @pytest.mark.parametrize("payer", [SAFE, None], ids=["of a Safe", "of nobody"])
@@ -236,9 +241,12 @@ def test_what_the_page_announces_holds_the_link_so_long_also_where_no_service_an
 
 def test_what_the_page_announces_is_waited_for_until_its_end_once_the_service_knows_it(world: World) -> None:
     payment = world.create_link()
-    intent = record(world, payment, viewer=PAGE)
-    assert (intent.by_page, intent.nonce) == (True, None)
-    assert track(world).nonce == TOLD.terms.nonce
+    told = paying(payment)
+    intent = record(world, payment, announced(hash_of(told)), viewer=PAGE)
+    assert (intent.is_public, intent.proof) == (True, Proof.COMPUTED)
+    world.safes.known["sepolia", hash_of(told)] = told
+    found = track(world)
+    assert (found.proof, found.nonce) == (Proof.PROPOSED, told.terms.nonce)
     for _ in range(3):
         let_pass(world, 60)
         assert track(world).status is IntentStatus.PENDING
@@ -257,9 +265,9 @@ def test_an_unknown_transaction_that_the_safe_executed_is_not_given_up_for_that(
 def test_safe_and_nonce_are_taken_from_no_answer_whose_fields_do_not_have_the_hash(world: World) -> None:
     world.safes.known["sepolia", OTHER_HASH] = TOLD
     payment = world.create_link()
-    assert record(world, payment, announced(OTHER_HASH, payer_address=None)).safe is None
+    assert record(world, payment, announced(OTHER_HASH, payer_address=None)).wallet is None
     intent = track(world)
-    assert (intent.status, intent.safe, intent.nonce) == (IntentStatus.PENDING, None, None)
+    assert (intent.status, intent.wallet, intent.nonce) == (IntentStatus.PENDING, None, None)
     let_pass(world, 10)
     assert track(world).status is IntentStatus.LAPSED
 
@@ -306,7 +314,7 @@ def flooded(world: World) -> SecurePayment:
     world.chain.contracts.add(FLOODING)
     world.chain.flooding.add(FLOODING)
     payment = world.create_link()
-    record(world, payment, announced(payer_address=FLOODING, deadline=in_seconds(world, 90)))
+    record(world, payment, announced(OTHER_HASH, payer_address=FLOODING, deadline=in_seconds(world, 90)))
     return payment
 
 
@@ -361,7 +369,7 @@ def test_flooding_contracts_hold_up_no_other_intent_of_the_network(world: World)
     world.chain.flooding.add(FLOODING)
     payments = [world.create_link() for _ in range(8)]
     for hostile, honest in zip(payments[::2], payments[1::2], strict=True):
-        record(world, hostile, announced(payer_address=FLOODING))
+        record(world, hostile, announced(OTHER_HASH, payer_address=FLOODING))
         record(world, honest)
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()

@@ -11,7 +11,7 @@ from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading
-from chalicelib.links.records import IntentStatus, LinkStatus, SafeIntent, SecurePayment
+from chalicelib.links.records import Intent, IntentStatus, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.services import Services
 from chalicelib.storage.store import Store
@@ -25,7 +25,7 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def withdraw(world: World, payment: SecurePayment, services: Services | None = None) -> SafeIntent:
+def withdraw(world: World, payment: SecurePayment, services: Services | None = None) -> Intent:
     return intents.withdraw(services or world.services, payment.link.token, world.account_id, None)
 
 
@@ -41,7 +41,7 @@ def test_a_link_is_free_once_its_owner_has_withdrawn_the_intent(world: World) ->
 
 def test_what_is_not_pending_or_anothers_cannot_be_withdrawn(world: World) -> None:
     payment, paid = world.create_link(), world.create_link()
-    with pytest.raises(NotFound, match="No multisig transaction is pending"):
+    with pytest.raises(NotFound, match="No announced transaction is pending"):
         withdraw(world, payment)
     record(world, payment)
     for account, client in (("another", None), (world.account_id, "cli_other")):
@@ -52,7 +52,7 @@ def test_what_is_not_pending_or_anothers_cannot_be_withdrawn(world: World) -> No
     world.chain.pay(paid.requests[0])
     world.scan()
     for ended in (payment, paid):
-        with pytest.raises(NotFound, match="No multisig transaction is pending"):
+        with pytest.raises(NotFound, match="No announced transaction is pending"):
             withdraw(world, ended)
 
 
