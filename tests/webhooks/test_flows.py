@@ -97,10 +97,10 @@ def test_a_deleted_or_inactive_webhook_gets_no_further_attempt(world: World) -> 
     send_test(world)
     first = world.queue.messages.pop()
     world.consume(first, world.services)
-    endpoint = webhooks.change(world.services, world.actor, replace(endpoint, version=1), False, endpoint.events)
+    endpoint = webhooks.change(world.services, world.actor, endpoint, False, endpoint.events)
     world.drain()
     assert len(world.receiver.posted) == 1
-    webhooks.delete(world.services, world.actor, replace(endpoint, version=2))
+    webhooks.delete(world.services, world.actor, endpoint)
     with pytest.raises(NotFound, match="No active webhooks found"):
         send_test(world)
 
@@ -124,7 +124,7 @@ def test_a_url_has_one_webhook_and_may_have_one_again_after_deletion(world: Worl
     endpoint, _ = world.register_webhook()
     with pytest.raises(BadRequest, match="Webhook already exists"):
         world.register_webhook()
-    webhooks.delete(world.services, world.actor, replace(endpoint, version=1))
+    webhooks.delete(world.services, world.actor, endpoint)
     world.register_webhook()
 
 
