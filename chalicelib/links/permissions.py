@@ -6,7 +6,7 @@ from chalicelib.access.callers import ClientSettings, Owner
 from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.catalogue.interop import Destination
-from chalicelib.links.records import Link, SecurePayment
+from chalicelib.links.records import SecurePayment
 from chalicelib.links.rules import fee_on
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
@@ -62,7 +62,7 @@ def _check_request(request: Request, settings: ClientSettings, bound: Destinatio
 
 
 def _check_fee(payment: SecurePayment, settings: ClientSettings) -> None:
-    link: Link = payment.link
+    link = payment.link
     is_charged = any(fee_on(request.amount, link) for request in payment.requests)
     if link.fee_address is None or not is_charged or link.fee_address == settings.fee_address:
         return

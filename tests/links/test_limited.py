@@ -1,15 +1,22 @@
 """What a client id that its owner limits can do over HTTP when it is sent alone: every operation that makes a link."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from chalicelib.access.callers import ClientSettings
+from chalicelib.access.modes import Mode
 from chalicelib.catalogue.interop import Destination, destination_id
+from chalicelib.links import flows as links
+from chalicelib.links.payouts import flows as payouts
+from chalicelib.links.payouts.rules import PayoutDraft
 from chalicelib.payees.records import PayeeDestination
+from infra.bench.calls import counted
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.wallets import EvmWallet, evm_wallet
-from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET, World, draft
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.items import PAYOUTS, payout
 from tests.support.opened import by_session
@@ -97,6 +104,19 @@ def test_without_payees_it_creates_for_its_bound_destination_alone(new_shop: Sho
     refused(
         new_shop.create({"amount": "5"}, feePercentage="1", feeAddress=THIEF), f"feeAddress {THIEF} is neither its own"
     )
+
+
+def test_a_limit_costs_a_payout_one_read_of_its_destination_and_a_link_none(world: World) -> None:
+    settings = ClientSettings(payee_destination_id="01UNKNOWN", allowed_payees=(PAYEE,))
+    owner = replace(world.owner, settings=settings, mode=Mode.CLIENT_ID)
+    wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "1", draft(items=(), fee_percentage=None, fee_address=None))
+    for limited, reads in ((owner, 1), (replace(owner, mode=Mode.API_KEY), 0)):
+        with counted(world.client) as calls:
+            payouts.create(world.services, limited, None, wanted)
+        assert calls.by_operation == {**({"GetItem": 1} if reads else {}), "TransactWriteItems": 1}
+    with counted(world.client) as calls:
+        links.create(world.services, owner, draft(fee_percentage=None, fee_address=None))
+    assert calls.by_operation == {"GetItem": 1, "TransactWriteItems": 1}, "as without a limit"
 
 
 def test_who_holds_a_secret_of_the_account_is_not_limited(limited: Shop) -> None:

@@ -19,7 +19,7 @@ TARGETS = {
     "payees": "**/rules.py",
     "currencies": "**/rules.py",
     "requests": "**/rules.py references.py",
-    "links": "**/rules.py creation.py",
+    "links": "**/rules.py creation.py permissions.py",
     "transfers": "**/rules.py",
     "scanning": "rules.py transfer_log.py",
     "recording": "rules.py payments.py refunds.py unmatched.py events.py",

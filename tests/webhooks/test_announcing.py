@@ -95,7 +95,7 @@ def test_an_inactive_webhook_hides_no_active_one_with_the_same_url(world: World)
     url = "https://shop.example/hook"
     of_client, _ = endpoints.register(world.services, world.actor, world.client_id, url)
     endpoints.register(world.services, world.actor, None, url)
-    endpoints.change(world.services, world.actor, replace(of_client, version=1), False, of_client.events)
+    endpoints.change(world.services, world.actor, of_client, False, of_client.events)
     world.services.store.write(event())
     announce(world, event())
     world.drain()

@@ -12,6 +12,7 @@ from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries.rules import LEASE
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
+from infra.bench.calls import counted
 from tests.fakes.world import START, World
 
 
@@ -97,10 +98,10 @@ def test_a_deleted_or_inactive_webhook_gets_no_further_attempt(world: World) -> 
     send_test(world)
     first = world.queue.messages.pop()
     world.consume(first, world.services)
-    endpoint = webhooks.change(world.services, world.actor, replace(endpoint, version=1), False, endpoint.events)
+    endpoint = webhooks.change(world.services, world.actor, endpoint, False, endpoint.events)
     world.drain()
     assert len(world.receiver.posted) == 1
-    webhooks.delete(world.services, world.actor, replace(endpoint, version=2))
+    webhooks.delete(world.services, world.actor, endpoint)
     with pytest.raises(NotFound, match="No active webhooks found"):
         send_test(world)
 
@@ -124,8 +125,22 @@ def test_a_url_has_one_webhook_and_may_have_one_again_after_deletion(world: Worl
     endpoint, _ = world.register_webhook()
     with pytest.raises(BadRequest, match="Webhook already exists"):
         world.register_webhook()
-    webhooks.delete(world.services, world.actor, replace(endpoint, version=1))
+    webhooks.delete(world.services, world.actor, endpoint)
     world.register_webhook()
+
+
+def test_an_account_lists_the_webhooks_of_all_its_client_ids_in_three_calls(world: World) -> None:
+    made = []
+    for number, client_id in enumerate(["cli_a", None, "cli_b", "cli_a", "cli_c"]):
+        world.advance(1)
+        made += webhooks.register(world.services, world.actor, client_id, f"https://shop.example/{number}")[:1]
+    with counted(world.client) as calls:
+        assert webhooks.list_all(world.services, world.account_id) == tuple(made)
+    assert calls.by_operation == {"Query": 2, "BatchGetItem": 1}
+    for endpoint, reads in ((made[1], 1), (made[2], 2)):
+        with counted(world.client) as calls:
+            assert webhooks.endpoint_of_any(world.services, world.account_id, endpoint.webhook_id) == endpoint
+        assert sum(calls.by_operation.values()) == reads
 
 
 def test_the_number_of_webhooks_is_bounded(world: World) -> None:

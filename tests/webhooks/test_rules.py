@@ -29,7 +29,7 @@ from chalicelib.webhooks.deliveries.rules import (
     wait,
 )
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, chosen_events, hears
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, chosen_events, receives
 from chalicelib.webhooks.records import EventVariant
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
@@ -211,7 +211,7 @@ def test_a_choice_covers_what_one_of_its_entries_covers(texts: list[str]) -> Non
     endpoint = replace(ENDPOINT, events=chosen_events(texts))
     assert len(set(endpoint.events)) == len(endpoint.events) and set(endpoint.events) == set(texts)
     for kind in KINDS:
-        assert hears(endpoint, kind) == any(fnmatchcase(kind, text) for text in texts)
+        assert receives(endpoint, kind) == any(fnmatchcase(kind, text) for text in texts)
 
 
 def test_an_inactive_webhook_gets_nothing() -> None:

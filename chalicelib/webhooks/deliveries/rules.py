@@ -17,7 +17,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import ulid_from
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.endpoints.rules import hears, receivers
+from chalicelib.webhooks.endpoints.rules import receivers, receives
 from chalicelib.webhooks.records import EVENT_RETENTION, Event, EventVariant
 
 RETRY_DELAYS = (1, 5, 15)
@@ -63,7 +63,7 @@ def deliveries_of(
         )
         for number, variant in enumerate(variants)
         for endpoint in receivers(endpoints)
-        if is_test or hears(endpoint, variant.kind)
+        if is_test or receives(endpoint, variant.kind)
     )
 
 

@@ -57,7 +57,7 @@ def register(
                     "Webhook already exists, or a platform-level webhook with this URL already exists"
                 ) from None
             continue
-        return endpoint, secret
+        return replace(endpoint, version=1), secret
     raise WriteConflict
 
 
@@ -81,9 +81,10 @@ def change(
         verbs.append("switched_on" if is_active else "switched_off")
     if changed.events != endpoint.events:
         verbs.append("events_chosen")
-    if verbs:
-        services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
-    return changed
+    if not verbs:
+        return endpoint
+    services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
+    return replace(changed, version=changed.version + 1)
 
 
 def delete(services: Services, actor: Actor, endpoint: Endpoint) -> None:

@@ -36,7 +36,7 @@ def chosen_events(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def hears(endpoint: Endpoint, kind: str) -> bool:
+def receives(endpoint: Endpoint, kind: str) -> bool:
     """Whether a webhook receives events of this kind."""
     return any(choice in _covering(kind) for choice in endpoint.events)
 
