@@ -25,9 +25,9 @@ from chalicelib.services import Services
 class PageFacts:
     """A link as its page shows it before any script runs.
 
-    `state` is `pending`, `completed`, `in_progress` (a multisig transaction is proposed), `awaiting_chain`, or another
-    status of the link, in which it cannot be paid. `dues` are the amounts still owed per payee; `steps` are the
-    transactions with a QR code, in order: `approve`, `pay`.
+    `state` is `pending`, `completed`, `in_progress` (a multisig transaction is announced), `sent` (a transaction was
+    sent and is not confirmed), `awaiting_chain`, or another status of the link, in which it cannot be paid. `dues` are
+    the amounts still owed per payee; `steps` are the transactions with a QR code, in order: `approve`, `pay`.
     """
 
     token: str
@@ -103,8 +103,8 @@ def _parts(payment: SecurePayment, details: MulticallDetails | None) -> Sequence
 def _state(payment: SecurePayment, details: MulticallDetails | None, now: datetime) -> str:
     if payment.is_paid:
         return "completed"
-    if payment.is_locked:
-        return "in_progress"
+    if payment.intent is not None and payment.is_locked:
+        return "in_progress" if payment.intent.safe_tx_hash else "sent"
     return (details.time_status if details else status_at(payment.link, now)).value
 
 

@@ -22,6 +22,7 @@ _DECIMAL_COMMA = frozenset({"de", "es", "fr", "it", "pt", "ru"})
 _ENDED = {
     "completed": "paid",
     "in_progress": "safe",
+    "sent": "sent",
     "awaiting_chain": "awaiting",
     "expired": "expired",
     "invalidated": "invalidated",

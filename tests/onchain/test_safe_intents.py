@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import Locked
 from chalicelib.calldata import safe as safe_calldata
 from chalicelib.calldata.safe import SafeTerms
@@ -16,10 +17,11 @@ from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.links.reading import Viewer
-from chalicelib.links.records import Intent, IntentStatus, LinkStatus, SecurePayment
+from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
 from chalicelib.links.rules import check_payable
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
+from tests.fakes.chain import SENDER
 from tests.fakes.world import PAYEE, World, in_process_aws
 from tests.onchain.conftest import SAFE_OWNERS, Nodes
 from tests.onchain.payer import FUSDC, pay_body
@@ -49,10 +51,15 @@ class Merchant:
         )
         terms = SafeTerms(transaction.nonce, transaction.safe_tx_gas)
         self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, told, terms)
-        fields = {"deadline": None, "payer_address": self.safe.address, **changes}
-        draft = IntentDraft(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
-        intents.record(self.world.services, payment.link.token, Viewer(self.world.account_id, None), draft)
+        self.claim(payment, safe_tx_hash, **{"payer_address": self.safe.address, **changes})
         assert not self.is_free(payment)
+
+    def claim(self, payment: SecurePayment, safe_tx_hash: str, **changes: Any) -> Intent:
+        """Somebody announces a hash."""
+        fields = {"deadline": None, "viewer": Viewer(self.world.account_id, None), **changes}
+        viewer = fields.pop("viewer")
+        draft = IntentDraft(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
+        return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
 
     def scan(self) -> None:
         self.chain.mine(2)
@@ -161,3 +168,38 @@ def test_a_deadline_that_the_chain_has_passed_frees_the_link(merchant: Merchant)
     merchant.scan()
     assert merchant.look(payment).status is IntentStatus.LAPSED
     assert merchant.is_free(payment)
+
+
+FAILURE = "23428b18acfb3ea64b08dc0c1d296ea9c09702c09083ca5272e64d115b687d23"
+EMITTING = "0x36600414603157" + "600035" + "7f" + FAILURE + "60206000a200" + "5b60206000f3"
+"""A contract that answers nonce(), with 0, and for any longer calldata emits ExecutionFailure of its first word."""
+
+
+def test_a_contract_that_emits_the_failure_of_the_safes_transaction_does_not_free_the_link(merchant: Merchant) -> None:
+    hostile, payment = "0x00000000000000000000000000000000000e7117", merchant.link()
+    merchant.chain.rpc("anvil_setCode", hostile, EMITTING)
+    merchant.chain.fund_native(SENDER, 10**18)
+    transaction = merchant.payment_of(payment)
+    safe_tx_hash = merchant.safe.hash(transaction)
+    stranger = Viewer("", None, reads_any_link=True, is_public=True)
+    claim = merchant.claim(payment, safe_tx_hash, payer_address=evm_address(hostile), viewer=stranger)
+    mined = merchant.chain.receipt(merchant.chain.send_as(SENDER, {"to": hostile, "data": safe_tx_hash}))
+    assert mined["logs"][0]["topics"] == ["0x" + FAILURE, safe_tx_hash]
+    merchant.scan()
+    assert merchant.look(payment).status is IntentStatus.FAILED
+    merchant.world.safes.is_down = True
+    try:
+        intent = merchant.claim(payment, safe_tx_hash, payer_address=merchant.safe.address)
+        assert (intent.intent_id != claim.intent_id, intent.proof, intent.nonce) == (
+            True, Proof.COMPUTED, transaction.nonce,
+        )
+        merchant.chain.receipt(merchant.chain.send_as(SENDER, {"to": hostile, "data": safe_tx_hash}))
+        merchant.scan()
+        merchant.look(payment)
+        assert not merchant.is_free(payment)
+    finally:
+        merchant.world.safes.is_down = False
+    merchant.safe.execute(transaction)
+    merchant.scan()
+    assert merchant.world.load(payment).link.status is LinkStatus.COMPLETED
+    assert merchant.look(payment).status is IntentStatus.SETTLED

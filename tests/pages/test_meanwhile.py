@@ -205,6 +205,44 @@ def test_a_link_that_a_safe_no_longer_holds_is_offered_again(stack: Stack, new_v
     visitor.reach("choose")
 
 
+def announce(stack: Stack, token: str, tx_hash: str) -> None:
+    """What the front end of another payer does once its wallet has sent a transaction."""
+    body = {"txHash": tx_hash, "chain": "SEPOLIA", "token": "USDC"}
+    shop = stack.shop
+    assert shop.api.request("POST", f"/v2/secure-payments/{token}/intent", body, shop.by_key).status == 200
+
+
+def test_a_link_for_which_somebody_sent_a_transaction_is_not_offered_until_that_one_is_given_up(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token, tx_hash = stack.shop.link(), "0x" + "7c" * 32
+    before = new_visitor(purse).open(token).connect(purse)
+    announce(stack, token, tx_hash)
+    later = new_visitor().open(token, "sent")
+    later.shows("Sent, not yet confirmed", tx_hash[:10])
+    before.pay("sent")
+    assert purse.asked.count(SENT) == 0
+    shop = stack.shop
+    assert shop.api.request("DELETE", f"/v2/secure-payments/{token}/intent", None, shop.by_key).status == 200
+    later.reach("choose")
+
+
+def test_a_page_goes_on_following_its_own_transaction_when_that_one_is_announced(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link()
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    note = visitor.note(token)
+    assert note is not None
+    announce(stack, token, note["txHash"])
+    other = new_visitor().open(token, "sent")
+    visitor.page.wait_for_timeout(4_000)
+    assert visitor.state == "confirming"
+    stack.settle()
+    visitor.reach("completed")
+    other.reach("completed")
+
+
 def test_a_block_that_is_undone_takes_the_page_back_to_waiting(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:

@@ -1,10 +1,10 @@
-// Views of a link that cannot be paid now: paid, expired, waiting for its network or the owners of a Safe, blocked.
+// Views of a link that cannot be paid now: paid, expired, waiting for a transaction, its network or a Safe, blocked.
 
 import { Notes, isPayment } from "./link.js";
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
 const DEFAULT_LABEL = "Go Back and Close"; // redirectLabel of a link that was created without one
-const TONES = { completed: "good", safe: "busy", awaiting: "busy" };
+const TONES = { completed: "good", safe: "busy", sent: "busy", awaiting: "busy" };
 
 // Explorers of the supported networks; the page links to no others, whatever a response names.
 const EXPLORERS = [
@@ -35,10 +35,12 @@ export async function ended(app, outcome) {
   const { kind, body = {}, link = app.link } = outcome;
   const requests = Array.isArray(body.requestStatuses) ? body.requestStatuses : [];
   const statuses = requests.filter((each) => each instanceof Object);
-  const known = ["completed", "safe", "awaiting", "expired", "invalidated", "missing"].includes(kind) ? kind : "closed";
+  const known = ["completed", "safe", "sent", "awaiting", "expired", "invalidated", "missing"].includes(kind)
+    ? kind : "closed";
   const note = paymentNote(app);
   const sent = note?.txHash?.toLowerCase();
   const listed = statuses.map((each) => String(each[known === "safe" ? "safeTxHash" : "txHash"]).toLowerCase());
+  const isListed = known === "sent" && listed.includes(sent); // the link waits for the transaction that was sent here
   // isLate: somebody else paid while the wallet was asked here, unless the hash that was sent here is listed.
   const isDone = known === "completed" && !(note?.isLate && !listed.includes(sent));
   const key = known === "completed" && !(isDone && (app.paidHere || sent)) ? "paid" : known;
@@ -51,12 +53,12 @@ export async function ended(app, outcome) {
     tone: TONES[known] ?? "plain",
     body: [
       ...valid.map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
-      note && !isDone && known !== "safe" && openPayment(app, note),
+      note && !isDone && known !== "safe" && !isListed && openPayment(app, note),
       known === "safe" && deadline(app, statuses),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
-  if (["safe", "awaiting"].includes(known) || (note && known !== "completed")) await again(app, kind);
+  if (["safe", "sent", "awaiting"].includes(known) || (note && known !== "completed")) await again(app, kind);
 }
 
 /** The note of a payment that a wallet was asked for here and that the payer has not given up, or null. */

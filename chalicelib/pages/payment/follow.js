@@ -2,7 +2,7 @@
 // The step is offered again if it certainly failed, or if its time is over and the payer confirms that nothing was sent.
 
 import { transaction } from "./ends.js";
-import { isPayment } from "./link.js";
+import { announced, isPayment } from "./link.js";
 import { poll } from "./poll.js";
 import { Views } from "./views.js";
 
@@ -57,15 +57,17 @@ export class Follower extends Views {
     return this.prepareAgain();
   }
 
+  // That the link waits for the transaction `txHash`, which is followed here, is no end.
   /** Whether the link is settled. That it has expired counts only if the payment is final and still not recorded. */
-  async isSettled(isDeep = false) {
+  async isSettled(isDeep = false, txHash = undefined) {
     const { app } = this;
     const outcome = await app.load().catch((trouble) => {
       if (trouble.wait) throw trouble;
     });
     if (!outcome) return false;
     app.paidHere = true;
-    const isEnd = ["open", "completed", "safe"].includes(outcome.kind);
+    if (outcome.kind === "sent" && announced(outcome.body).includes(txHash?.toLowerCase())) return false;
+    const isEnd = ["open", "completed", "safe", "sent"].includes(outcome.kind);
     this.late = isDeep && !isEnd ? (this.late ?? 0) + 1 : 0;
     return isEnd || this.late > LATE_AFTER ? app.settle(outcome) : false;
   }
@@ -80,7 +82,7 @@ export class Follower extends Views {
     const isLate = receipt === null && Date.now() - this.notAfterEntry(note.sentAt ?? note.startedAt) > LOST_AFTER;
     const pending = isLate ? await this.pending(note) : null;
     this.progress(isHere ? (pending ?? (note.code ? "doubt" : "waiting")) : "away-chain", note.place, note);
-    if (note.step === "pay" && (await this.isSettled())) return "settled";
+    if (note.step === "pay" && (await this.isSettled(false, note.txHash))) return "settled";
     const isTaken = receipt === null && (await this.isNonceTaken(note));
     this.gone = isTaken ? this.gone + 1 : 0;
     if (receipt === null) note.deepAt = undefined; // a reorganisation may have removed it
@@ -93,7 +95,7 @@ export class Follower extends Views {
     const isDeep = confirmations >= chain.confirmations;
     this.progress(isDeep ? "settling" : "confirming", note.place, note, Math.min(confirmations, chain.confirmations));
     if (!isDeep) return null;
-    if (await this.isSettled(true)) return "settled";
+    if (await this.isSettled(true, note.txHash)) return "settled";
     if (this.isPaid(note)) return "done";
     return confirmations >= chain.depth ? this.checkRecorded(note, "deepAt") : null; // it may be of another link, or pay less
   }

@@ -105,6 +105,12 @@ function readLink(raw) {
   };
 }
 
+/** The hashes of transactions that were sent and that the link waits for, in the body of a response. */
+export function announced({ requestStatuses }) {
+  const statuses = Array.isArray(requestStatuses) ? requestStatuses : [];
+  return statuses.map((each) => each?.txHash).filter((each) => typeof each === "string").map((each) => each.toLowerCase());
+}
+
 /** The state of the link by a response: `open` with the link, or how it ended with the body of the response. */
 export function outcomeOf({ status, body }) {
   if (status === 404) return { kind: "missing" };
@@ -113,7 +119,7 @@ export function outcomeOf({ status, body }) {
     return { kind: ["completed", "expired"].includes(read.status) ? read.status : "open", link: read, body };
   }
   const closed = body.code === "awaiting_chain" ? "awaiting" : string(body.status ?? "closed", 40);
-  const kinds = { 409: "completed", 423: "safe", 403: closed };
+  const kinds = { 409: "completed", 423: announced(body).length ? "sent" : "safe", 403: closed };
   need(status in kinds);
   return { kind: kinds[status], body };
 }

@@ -1,0 +1,143 @@
+"""A link waits for a transaction that a real node has, and no longer than that one can pay it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from chalicelib.base.errors import BadRequest, Locked
+from chalicelib.chain.chains import Chains
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents import tracking
+from chalicelib.checkout.intents.announcements import IntentDraft
+from chalicelib.links.reading import Viewer
+from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
+from chalicelib.links.rules import check_payable
+from infra.local.chain import Chain
+from tests.fakes.world import World, in_process_aws
+from tests.onchain.conftest import Nodes
+from tests.onchain.payer import pay_body
+
+KEY = "0x" + "d4" * 32
+PAYER = Account.from_key(KEY).address
+
+
+class Shop:
+    """A deployment on a chain that mines only when it is told to."""
+
+    def __init__(self, world: World, chain: Chain) -> None:
+        self.world, self.chain = world, chain
+
+    def link(self) -> SecurePayment:
+        return self.world.create_link(currency="ETH-sepolia-sepolia", amount="0.5", fee_percentage=None, fee_address=None)
+
+    def send(self, payment: SecurePayment, **changed: Any) -> str:
+        """Signs and sends what the API returns, with other fields if a test wants so; returns the hash."""
+        (transaction,) = pay_body(self.world, payment, PAYER)["transactions"]
+        fields = {
+            "chainId": self.chain.chain_id,
+            "nonce": int(self.chain.rpc("eth_getTransactionCount", PAYER, "latest"), 16),
+            "gas": 200_000,
+            "maxFeePerGas": 10**11,
+            "maxPriorityFeePerGas": 10**9,
+            "to": bytes.fromhex(transaction["to"][2:]),
+            "data": transaction["data"],
+            "value": int(str(transaction["value"]), 0),
+            **changed,
+        }
+        signed = Account.sign_transaction(fields, KEY).raw_transaction
+        sent: str = self.chain.rpc("eth_sendRawTransaction", "0x" + bytes(signed).hex())
+        return sent
+
+    def announce(self, payment: SecurePayment, tx_hash: str) -> Intent:
+        draft = IntentDraft(tx_hash, None, None, "SEPOLIA", "ETH-sepolia", None)
+        return intents.record(self.world.services, payment.link.token, Viewer(self.world.account_id, None), draft)[1]
+
+    def look(self, payment: SecurePayment, seconds: float = 301) -> Intent:
+        self.world.advance(seconds)
+        tracking.track_due(self.world.services)
+        intent = self.world.load(payment).intent
+        assert intent is not None
+        return intent
+
+    def scan(self) -> None:
+        self.chain.mine(3)
+        self.world.tick()
+
+    def is_free(self, payment: SecurePayment) -> bool:
+        try:
+            check_payable(self.world.load(payment), self.world.now)
+        except Locked:
+            return False
+        return True
+
+
+@pytest.fixture(scope="module")
+def shop(running_chain: Chain) -> Iterator[Shop]:
+    before = running_chain.snapshot()
+    running_chain.fund(PAYER, 10**6)
+    running_chain.rpc("evm_setAutomine", False)
+    with in_process_aws() as client:
+        made = Shop(World(client, chains=Chains(Nodes({"sepolia": running_chain.url}))), running_chain)
+        made.scan()
+        yield made
+    running_chain.rpc("evm_setAutomine", True)
+    running_chain.revert(before)
+
+
+def test_a_transaction_in_the_mempool_locks_the_link_until_it_has_paid(shop: Shop) -> None:
+    payment = shop.link()
+    intent = shop.announce(payment, shop.send(payment))
+    assert (intent.proof, intent.wallet) == (Proof.SENT, PAYER)
+    assert shop.look(payment).status is IntentStatus.PENDING
+    shop.chain.mine(1)
+    assert shop.look(payment).status is IntentStatus.PENDING
+    assert not shop.is_free(payment)
+    shop.scan()
+    assert shop.world.load(payment).link.status is LinkStatus.COMPLETED
+    assert shop.look(payment).status is IntentStatus.SETTLED
+
+
+def test_one_that_reverts_frees_the_link_once_it_is_confirmed(shop: Shop) -> None:
+    payment = shop.link()
+    shop.announce(payment, shop.send(payment, gas=25_000))
+    shop.chain.mine(1)
+    assert shop.look(payment).status is IntentStatus.PENDING
+    shop.scan()
+    assert shop.look(payment).status is IntentStatus.FAILED
+    assert shop.is_free(payment)
+
+
+def test_one_whose_nonce_another_transaction_takes_frees_the_link(shop: Shop) -> None:
+    payment = shop.link()
+    shop.announce(payment, shop.send(payment))
+    nothing = {"to": bytes.fromhex(PAYER[2:]), "data": "0x", "value": 0}
+    shop.send(shop.link(), **nothing, maxFeePerGas=3 * 10**11, maxPriorityFeePerGas=10**10)
+    shop.scan()
+    assert shop.look(payment).status is IntentStatus.REPLACED
+    assert shop.is_free(payment)
+
+
+def test_one_that_the_node_drops_frees_the_link(shop: Shop) -> None:
+    payment = shop.link()
+    tx_hash = shop.send(payment)
+    shop.announce(payment, tx_hash)
+    shop.chain.rpc("anvil_dropTransaction", tx_hash)
+    assert shop.look(payment).status is IntentStatus.PENDING
+    shop.chain.rpc("evm_increaseTime", 10**7)
+    shop.scan()
+    assert shop.look(payment).status is IntentStatus.LAPSED
+    assert shop.is_free(payment)
+
+
+def test_the_payment_of_another_link_and_a_plain_transfer_are_refused(shop: Shop) -> None:
+    payment, other = shop.link(), shop.link()
+    paid = shop.send(other)
+    with pytest.raises(BadRequest, match="does not pay this link"):
+        shop.announce(payment, paid)
+    shop.chain.mine(1)
+    plain = shop.send(payment, to=bytes.fromhex(PAYER[2:]), data="0x", value=0)
+    with pytest.raises(BadRequest, match="does not pay this link"):
+        shop.announce(payment, plain)
+    shop.chain.mine(1)
