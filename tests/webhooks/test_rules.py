@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.base.errors import ValidationFailed
+from chalicelib.base.errors import BadRequest, ValidationFailed
 from chalicelib.base.ids import ulid_from
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.deliveries.rules import (
@@ -212,6 +212,12 @@ def test_a_choice_covers_what_one_of_its_entries_covers(texts: list[str]) -> Non
     assert len(set(endpoint.events)) == len(endpoint.events) and set(endpoint.events) == set(texts)
     for kind in KINDS:
         assert receives(endpoint, kind) == any(fnmatchcase(kind, text) for text in texts)
+
+
+def test_of_a_text_that_is_no_kind_80_characters_are_told() -> None:
+    with pytest.raises(BadRequest) as refused:
+        chosen_events(["payment.*", "x" * 81])
+    assert f"events: '{'x' * 80}' is neither a kind" in refused.value.message
 
 
 def test_an_inactive_webhook_gets_nothing() -> None:
