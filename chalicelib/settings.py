@@ -136,7 +136,7 @@ class Settings:
     scan_interval_seconds: int = _setting(_whole(1, 60), 5)
     link_lifetime_seconds: int = _setting(_whole(1), 7 * 24 * 3600)
     safe_intent_lifetime_seconds: int = _setting(_whole(1), 24 * 3600)
-    """How long a link waits for a multisig transaction at most, whatever deadline its payer names."""
+    """How long a link waits for an announced transaction at most, whatever deadline its payer names."""
     multicall_max_children: int = _setting(_whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
     webhook_allow_loopback: bool = _setting(_flag, False)
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""

@@ -19,7 +19,7 @@ ServiceError                         a status and a message that tells the calle
 ├── UnsupportedMediaType       415
 ├── Unprocessable              422   the idempotency key was used with another body
 ├── Locked                     423
-│   └── LinkLocked             423   the link has a pending multisig transaction, in links.errors
+│   └── LinkLocked             423   a transaction of the link is pending, in links.errors
 ├── TooManyRequests            429
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
 ├── SafeServiceUnavailable     503   the Safe Transaction Service gave no usable response, in chain.safe_service

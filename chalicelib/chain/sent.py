@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.base.addresses import evm_address, same_address
+from chalicelib.base.addresses import address_bytes, evm_address, same_address
 from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.contracts import fee_proxies
 from chalicelib.chain.hex_values import hash_of, quantity
@@ -26,8 +26,8 @@ def sent_transaction(node: JsonRpcClient, tx_hash: str) -> SentTransaction | Non
     data = transaction["input"]
     bytes.fromhex(data.removeprefix("0x"))
     return SentTransaction(
-        sender=evm_address(transaction["from"]),
-        to=evm_address(transaction["to"]) if transaction.get("to") else None,
+        sender=_address(transaction["from"]),
+        to=_address(transaction["to"]) if transaction.get("to") else None,
         data=data,
         nonce=quantity(transaction["nonce"]),
         block=quantity(receipt["blockNumber"]) if receipt else None,
@@ -40,6 +40,11 @@ def sent_transaction(node: JsonRpcClient, tx_hash: str) -> SentTransaction | Non
 def transaction_count(node: JsonRpcClient, address: str, block: int) -> int:
     """The nonce of an address's next transaction after a block: the number of transactions it had sent."""
     return quantity(node.call("eth_getTransactionCount", address, hex(block)))
+
+
+def _address(text: str) -> str:
+    """An address in EIP-55. Raises ValueError for another text."""
+    return evm_address("0x" + address_bytes("0x" + text.removeprefix("0x")).hex())
 
 
 def _paid_topics(network: str, receipt: Mapping[str, Any]) -> tuple[str, ...]:

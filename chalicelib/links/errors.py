@@ -20,7 +20,7 @@ class LinkCompleted(Conflict):
 
 
 class LinkLocked(Locked):
-    """The link is waiting for the multisig transaction of `intent`."""
+    """The link is waiting for the announced transaction of `intent`, the first of those it waits for."""
 
     shown_by = "chalicelib.links.schemas"
 

@@ -80,7 +80,7 @@ def require_payable(services: Services, payment: SecurePayment) -> None:
 
 
 def require_unlocked(services: Services, payment: SecurePayment) -> None:
-    """Raises LinkLocked, with the link's branding, while the link is waiting for a multisig transaction."""
+    """Raises LinkLocked, with the link's branding, while the link is waiting for an announced transaction."""
     if payment.is_locked:
         check_unlocked(payment, branding.of_client(services, payment.link.client_id))
 

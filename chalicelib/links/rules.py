@@ -46,7 +46,7 @@ def with_next_check(link: Link, now: datetime) -> Link:
 
 
 def is_payable(payment: SecurePayment, now: datetime) -> bool:
-    """Whether the link can be paid now: pending, not expired, and not waiting for a multisig transaction."""
+    """Whether the link can be paid now: pending, not expired, and not waiting for an announced transaction."""
     return not payment.is_paid and not payment.is_locked and status_at(payment.link, now) is LinkStatus.PENDING
 
 
@@ -67,7 +67,7 @@ def check_payable(payment: SecurePayment, now: datetime, branding: "PageBranding
 
 
 def check_unlocked(payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
-    """Raises LinkLocked while the link is unpaid and waiting for a multisig transaction."""
+    """Raises LinkLocked while the link is unpaid and waiting for an announced transaction."""
     if payment.intent is not None and payment.is_locked:
         raise LinkLocked(payment, payment.intent, branding)
 

@@ -1,4 +1,4 @@
-"""Reads of links, with their requests and multisig intents."""
+"""Reads of links, with their requests and intents."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ def links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
 
 
 def link_with_requests(store: Store, token: str) -> SecurePayment | None:
-    """A link with its requests and its last intent. One query.
+    """A link with its requests and its intents. One query.
 
     None while the link is not complete: its Link record is written last, or has the status `assembling`.
     """
@@ -67,7 +67,7 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, S
 
 
 def intents(store: Store, tokens: Iterable[str]) -> list[Intent]:
-    """The last intents of the links that have one; in batches of 100."""
+    """The intents of the links that have any, in one record each; in batches of 100."""
     return list(store.get_many({Intent.KEY.of(link_token=token): Intent for token in tokens}).values())
 
 
@@ -84,12 +84,12 @@ def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Ite
 
 
 def intent(store: Store, token: str) -> Intent | None:
-    """The last intent of a link. One read."""
+    """The record of a link's intents. One read."""
     return store.get(Intent, Intent.KEY.of(link_token=token))
 
 
 def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
-    """Tokens of links whose intent is due for a check, at most `limit` per shard. One query per shard."""
+    """Tokens of links of which an intent is due for a check, at most `limit` per shard. One query per shard."""
     return (_token_of(key) for key in store.due(Intent, now, limit, first_shard))
 
 

@@ -9,7 +9,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import Viewer, load_visible
-from chalicelib.links.records import PaymentType, SecurePayment
+from chalicelib.links.records import PaymentType, Proof, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.recording import unmatched
 from chalicelib.requests import store as request_store
@@ -63,8 +63,8 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
     was merged into a batch, whose expiry decides what is late. The node is called only if an amount is refundable; if
     it does not answer, the list has no refunds. Refunds that are offered for the first time are stored (`_kept`).
 
-    Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a multisig transaction is pending for the
-    link.
+    Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a transaction that is announced for the
+    link is pending.
     """
     payment = load_visible(services, token, Viewer(account_id, client_id))
     if payment.link.payment_type is PaymentType.MULTICALL:
@@ -82,9 +82,11 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
 
 
 def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
-    """The addresses of known payers, which may be contracts: the creators of payouts, and the Safes of intents."""
+    """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
+    executed an announced transaction. Others may be named by anybody."""
     known = [each.link.creator_wallet for each in payments]
-    known += [intent.wallet for each in payments if each.intent is not None for intent in each.intent.all]
+    intents = (intent for each in payments if each.intent is not None for intent in each.intent.all)
+    known += [each.wallet for each in intents if each.proof is Proof.PROPOSED or each.executed_block is not None]
     return frozenset(hex_address(wallet) for wallet in known if wallet is not None)
 
 

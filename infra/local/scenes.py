@@ -244,6 +244,7 @@ SCENES: dict[str, Scene] = {
     "closed": Scene("closed", link=_ended(403, status="stopped")),
     "already-paid": Scene("completed", link=_PAID),
     "safe-waiting": Scene("safe", link=_ended(423, requestStatuses=[_PROPOSED])),
+    "sent-elsewhere": Scene("sent", link=_ended(423, requestStatuses=[{"txHash": HASH}])),
     "blocked": Scene("blocked", link=(200, _MULTICALL)),
     "part-settled": Scene("blocked", link=(200, {**_MULTICALL, "status": "partially_settled"})),
     "choose": Scene("choose", wallets=("Example Wallet", "Another & Sons <Wallet>", "Third"), is_connected=False),

@@ -28,7 +28,7 @@ from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.chain.logs import BlockRange, Checkpoint
-from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType
+from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.requests.records import (
     Payment,
@@ -430,5 +430,13 @@ RECORDS: dict[str, Record] = {
     "webhook, in the list of its account": ClientEndpoint(ACCOUNT, ENDPOINT.webhook_id, CLIENT),
     "request, with its credential": replace(REQUEST, created_with=Mode.CLIENT_ID),
     "client id, limited": replace(CLIENT_ID, allowed_payees=(WALLET, TRON_WALLET), allowed_currencies=()),
+    "intent, of a transaction that was sent, with another": replace(
+        INTENT,
+        safe_tx_hash=None,
+        transaction_hash="0x" + HASH,
+        unseen_since=NOW,
+        locks=False,
+        others=(replace(INTENT, proof=Proof.PROPOSED),),
+    ),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
 }

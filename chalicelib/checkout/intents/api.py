@@ -1,4 +1,4 @@
-"""Views that announce a multisig transaction for a link, and withdraw it."""
+"""Views that announce a transaction for a link, and withdraw it."""
 
 from typing import Any
 

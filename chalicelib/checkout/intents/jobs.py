@@ -1,4 +1,4 @@
-"""The schedule that checks the pending multisig intents."""
+"""The schedule that checks the pending intents."""
 
 from chalicelib.checkout.intents import tracking as flows
 from chalicelib.services import Services
@@ -7,4 +7,4 @@ from chalicelib.services import Services
 def track_intents(services: Services) -> None:
     ended = flows.track_due(services)
     if ended:
-        services.log.info("multisig intents ended", extra={"count": ended})
+        services.log.info("intents ended", extra={"count": ended})

@@ -60,27 +60,29 @@ def _observed_sent(
     """The intent of a transaction that was sent with its sender and nonce, and the observation.
 
     It is executed once detection has finished its block. The nonce is read if the node does not have the transaction,
-    which may have been replaced.
+    which may have been replaced. If the node does not return this very transaction, nothing is known of it.
     """
     assert intent.transaction_hash is not None, "it was sent"
     assert cursor.read_until is not None, "checked before"
-    sent = chain.sent_transaction(intent.transaction_hash)
     observation = Observation(cursor.scanned_to, cursor.read_until, cursor.read_until, None, None, False)
+    try:
+        sent = chain.sent_transaction(intent.transaction_hash)
+    except ChainUnavailable as error:
+        services.log.warning("transaction not read", extra={"intent_id": intent.intent_id, "reason": error.message})
+        return intent, observation
     if sent is None:
         count = None
         if intent.wallet is not None and intent.nonce is not None:
-            count = _read_or_none(lambda: chain.transaction_count(str(intent.wallet), cursor.scanned_to))
+            sender = intent.wallet
+            count = _read_or_none(lambda: chain.transaction_count(sender, cursor.scanned_to))
         return intent, replace(observation, nonce=count, is_unknown=True)
     if intent.proof is None and not pays_link(payment, sent):
         return intent, replace(observation, is_foreign=True)
-    known = replace(
-        intent, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, unseen_since=None, locks=True
-    )
+    known = replace(intent, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, unseen_since=None, locks=True)
     if sent.block is None or sent.block > cursor.scanned_to:
         return known, observation
-    return known, replace(
-        observation, execution=Execution(sent.success is True, sent.block, intent.transaction_hash)
-    )
+    execution = Execution(sent.success is True, sent.block, intent.transaction_hash)
+    return known, replace(observation, execution=execution)
 
 
 def _execution(

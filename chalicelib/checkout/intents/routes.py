@@ -1,4 +1,4 @@
-"""The operations that announce and withdraw a multisig transaction of a link."""
+"""The operations that announce and withdraw transactions of a link."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
@@ -6,7 +6,7 @@ from chalicelib.http.operation import Operation
 OPERATIONS = (
     Operation(
         "POST", "/v2/secure-payments/{token}/intent", "record_intent",
-        "Announce a multisig transaction that pays a link; nobody else may pay it meanwhile",
+        "Announce a transaction that pays a link, proposed to a Safe or sent; nobody else may pay it meanwhile",
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:write",
         errors=(400, 401, 403, 404, 409, 423, 503),
@@ -15,7 +15,7 @@ OPERATIONS = (
     ),
     Operation(
         "DELETE", "/v2/secure-payments/{token}/intent", "withdraw_intent",
-        "Withdraw the multisig transaction that a link waits for; anybody may pay the link again",
+        "Withdraw the transactions that a link waits for; anybody may pay the link again",
         modes=(Mode.API_KEY, Mode.SESSION),
         scope="secure_payments:write",
         errors=(401, 403, 404, 409),

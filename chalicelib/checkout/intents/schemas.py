@@ -17,16 +17,16 @@ UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME)]
 
 
 class RecordIntent(Input):
-    """Exactly one of `txHash` and `safeTxHash`; on the link's own network only multisig transactions are announced."""
+    """Exactly one of `txHash`, of a transaction that was sent, and `safeTxHash`, of one that a Safe's owners sign."""
 
-    txHash: Hash | None = None
-    safeTxHash: Hash | None = None
+    txHash: Hash | None = Field(None, description="The transaction that pays the link, once a wallet has sent it")
+    safeTxHash: Hash | None = Field(None, description="The Safe transaction that pays the link, once it is proposed")
     safePaymentDeadline: UnixSeconds | None = Field(None, description="Unix seconds; only with safeTxHash")
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"]
     token: Annotated[str, StringConstraints(min_length=1, max_length=20)] = Field(
         description="Symbol of the currency that the link is paid in, such as USDC"
     )
-    payerAddress: str | None = Field(None, description="The Safe")
+    payerAddress: str | None = Field(None, description="The Safe, or the wallet that sent the transaction")
 
     @field_validator("payerAddress")
     @classmethod

@@ -21,7 +21,7 @@ from chalicelib.services import Services
 def read(services: Services, token: str, account_id: str) -> MulticallDetails:
     """A multicall of the account as it is now. One read, and those of `details`.
 
-    Raises NotFound, Forbidden if it belongs to another account, Locked while a multisig transaction is pending for it.
+    Raises NotFound, Forbidden if it belongs to another account, Locked while a transaction is pending for it.
     """
     payment = links.load(services, token)
     if payment is None or payment.link.payment_type is not PaymentType.MULTICALL:

@@ -183,7 +183,7 @@ def is_live(parent: Link | None, now: datetime) -> bool:
 
 
 def holds_children(parent: Link, found: Mapping[str, SecurePayment], now: datetime) -> bool:
-    """Whether the claims of a live multicall count: it can be paid now, or after a pending multisig transaction."""
+    """Whether the claims of a live multicall count: it can be paid now, or after a pending transaction."""
     if parent.status is LinkStatus.ASSEMBLING:
         return True
     children = evaluate_children(parent, found, claimed_by_others(parent, found), now)

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked
+from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import MAX_CLAIMS, IntentDraft
@@ -167,6 +168,25 @@ def test_nothing_ends_while_the_node_does_not_answer(world: World) -> None:
         assert track(world).status is IntentStatus.PENDING
     with pytest.raises(ChainUnavailable):
         record(world, world.create_link(), sent(NOWHERE))
+
+
+def test_a_transaction_that_the_node_does_not_return_delays_no_other_one(world: World) -> None:
+    payments = [world.create_link() for _ in range(3)]
+    odd, *others = [pay(world, payment)[0] for payment in payments]
+    read = world.chain.sent_transaction
+
+    def refuses_one(tx_hash: str) -> SentTransaction | None:
+        if tx_hash == odd:
+            raise ChainUnavailable("The sepolia node responds with too much")
+        return read(tx_hash)
+
+    world.chain.sent_transaction = refuses_one  # type: ignore[method-assign]
+    for tx_hash in others:
+        world.chain.include(tx_hash, success=False)
+    world.scan()
+    world.advance(MINUTE)
+    assert tracking.track_due(world.services) == 2
+    assert [is_free(world, payment) for payment in payments] == [False, True, True]
 
 
 def test_what_does_not_pay_this_link_is_refused_or_ends_once_the_node_knows_it(world: World) -> None:

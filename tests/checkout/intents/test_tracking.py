@@ -395,3 +395,23 @@ def test_one_intent_that_cannot_be_followed_does_not_hold_up_the_others(world: W
     with pytest.raises(SweepIncomplete):
         intents.track_due(world.services)
     assert is_free(world, payment)
+
+
+def test_an_intent_of_an_earlier_version_is_followed_to_its_end(world: World) -> None:
+    payment = world.create_link()
+    told = paying(payment)
+    world.safes.known["sepolia", hash_of(told)] = told
+    record(world, payment, announced(hash_of(told)), viewer=PAGE)
+    world.client.update_item(
+        TableName="payment-requests-local-payments",
+        Key={"pk": {"S": f"LINK#{payment.link.token}"}, "sk": {"S": "INTENT"}},
+        UpdateExpression="REMOVE #proof, #locks, #others",
+        ExpressionAttributeNames={f"#{each}": each for each in ("proof", "locks", "others")},
+    )
+    for _ in range(2):
+        let_pass(world, 30)
+        assert track(world).status is IntentStatus.PENDING
+    assert not is_free(world, payment)
+    world.chain.execute_safe(SAFE, hash_of(told), success=False)
+    let_pass(world, 10)
+    assert track(world).status is IntentStatus.FAILED
