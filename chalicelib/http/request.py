@@ -77,8 +77,8 @@ def _named_address(settings: Settings, headers: Mapping[str, list[str]]) -> str 
 def address_of(text: str) -> str | None:
     """The address of `ip`, `ip:port`, `[ip]` or `[ip]:port` in its canonical form; None if it is none.
 
-    An IPv6 address may have a port without brackets, which is taken for its last group if it could be one. An IPv4 address within IPv6
-    counts as IPv4, so that limits and IP ranges hold for it.
+    An IPv6 address may have a port without brackets, which is taken for its last group if it could be one. An IPv4
+    address within IPv6 counts as IPv4, so that limits and IP ranges hold for it.
     """
     text = text.strip()
     if text.startswith("["):

@@ -60,7 +60,14 @@ class Absent:
     record: Record
 
 
-Write = Record | Delete | Absent
+@frozen
+class Unchanged:
+    """Requires that a record still has the version that was read; writes nothing."""
+
+    record: Record
+
+
+Write = Record | Delete | Absent | Unchanged
 
 
 class Store:
@@ -246,7 +253,7 @@ class Store:
                 left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
     def write(self, *writes: Write) -> None:
-        """Applies all writes or none: records, `Delete`s and `Absent` checks, at most 100.
+        """Applies all writes or none: records, `Delete`s, `Absent` and `Unchanged` checks, at most 100.
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
         which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
@@ -334,6 +341,8 @@ class Store:
         match write:
             case Absent(record):
                 return {"ConditionCheck": {**self._table_and_key(record.key), **_version_is(0)}}
+            case Unchanged(record):
+                return {"ConditionCheck": {**self._table_and_key(record.key), **_version_is(record.version)}}
             case Delete(record):
                 return {"Delete": {**self._table_and_key(record.key), **_version_is(record.version)}}
         key = write.key

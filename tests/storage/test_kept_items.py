@@ -38,6 +38,8 @@ ADDED = {
     "UnmatchedTransfer": {"event_key"},
     "Event": {"variants"},
     "Circuit": {"is_slow"},
+    "Account": {"sessions_since"},
+    "Session": {"user_version"},
 }
 """The attributes that are written since, by kind; items without them are read."""
 KEYS_CHANGED = {"Payment", "UnmatchedTransfer"}

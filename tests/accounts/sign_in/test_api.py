@@ -52,7 +52,7 @@ def verify(api: Api, body: dict[str, Any], headers: dict[str, str] | None = None
 
 
 def token_of(reply: Reply) -> str:
-    found = re.match(r"session_token=([A-Za-z0-9]{43});", reply.headers["set-cookie"])
+    found = re.match(r"session_token=([0-9A-Z]{26}\.[A-Za-z0-9]{43});", reply.headers["set-cookie"])
     assert found is not None, reply.headers["set-cookie"]
     return found[1]
 
@@ -137,9 +137,9 @@ def test_the_cookie_is_for_this_host_over_https_and_out_of_reach_of_scripts(api:
     email = f"{new_name()}@example.com"
     register(api, email)
     by_email = log_in(api, email).headers["set-cookie"]
-    assert re.fullmatch(r"session_token=\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email)
+    assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email)
     by_wallet = verify(api, signed(api, evm_wallet(new_name()))).headers["set-cookie"]
-    assert re.fullmatch(r"session_token=\w{43}; Path=/; HttpOnly; Secure; SameSite=Lax", by_wallet)
+    assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Path=/; HttpOnly; Secure; SameSite=Lax", by_wallet)
 
 
 def test_the_cookie_may_be_shared_with_the_api_host(api: Api, configured: Configured) -> None:
