@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any
 
 from chalicelib.base.records import Key, KeyRange, Record
+from chalicelib.storage.items import DUE_SHARDS
 from chalicelib.storage.store import (
-    DUE_SHARDS,
     LARGEST_TRANSACTION,
     Absent,
     Delete,

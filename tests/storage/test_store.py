@@ -17,8 +17,8 @@ from chalicelib.access.rate_limits.records import Ban, CallCounter
 from chalicelib.links.records import Link, SafeIntent
 from chalicelib.requests.records import Request
 from chalicelib.scanning.records import UnrecordedTransfers
+from chalicelib.storage.items import DUE_SHARDS, item_of
 from chalicelib.storage.store import (
-    DUE_SHARDS,
     LARGEST_TRANSACTION,
     Absent,
     Delete,
@@ -26,7 +26,6 @@ from chalicelib.storage.store import (
     Throttled,
     Unchanged,
     WriteConflict,
-    item_of,
 )
 from chalicelib.webhooks.records import Event
 from tests.fakes.world import PREFIX, START, World
