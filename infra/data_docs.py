@@ -14,7 +14,8 @@ from pkgutil import walk_packages
 
 import chalicelib
 from chalicelib.base.records import TABLES, Record
-from chalicelib.storage.store import DUE_INDEX, DUE_SHARDS
+from chalicelib.storage.items import DUE_SHARDS
+from chalicelib.storage.store import DUE_INDEX
 
 FILE = Path(__file__).parent.parent / "docs" / "data.md"
 

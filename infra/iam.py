@@ -42,7 +42,7 @@ _RECORDS = ("GetItem", "Query", "PutItem", "DeleteItem")
 ACCESS = {
     "api_handler": Access(
         tables={
-            "identity": ("BatchGetItem", *_RECORDS),
+            "identity": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "sessions": ("BatchGetItem", *_RECORDS),
             "payments": ("BatchGetItem", *_RECORDS),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),

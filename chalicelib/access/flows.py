@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from chalicelib.access import store
 from chalicelib.access.callers import Caller, SentCredential
-from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey
+from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.access.credentials.rules import (
     check_api_key,
     check_client_id,
@@ -48,7 +48,7 @@ def identify(services: Services, sent: SentCredential, origin: str | None, ip_ad
     secret_hash = credential_hash(sent.secret)
     digest = caller_digest(secret_hash, ip_address)
     client_id_hash = credential_hash(sent.client_id) if sent.client_id is not None else None
-    records = store.records_of(services.store, sent.mode, secret_hash, client_id_hash, digest)
+    records = store.records_of(services.store, sent, secret_hash, client_id_hash, digest)
     until, version = _ban_of(records.get(Ban))
     common: _Fields = {
         "mode": sent.mode,
@@ -101,7 +101,7 @@ def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
 
 def _session(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     """Sessions have the limit of the highest tier, as a dashboard page makes ten requests at once."""
-    session = sessions.touch(services, check_session(records.get(Session), services.clock()))
+    session = sessions.touch(services, check_session(records.get(Session), records.get(Account), services.clock()))
     actor = f"session:{session.session_id}"
     common |= {"actor": actor, "quota": account_quota(session.account_id)}
     return Caller(account_id=session.account_id, tier=Tier.HIGH_VOLUME, session=session, **common)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from chalicelib.access.credentials.records import ApiKey, ClientId, OrchestratorKey
+from chalicelib.access.callers import SentCredential
+from chalicelib.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.access.modes import Mode
 from chalicelib.access.rate_limits.records import Ban
 from chalicelib.access.sessions.records import Session
+from chalicelib.access.sessions.rules import account_named_in
 from chalicelib.base.records import Key, Record
 from chalicelib.storage.store import Store
 
@@ -18,17 +20,19 @@ _KINDS: dict[Mode, type[ApiKey] | type[ClientId] | type[OrchestratorKey]] = {
 
 
 def records_of(
-    store: Store, mode: Mode, secret_hash: str, client_id_hash: str | None, caller: str
+    store: Store, sent: SentCredential, secret_hash: str, client_id_hash: str | None, caller: str
 ) -> dict[type[Record], Any]:
-    """The ban of a caller, the session or credential with a hash, and the client id sent with it, each by its class.
+    """The ban of a caller, the credential with a hash, and the client id sent with it, each by its class.
 
-    What does not exist is left out. One read. Raises Throttled.
+    For a session these are the session and its account. What does not exist is left out. One read. Raises Throttled.
     """
     wanted: dict[Key, type[Record]] = {Ban.KEY.of(caller=caller): Ban}
-    if mode is Mode.SESSION:
+    if sent.mode is Mode.SESSION:
         wanted[Session.KEY.of(token_hash=secret_hash)] = Session
+        if (account_id := account_named_in(sent.secret)) is not None:
+            wanted[Account.KEY.of(account_id=account_id)] = Account
     else:
-        kind = _KINDS[mode]
+        kind = _KINDS[sent.mode]
         wanted[kind.KEY.of(credential_hash=secret_hash)] = kind
     if client_id_hash is not None:
         wanted[ClientId.KEY.of(credential_hash=client_id_hash)] = ClientId

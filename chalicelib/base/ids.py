@@ -44,7 +44,7 @@ def api_key(entropy: Entropy) -> str:
 
 
 def session_token(entropy: Entropy) -> str:
-    """43 mixed-case alphanumerics: 256 bits."""
+    """The random part of a session's token: 43 mixed-case alphanumerics: 256 bits."""
     return _alphanumeric(43, entropy)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import cached_property
-from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
@@ -18,14 +17,13 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.storage import codec
 from chalicelib.storage.clients import aws_client
+from chalicelib.storage.items import DUE_SHARDS, attributes_of, item_of, ttl_of, version_is, with_write_id
 
 T = TypeVar("T", bound=Record)
 C = TypeVar("C")
 R = TypeVar("R")
 DUE_INDEX = "by_due"
 """The sparse index (due_shard, due_at) of the records that a sweep has to process (`Record.next_due`)."""
-DUE_SHARDS = 8
-"""The number of partitions for each group of the index, which share its writes."""
 LARGEST_TRANSACTION = 99
 """The most writes of one transaction: DynamoDB accepts 100, and `Store.joined` may add one."""
 AT_ONCE = 8
@@ -61,7 +59,14 @@ class Absent:
     record: Record
 
 
-Write = Record | Delete | Absent
+@frozen
+class Unchanged:
+    """Requires that a record still has the version that was read; writes nothing."""
+
+    record: Record
+
+
+Write = Record | Delete | Absent | Unchanged
 Join = Callable[[Callable[..., None], Sequence[Write]], None]
 """Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
 
@@ -101,7 +106,7 @@ class Store:
         unread: dict[str, Any] = {}
         for key in keys:
             of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": True})
-            of_table["Keys"].append(_key(key))
+            of_table["Keys"].append(attributes_of(key))
         found: list[tuple[Key, codec.Attributes]] = []
         for attempt in range(_CONTENTION_ATTEMPTS):
             read, unread = self._read_batch(unread)
@@ -197,7 +202,7 @@ class Store:
                 ExpressionAttributeValues={
                     ":amount": {"N": str(amount)},
                     ":most": {"N": str(limit - amount)},
-                    ":ttl": _ttl(counter.vanishes_at),
+                    ":ttl": ttl_of(counter.vanishes_at),
                 },
                 ReturnValues="UPDATED_NEW",
             )
@@ -256,7 +261,7 @@ class Store:
                 left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
     def write(self, *writes: Write) -> None:
-        """Applies all writes or none: records, `Delete`s and `Absent` checks, at most LARGEST_TRANSACTION.
+        """Applies all writes or none: records, `Delete`s, `Absent` and `Unchanged` checks, at most LARGEST_TRANSACTION.
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
         which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
@@ -272,7 +277,7 @@ class Store:
         for attempt in range(_CONTENTION_ATTEMPTS):
             try:
                 if len(actions) == 1 and "Put" in actions[0]:
-                    self.client.put_item(**_with_write_id(actions[0]["Put"], write_id))
+                    self.client.put_item(**with_write_id(actions[0]["Put"], write_id))
                 else:
                     self.client.transact_write_items(TransactItems=actions, ClientRequestToken=write_id)
                 return
@@ -346,14 +351,16 @@ class Store:
     def _action(self, write: Write) -> dict[str, Any]:
         match write:
             case Absent(record):
-                return {"ConditionCheck": {**self._table_and_key(record.key), **_version_is(0)}}
+                return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(0)}}
+            case Unchanged(record):
+                return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(record.version)}}
             case Delete(record):
-                return {"Delete": {**self._table_and_key(record.key), **_version_is(record.version)}}
+                return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
         key = write.key
-        return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **_version_is(write.version)}}
+        return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **version_is(write.version)}}
 
     def _table_and_key(self, key: Key) -> dict[str, Any]:
-        return {"TableName": self._table(key.table), "Key": _key(key)}
+        return {"TableName": self._table(key.table), "Key": attributes_of(key)}
 
     def _table(self, name: str) -> str:
         return f"{self.prefix}-{name}"
@@ -361,45 +368,3 @@ class Store:
 
 def _chunks(values: Sequence[C], size: int) -> Iterator[Sequence[C]]:
     return (values[start : start + size] for start in range(0, len(values), size))
-
-
-def item_of(record: Record, key: Key) -> codec.Attributes:
-    """The item that is written for a record: its fields, the next version, its key and its index attributes."""
-    item = {**codec.encode(record), **_key(key), **_index(record, key)}
-    item["version"] = {"N": str(record.version + 1)}
-    return item
-
-
-def _with_write_id(put: dict[str, Any], write_id: str) -> dict[str, Any]:
-    """A put that stores the id, and that returns the stored item, with its id, if the condition fails."""
-    item = {**put["Item"], "write_id": {"S": write_id}}
-    return {**put, "Item": item, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
-
-
-def _key(key: Key) -> codec.Attributes:
-    return {"pk": {"S": key.pk}, "sk": {"S": key.sk}}
-
-
-def _index(record: Record, key: Key) -> codec.Attributes:
-    attributes: codec.Attributes = {}
-    if (due := record.next_due) is not None:
-        shard = sha256(key.pk.encode()).digest()[0] % DUE_SHARDS  # a rewritten item stays in its shard
-        attributes["due_shard"] = {"S": f"{record.DUE_GROUP}{shard}"}
-        attributes["due_at"] = {"N": str(codec.epoch_milliseconds(due))}
-    if (vanishes_at := record.vanishes_at) is not None:
-        attributes["ttl"] = _ttl(vanishes_at)
-    return attributes
-
-
-def _ttl(vanishes_at: datetime | None) -> dict[str, str]:
-    assert vanishes_at is not None, "counters are deleted after their window"
-    return {"N": str(codec.epoch_milliseconds(vanishes_at) // 1000)}
-
-
-def _version_is(version: int) -> dict[str, Any]:
-    if version == 0:
-        return {"ConditionExpression": "attribute_not_exists(pk)"}
-    return {
-        "ConditionExpression": "version = :version",
-        "ExpressionAttributeValues": {":version": {"N": str(version)}},
-    }

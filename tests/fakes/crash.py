@@ -1,4 +1,4 @@
-"""Simulates a process that ends at its k-th call to DynamoDB or SQS, before or after the call takes effect."""
+"""Simulates a process that ends at its k-th call to DynamoDB or SQS, or that another one overtakes there."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +43,7 @@ class FragileClient:
         "transact_write_items",
     )
 
-    def __init__(self, client: Any, wire: Tripwire) -> None:
+    def __init__(self, client: Any, wire: "Tripwire | Interruption") -> None:
         self._client = client
         self._wire = wire
 
@@ -57,3 +57,21 @@ class FragileQueue:
 
     def __init__(self, queue: Any, wire: Tripwire) -> None:
         self.send = wire.guard(queue.send)
+
+
+class Interruption:
+    """Runs another flow once, before the call number `position`: two processes whose calls are interleaved there."""
+
+    def __init__(self, position: int, other: Callable[[], object]) -> None:
+        self.calls = 0
+        self._position = position
+        self._other = other
+
+    def guard(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            self.calls += 1
+            if self.calls == self._position:
+                self._other()
+            return call(*args, **kwargs)
+
+        return guarded

@@ -8,7 +8,15 @@ from hashlib import sha256
 from typing import Any
 
 from chalicelib.base.records import Key, KeyRange, Record
-from chalicelib.storage.store import DUE_SHARDS, LARGEST_TRANSACTION, Absent, Delete, Store, Write, WriteConflict
+from chalicelib.storage.items import DUE_SHARDS
+from chalicelib.storage.store import (
+    LARGEST_TRANSACTION,
+    Absent,
+    Delete,
+    Store,
+    Write,
+    WriteConflict,
+)
 
 
 class MemoryStore(Store):
@@ -54,7 +62,7 @@ class MemoryStore(Store):
         assert len(set(keys)) == len(keys), "DynamoDB refuses a transaction with two writes of one item"
         for each, key in zip(writes, keys, strict=True):
             stored = self._records.get(key)
-            expected = 0 if isinstance(each, Absent) else (each.record if isinstance(each, Delete) else each).version
+            expected = 0 if isinstance(each, Absent) else (each if isinstance(each, Record) else each.record).version
             if (stored.version if stored is not None else 0) != expected:
                 raise WriteConflict
         for each, key in zip(writes, keys, strict=True):

@@ -11,7 +11,8 @@ from chalicelib.access.rate_limits import store as limits
 from chalicelib.access.rate_limits.rules import Window
 from chalicelib.base.records import Record
 from chalicelib.requests.records import Payment, UnmatchedTransfer
-from chalicelib.storage.store import Store, item_of
+from chalicelib.storage.items import item_of
+from chalicelib.storage.store import Store
 from infra.data_docs import record_classes
 from tests.fakes.world import PREFIX, World
 from tests.storage.kept_records import NOW, RECORDS
@@ -41,6 +42,8 @@ ADDED = {
     "Endpoint": {"events"},
     "Circuit": {"is_slow"},
     "IdempotentRequest": {"nonce", "steps"},
+    "Account": {"sessions_since"},
+    "Session": {"user_version"},
 }
 """The attributes that are written since, by kind; items without them are read."""
 KEYS_CHANGED = {"Payment", "UnmatchedTransfer"}

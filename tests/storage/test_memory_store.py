@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.records import Record
 from chalicelib.scanning.records import TransferId, UnrecordedTransfers
-from chalicelib.storage.store import Absent, Delete, Store, WriteConflict
+from chalicelib.storage.store import Absent, Delete, Store, Unchanged, WriteConflict
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PREFIX, START, in_process_aws
 
@@ -27,7 +27,7 @@ def part(link: int, number: int) -> UnrecordedTransfers:
 RECORDS = st.builds(part, st.integers(0, 2), st.integers(0, 3))
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["write", "put", "delete", "absent", "both"]), RECORDS, RECORDS, st.integers(0, 2)
+        st.sampled_from(["write", "put", "delete", "absent", "unchanged", "both"]), RECORDS, RECORDS, st.integers(0, 2)
     ),
     min_size=4,
     max_size=12,
@@ -46,6 +46,8 @@ def apply(store: Store, act: str, first: Record, second: Record, version: int) -
                 store.write(Delete(record))
             case "absent" if first.key != second.key:
                 store.write(Absent(first), second)
+            case "unchanged" if first.key != second.key:
+                store.write(Unchanged(record), second)
             case "both" if first.key != second.key:
                 store.write(record, second)
     except WriteConflict:

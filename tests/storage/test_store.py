@@ -17,15 +17,15 @@ from chalicelib.access.rate_limits.records import Ban, CallCounter
 from chalicelib.links.records import Intent, Link
 from chalicelib.requests.records import Request
 from chalicelib.scanning.records import UnrecordedTransfers
+from chalicelib.storage.items import DUE_SHARDS, item_of
 from chalicelib.storage.store import (
-    DUE_SHARDS,
     LARGEST_TRANSACTION,
     Absent,
     Delete,
     Store,
     Throttled,
+    Unchanged,
     WriteConflict,
-    item_of,
 )
 from chalicelib.webhooks.records import Event
 from tests.fakes.world import PREFIX, START, World
@@ -163,6 +163,19 @@ def test_a_write_may_require_that_a_record_does_not_exist(world: World) -> None:
     with pytest.raises(WriteConflict):
         store.write(replace(wanted, name="m", version=1), Absent(held))
     assert store.get(Account, wanted.key) == replace(wanted, version=1)
+
+
+def test_a_write_may_require_that_a_record_was_not_changed(world: World) -> None:
+    store, held, wanted = world.services.store, Account("acct1", "n", START), Account("acct2", "n", START)
+    store.write(held)
+    read = replace(held, version=1)
+    store.write(wanted, Unchanged(read))
+    store.write(replace(read, name="m"))
+    for expected in (read, replace(read, version=3), Account("acct3", "n", START, version=1)):
+        with pytest.raises(WriteConflict):
+            store.write(replace(wanted, name="m", version=1), Unchanged(expected))
+    assert store.get(Account, wanted.key) == replace(wanted, version=1)
+    assert store.get(Account, held.key) == replace(held, name="m", version=2), "a check writes nothing"
 
 
 def test_what_is_due_is_found_by_its_group_the_longest_overdue_first(world: World) -> None:

@@ -53,13 +53,17 @@ class CredentialStatus(StrEnum):
 
 @frozen
 class Account(Record):
-    """The owner of credentials, links and webhooks: the account of a wallet or e-mail user, or made by the operator."""
+    """The owner of credentials, links and webhooks: the account of a wallet or e-mail user, or made by the operator.
+
+    Sessions that were opened for the user's record before its version `sessions_since` have ended.
+    """
 
     KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "ACCOUNT")
 
     account_id: str
     name: str
     created_at: datetime
+    sessions_since: int = 0
     version: int = 0
 
 

@@ -45,6 +45,11 @@ def credential(store: Store, text: str) -> Credential | None:
     return next(iter(found.values()), None)
 
 
+def as_stored(store: Store, record: T) -> T | None:
+    """A credential as it is now. One read."""
+    return store.get(type(record), record.key)
+
+
 def own_client_id(store: Store, account_id: str, client_id: str) -> ClientId:
     """A client id of the account, in any status, by the text that callers send. One read.
 

@@ -36,6 +36,7 @@ class Session(Record):
     """An open session. Its token is stored only as a hash. `subject` is the wallet address or the e-mail address.
 
     `chain_id` is the chain of a contract wallet. It is None for a private key, which is the same on every chain.
+    `user_version` is that of the user's record when the session was opened; a new password ends those of earlier ones.
     """
 
     KEY = KeyPattern(SESSIONS, "SESSION#{token_hash}", "SESSION")
@@ -49,6 +50,7 @@ class Session(Record):
     last_seen_at: datetime
     expires_at: datetime
     chain_id: int | None = None
+    user_version: int = 0
     version: int = 0
 
     @property

@@ -13,11 +13,13 @@ from chalicelib.access.credentials.store import CREDENTIALS, Credential
 from chalicelib.access.modes import Tier
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, Write
+from chalicelib.storage.store import Delete, Write, WriteConflict
 
 MAX_CREDENTIALS = 1000
 """How many API keys and how many client ids an account may have, including revoked client ids."""
 
+_ATTEMPTS = 5
+"""How often a revocation is tried when another request changes the credential."""
 T = TypeVar("T", bound=Credential)
 _NAMES: dict[type, str] = {ApiKey: "API key", ClientId: "Client ID", OrchestratorKey: "Orchestrator key"}
 
@@ -49,7 +51,21 @@ def find_by_id(services: Services, account_id: str, record_id: str) -> Credentia
 
 
 def revoke(services: Services, actor: Actor, record: T) -> T:
-    """Revokes a credential permanently. An API key is no longer listed; a client id stays listed as revoked."""
+    """Revokes a credential permanently. An API key is no longer listed; a client id stays listed as revoked.
+
+    A change at the same moment does not prevent it: whoever keeps changing a credential could keep it that way.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return _revoke(services, actor, record)
+        except WriteConflict:
+            changed = store.as_stored(services.store, record)
+            assert changed is not None, "credentials are not deleted"
+            record = changed
+    raise WriteConflict
+
+
+def _revoke(services: Services, actor: Actor, record: T) -> T:
     if record.status is CredentialStatus.REVOKED:
         return record
     changes: dict[str, Any] = {"status": CredentialStatus.REVOKED}

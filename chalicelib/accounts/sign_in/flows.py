@@ -23,7 +23,7 @@ from chalicelib.base.errors import BadRequest, NotFound, TooManyRequests, Unauth
 from chalicelib.base.frozen import frozen
 from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, Write, WriteConflict
+from chalicelib.storage.store import Delete, Unchanged, Write, WriteConflict
 
 _ATTEMPTS = 5
 """How often a transaction is tried when another request changes one of its records."""
@@ -114,36 +114,39 @@ def log_in(
 
     Raises Unauthorized, with the same message and after the same work, for an unknown user and for a wrong password;
     TooManyRequests after too many failures. An attempt is counted before the password is checked, so that parallel
-    requests do not get more attempts, and uncounted if the password is right.
+    requests do not get more attempts, and uncounted if the password is right. If the user changed meanwhile, the
+    password is checked again: no session is opened with one that was replaced.
     """
     name = email_address(email)
     passwords.check_password(password)
     windows = failure_windows(name, actor.ip_address, services.settings.rate_limit_scale, services.clock())
     limits.count_in_all(services, *windows)
-    user = users.user(services.store, name)
-    is_right = passwords.is_password(password, user.password_hash if user else None)
-    if user is None or not is_right:
-        _write_refusal(services, user, actor)
-        raise Unauthorized("Wrong e-mail address or password")
+    user = _checked(services, name, password, actor)
     limits.uncount(services, *windows)
     for _ in range(_ATTEMPTS):
-        with suppress(WriteConflict):  # the replaced session was used or ended meanwhile
+        try:
             return _open(services, user, None, actor, replaced)
+        except WriteConflict:  # the user was changed meanwhile, or the replaced session was used or ended
+            user = _checked(services, name, password, actor)
     raise WriteConflict
 
 
 def reset_password(services: Services, email: str, password: str, actor: Actor) -> int:
     """Sets a new password for an e-mail user and ends their sessions. Returns how many. Raises NotFound, BadRequest.
 
-    The account of `actor` is replaced by the user's.
+    All of them end in the transaction that sets the password; then they are deleted, one transaction each. The account
+    of `actor` is replaced by the user's.
     """
     user = users.user(services.store, email_address(email))
     if user is None:
         raise NotFound("There is no user with this e-mail address.")
+    account = users.account(services.store, user.account_id)
+    assert account is not None, "written together with its user"
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
     actor = replace(actor, account_id=user.account_id)
     entry = audit.entry(actor, "account.password_reset", user.account_id, services.clock(), services.entropy)
-    services.store.write(replace(user, password_hash=hashed), entry)
+    renewed = replace(user, password_hash=hashed)
+    services.store.write(renewed, replace(account, sessions_since=user.version + 1), entry)
     return end_all(services, user.account_id, actor)
 
 
@@ -178,6 +181,16 @@ def _issued_challenge(services: Services, signed: SignedChallenge, actor: Actor)
     except Unauthorized:
         _record_refusal(services, stored.message if stored else signed.message, actor)
         raise
+
+
+def _checked(services: Services, name: str, password: str, actor: Actor) -> User:
+    """The user with this name, if it is their password. Raises Unauthorized, and records the refusal."""
+    user = users.user(services.store, name)
+    is_right = passwords.is_password(password, user.password_hash if user else None)
+    if user is None or not is_right:
+        _write_refusal(services, user, actor)
+        raise Unauthorized("Wrong e-mail address or password")
+    return user
 
 
 def _record_refusal(services: Services, message: str, actor: Actor) -> None:
@@ -238,16 +251,18 @@ def _open(
 ) -> tuple[Session, str]:
     """Writes a new session and its audit entry, together with `writes`. Without `wallet`, the user is an e-mail user.
 
-    The session with the token hash `replaced` ends in the same transaction.
+    The session with the token hash `replaced` ends in the same transaction. Raises WriteConflict if the user was
+    changed since it was read. A new user is one of `writes`.
     """
     now = services.clock()
     kind, subject = (SessionKind.WALLET, wallet.address) if wallet else (SessionKind.EMAIL, user.name)
     chain_id = wallet.chain_id if wallet else None
-    session, token = open_session(user.account_id, kind, subject, now, services.entropy, chain_id)
+    session, token = open_session(user.account_id, kind, subject, now, services.entropy, chain_id, user.version)
     actor = replace(actor, account_id=session.account_id, name=f"session:{session.session_id}")
     entry = audit.entry(actor, "session.created", session.session_id, now, services.entropy)
     ending = _ending(services, replaced, actor, "session.replaced") if replaced is not None else ()
-    services.store.write(session, pointer_of(session), entry, *ending, *writes)
+    known = (Unchanged(user),) if user.version else ()
+    services.store.write(session, pointer_of(session), entry, *ending, *known, *writes)
     return replace(session, version=1), token
 
 

@@ -15,6 +15,10 @@ from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.rate_limits.rules import FAILURES, SIGN_INS_PER_MINUTE
 from chalicelib.access.sessions.records import Session, SessionPointer
 from chalicelib.base.timestamps import iso
+from chalicelib.storage.store import Store
+from infra import admin
+from infra.bench.calls import counted
+from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
@@ -52,7 +56,7 @@ def verify(api: Api, body: dict[str, Any], headers: dict[str, str] | None = None
 
 
 def token_of(reply: Reply) -> str:
-    found = re.match(r"session_token=([A-Za-z0-9]{43});", reply.headers["set-cookie"])
+    found = re.match(r"session_token=([0-9A-Z]{26}\.[A-Za-z0-9]{43});", reply.headers["set-cookie"])
     assert found is not None, reply.headers["set-cookie"]
     return found[1]
 
@@ -137,9 +141,9 @@ def test_the_cookie_is_for_this_host_over_https_and_out_of_reach_of_scripts(api:
     email = f"{new_name()}@example.com"
     register(api, email)
     by_email = log_in(api, email).headers["set-cookie"]
-    assert re.fullmatch(r"session_token=\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email)
+    assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax", by_email)
     by_wallet = verify(api, signed(api, evm_wallet(new_name()))).headers["set-cookie"]
-    assert re.fullmatch(r"session_token=\w{43}; Path=/; HttpOnly; Secure; SameSite=Lax", by_wallet)
+    assert re.fullmatch(r"session_token=\w{26}\.\w{43}; Path=/; HttpOnly; Secure; SameSite=Lax", by_wallet)
 
 
 def test_the_cookie_may_be_shared_with_the_api_host(api: Api, configured: Configured) -> None:
@@ -558,3 +562,18 @@ def test_the_dashboard_may_read_answers_and_send_cookies_another_page_may_not(
 def test_the_auth_host_is_healthy(api: Api) -> None:
     reply = api.get("/v1/health")
     assert (reply.status, reply.json) == (200, {"status": "ok"})
+
+
+def test_a_new_password_ends_every_session_at_once_and_costs_no_further_read(api: Api) -> None:
+    """Also if the operator's command dies before it deletes them."""
+    email = "reset@shop.example"
+    register(api, email)
+    token = token_of(log_in(api, email))
+    assert api.get("/v1/auth/me", cookie(token)).status == 200
+    dying = FragileClient(running().store.client, Tripwire(3, before=False))
+    with pytest.raises(Crash):
+        admin.reset_password(replace(running(), store=Store(PREFIX, dying)), email, "another horse")
+    with counted(running().store.client) as calls:
+        assert api.get("/v1/auth/me", cookie(token)).status == 401
+    assert calls.by_operation["BatchGetItem"] == 1
+    assert log_in(api, email, "another horse").status == 200
