@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.http.fields import EvmAddress, together
 from chalicelib.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
@@ -19,14 +20,25 @@ UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME)]
 class RecordIntent(Input):
     """Exactly one of `txHash` and `safeTxHash`; on the link's own network only multisig transactions are announced."""
 
-    txHash: Hash | None = None
-    safeTxHash: Hash | None = None
+    model_config = ConfigDict(
+        json_schema_extra={
+            **together({"safePaymentDeadline": ["safeTxHash"]}),
+            "if": {"required": ["txHash"], "properties": {"txHash": {"type": "string"}}},
+            "then": {"properties": {"safeTxHash": {"type": "null"}}},
+            "else": {"required": ["safeTxHash"], "properties": {"safeTxHash": {"type": "string"}}},
+        }
+    )
+
+    txHash: Hash | None = Field(None, description="Of a transaction on another chain than the link's")
+    safeTxHash: Hash | None = Field(None, description="Of the Safe's transaction")
     safePaymentDeadline: UnixSeconds | None = Field(None, description="Unix seconds; only with safeTxHash")
-    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"]
+    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"] = Field(
+        description="The network of the transaction"
+    )
     token: Annotated[str, StringConstraints(min_length=1, max_length=20)] = Field(
         description="Symbol of the currency that the link is paid in, such as USDC"
     )
-    payerAddress: str | None = Field(None, description="The Safe")
+    payerAddress: EvmAddress | None = Field(None, description="The Safe")
 
     @field_validator("payerAddress")
     @classmethod

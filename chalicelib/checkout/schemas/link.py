@@ -14,6 +14,7 @@ from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.flows import Description
+from chalicelib.http.fields import Address
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
@@ -24,7 +25,7 @@ from chalicelib.requests.rules import currency_of, remaining
 
 
 class WalletQuery(Input):
-    wallet: str | None = Field(None, description="The payer's wallet")
+    wallet: Address | None = Field(None, description="The payer's wallet")
 
     @field_validator("wallet")
     @classmethod

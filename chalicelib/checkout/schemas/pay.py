@@ -13,16 +13,19 @@ from chalicelib.checkout.schemas.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
+from chalicelib.http.fields import EvmAddress
 from chalicelib.http.schemas import Output, rule
 
 Flag = Literal["true", "false"]
 
 
 class PayQuery(WalletQuery):
-    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = None
-    token: Literal["USDC", "USDT"] | None = None
+    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
+        None, description="With `token`: what the payer wants to pay with; only the link's own is offered"
+    )
+    token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`")
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
-    eoaWallet: str | None = Field(None, description="Who funds the payment of a smart account `wallet`")
+    eoaWallet: EvmAddress | None = Field(None, description="Who funds the payment of a smart account `wallet`")
     simulate: Flag | None = Field(None, description="Also run the transactions on the chain as it is now")
 
     @field_validator("eoaWallet")

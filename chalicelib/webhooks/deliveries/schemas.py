@@ -5,15 +5,19 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Output, iso_or_none
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
+from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS
 
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 
 
 class TestWebhook(ClientIdChoice):
-    eventType: Annotated[str, StringConstraints(max_length=100)]
+    eventType: Annotated[str, StringConstraints(max_length=100), form(enum=[*CORE_KINDS, *VARIANT_KINDS])] = Field(
+        description="The kind of the sample"
+    )
 
 
 class TestAnswer(Output):
@@ -28,7 +32,7 @@ class DeliveriesQuery(ClientIdChoice):
         None, description="Only those that failed, or that wait for a webhook which does not answer"
     )
     cursor: Cursor | None = Field(None, description="nextCursor of the page before")
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Deliveries on a page")
 
 
 class AttemptAnswer(Output):
