@@ -8,7 +8,7 @@ checksum.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 _HEX_ADDRESS = "0x[0-9a-fA-F]{40}"
 _TRON_ADDRESS = "T[1-9A-HJ-NP-Za-km-z]{33}"
@@ -43,6 +43,14 @@ DestinationId = Annotated[
     str, form("^[0-9A-Za-z]+@eip155:[1-9][0-9]{0,31}(#[0-9A-Fa-f]{8})?:[0-9A-Za-z]+$", "destination-id")
 ]
 """`<wallet>@eip155:<chain id>#<checksum>:<token address>` (ERC-7828)."""
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE = BeforeValidator(_whole)
+"""For strict integers: 1.0 is one too, as in JSON Schema. It stands after the bounds, which are else left out there."""
 
 
 def together(needs: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -98,11 +98,11 @@ _HEADERS: Json = {
     },
 }
 _ERRORS = {
-    400: ("The request cannot be used as it is; the message says what to change", "amount: Amount must be greater than 0"),
+    400: ("The request cannot be used; the message says what to change", "amount: Amount must be greater than 0"),
     401: ("The credential is missing, unknown, expired or revoked", "Unauthorized"),
-    403: ("The credential may not do this, or the link cannot be paid any more", "This API key lacks the scope audit:read"),
+    403: ("The credential may not do this, or the link cannot be paid", "This API key lacks the scope audit:read"),
     404: ("It does not exist, or it belongs to another account", "Secure payment not found"),
-    409: ("It conflicts with the present state, or a request with this idempotency key is running", "Payment completed"),
+    409: ("It conflicts with the present state, or the request with this key is running", "Payment completed"),
     413: ("The body is larger than 256 kB", "The body is larger than 256 kB: send less at once"),
     415: ("The body is not JSON", "Send the body as JSON, with content-type: application/json"),
     422: (
@@ -111,7 +111,7 @@ _ERRORS = {
     ),
     423: ("A transaction that pays the link is pending", "Payment in progress"),
     429: ("A rate limit is exceeded", "Too many requests"),
-    502: ("The Tron node did not confirm that it received the transaction", "The node did not answer: send the same bytes again"),
+    502: ("The Tron node did not confirm that it received the transaction", "The Tron node did not answer"),
     503: ("A node or another service did not answer", "The node of sepolia did not answer: try again"),
 }
 """What an error status means, and a message with it."""

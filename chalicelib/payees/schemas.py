@@ -7,7 +7,7 @@ from pydantic import Field, StrictBool, StringConstraints, field_validator
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.interop import interop_address, interop_binary
-from chalicelib.http.fields import Address, form
+from chalicelib.http.fields import WHOLE, Address, form
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.payees.records import PayeeDestination, SigningNonce
 from chalicelib.payees.rules import signing_data, wallet_address
@@ -37,7 +37,7 @@ class SigningDataQuery(Input):
     walletAddress: Address = Field(description="The wallet that signs")
     action: Literal["add", "deactivate"] = Field(description="What is signed for")
     tokenAddress: Token = Field(description="The token that the wallet is paid in")
-    chainId: Annotated[str, form("^[0-9]{1,16}$", "chain-id")] = Field(description="The chain of the token, such as 8453")
+    chainId: Annotated[str, form("^[0-9]{1,16}$", "chain-id")] = Field(description="Of the token, such as 8453")
 
     @field_validator("chainId")
     @classmethod
@@ -82,7 +82,7 @@ class KeepDestination(Input):
     """`walletAddress` is optional; it must be the wallet of the session."""
 
     tokenAddress: Token = Field(description="The token that the wallet is paid in")
-    chainId: Annotated[int, Field(strict=True, gt=0, le=_MAX_CHAIN_ID), ChainId] = Field(
+    chainId: Annotated[int, Field(strict=True, gt=0, le=_MAX_CHAIN_ID), WHOLE, ChainId] = Field(
         description="The chain of the token"
     )
     accessPolicy: DestinationAccessPolicy | None = None

@@ -15,9 +15,9 @@ from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
 
 DELIVERY = (
-    "The body is signed: `x-service-signature` is the lower-case hex HMAC-SHA256 of its bytes, keyed with the webhook's "
-    "secret. Respond with a 2xx status within five seconds; a delivery has four attempts. Every header is also sent as "
-    "`x-request-network-...`, or as the deployment's HEADER_BRANDS say."
+    "The body is signed: `x-service-signature` is the lower-case hex HMAC-SHA256 of its bytes, keyed with the "
+    "webhook's secret. Respond with a 2xx status within five seconds; a delivery has four attempts. Every header is "
+    "also sent as `x-request-network-...`, or as the deployment's HEADER_BRANDS say."
 )
 
 

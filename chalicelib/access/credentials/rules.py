@@ -77,7 +77,7 @@ def ip_range(text: str) -> str:
 
 
 _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
-ORIGIN_PATTERN = r"^[hH][tT][tT][pP][sS]?://(\[[0-9a-fA-F:]+\]|[a-zA-Z0-9.-]+)(:[0-9]{1,5})?/?$"
+ORIGIN_PATTERN = r"^[hH][tT][tT][pP][sS]?://(\[[0-9a-fA-F:]{2,45}\]|[a-zA-Z0-9][a-zA-Z0-9.-]*)(:[0-9]{1,5})?/?$"
 
 
 def allowed_domain(text: str) -> str:

@@ -14,7 +14,8 @@ from chalicelib.http.schemas import Input, Output, iso_or_none, rule, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Scopes = Annotated[list[Annotated[str, form(enum=list(SCOPES))]], Field(min_length=1, max_length=100)]
-Ranges = Annotated[list[Annotated[str, StringConstraints(max_length=64), form(format="ip-range")]], Field(max_length=50)]
+Range = Annotated[str, StringConstraints(max_length=64), form(format="ip-range")]
+Ranges = Annotated[list[Range], Field(max_length=50)]
 Time = Annotated[str, form(format="future-time")]
 _SCOPES = f"What the key may do; everything when null. Of: {', '.join(SCOPES)}"
 _RANGES = "Addresses and CIDR ranges it may be used from; anywhere when null or empty"

@@ -11,7 +11,9 @@ from chalicelib.http.schemas import Input, Output
 
 
 class AuditQuery(Input):
-    cursor: Annotated[str, form(format="audit-cursor")] | None = Field(None, description="nextCursor of the page before")
+    cursor: Annotated[str, form(format="audit-cursor")] | None = Field(
+        None, description="nextCursor of the page before"
+    )
     limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Entries on a page")
 
 

@@ -149,7 +149,8 @@ def _link(name: str, url: str | None) -> str | None:
     if url is None:
         return None
     try:
-        is_safe = len(url) <= MAX_URL_LENGTH and re.fullmatch(LINK_PATTERN, url) is not None and bool(urlsplit(url).hostname)
+        has_form = len(url) <= MAX_URL_LENGTH and re.fullmatch(LINK_PATTERN, url) is not None
+        is_safe = has_form and bool(urlsplit(url).hostname)
     except ValueError:  # brackets without an IPv6 address
         is_safe = False
     if not is_safe:

@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import ConfigDict, Field, StrictInt, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.access.credentials.rules import ORIGIN_PATTERN
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import EvmRecipient, form, together
+from chalicelib.http.fields import WHOLE, EvmRecipient, form, together
 from chalicelib.http.schemas import Input, Output, iso_or_none, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -19,7 +19,7 @@ SomeDomains = Annotated[list[Domain], Field(min_length=1, max_length=10)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 Fee = Annotated[ShortText, form(r"^(100(\.0{1,2})?|[1-9]?[0-9](\.[0-9]{1,2})?)$")]
 Wallet = Annotated[EvmRecipient, StringConstraints(min_length=1, max_length=255)]
-Seconds = Annotated[StrictInt, Field(gt=0, le=2**32)]
+Seconds = Annotated[int, Field(strict=True, gt=0, le=2**32), WHOLE]
 
 _FIELDS = {
     "label": "label",

@@ -14,8 +14,11 @@ from chalicelib.http.schemas import Input, Output
 MAX_PAGE = 10_000
 
 
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True), form(r"\S")]
+
+
 class CreateOrchestrator(Input):
-    orchestratorName: Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True), form(r"\S")] = Field(
+    orchestratorName: Name = Field(
         description="What merchants see; not only spaces"
     )
     orchestratorContactEmail: Email = Field(description="The address for support requests")

@@ -12,18 +12,19 @@ from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN, MAX_EMAIL_LENGTH
 from chalicelib.base.signatures import MAX_SIGNATURE_BYTES, SIGNATURE_PATTERN
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import Address, form
+from chalicelib.http.fields import WHOLE, Address, form
 from chalicelib.http.schemas import Input, Output
 
 _MAX_CHAIN_ID = 2**53 - 1  # the largest integer that JSON numbers represent exactly
 
 
+Signature = Annotated[str, form(SIGNATURE_PATTERN, maxLength=2 + 2 * MAX_SIGNATURE_BYTES)]
 Email = Annotated[str, form(EMAIL_PATTERN, "email-address", maxLength=MAX_EMAIL_LENGTH)]
 
 
 class AskChallenge(Input):
     address: Address = Field(description="EVM (0x...) or Tron (T...)")
-    chainId: Annotated[int, Field(strict=True, ge=1, le=_MAX_CHAIN_ID)] = Field(
+    chainId: Annotated[int, Field(strict=True, ge=1, le=_MAX_CHAIN_ID), WHOLE] = Field(
         1, description="The chain of a contract wallet; ignored for Tron"
     )
 
@@ -32,7 +33,7 @@ class AnswerChallenge(Input):
     challengeId: str = Field(description="As it was issued")
     nonce: str = Field(description="As it was issued")
     message: str = Field(description="The message as it was issued, byte for byte")
-    signature: Annotated[str, form(SIGNATURE_PATTERN, maxLength=2 + 2 * MAX_SIGNATURE_BYTES)] = Field(description="Hex, with or without 0x: 65 bytes, or more from a contract wallet")
+    signature: Signature = Field(description="Hex, with or without 0x: 65 bytes, or more from a contract wallet")
 
     def signed(self) -> SignedChallenge:
         """The body as plain values."""

@@ -8,13 +8,13 @@ from pydantic import ConfigDict, Field, StringConstraints, field_validator, mode
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout.intents.rules import IntentDraft
-from chalicelib.http.fields import EvmAddress, together
+from chalicelib.http.fields import WHOLE, EvmAddress, together
 from chalicelib.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
 """The last second of the year 9999."""
 Hash = Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{64}$")]
-UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME)]
+UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME), WHOLE]
 
 
 class RecordIntent(Input):
