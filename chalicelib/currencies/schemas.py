@@ -63,6 +63,6 @@ class RoutesAnswer(Output):
     """`networks` is set if the query has it, else `network`."""
 
     currencyId: str
-    network: str | None = None
-    networks: list[str] | None = None
+    network: str | None = Field(default=None, description="As in the query")
+    networks: list[str] | None = Field(default=None, description="As in the query")
     conversionRoutes: list[TokenAnswer]

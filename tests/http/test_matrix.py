@@ -11,21 +11,19 @@ from chalicelib.http.operation import OPERATIONS, Operation
 from infra import admin
 from tests.fakes.world import in_process_tables
 from tests.support.client import Api
-from tests.support.examples import EXAMPLES, example, headers_for, prepared, request
+from tests.support.examples import (
+    EXAMPLES,
+    accepted_ways,
+    accepts,
+    example,
+    headers_for,
+    is_barred,
+    prepared,
+    request,
+)
 from tests.support.operations import models
 from tests.support.running import running
-from tests.support.tenants import FLAWS, WAYS, Tenant, Way
-
-
-def accepts(known: Operation, way: Way) -> bool:
-    """A session is ambient, browsers send it to everything: where it means nothing it does not close what is public."""
-    is_open = known.modes == (Mode.PUBLIC,) or (Mode.PUBLIC in known.modes and Mode.SESSION in way.serves)
-    return is_open or any(mode in known.modes for mode in way.serves)
-
-
-def is_barred(known: Operation, way: Way) -> bool:
-    """Whether the operation is for sessions of wallets, and this is one by e-mail."""
-    return EXAMPLES[known.method, known.path].wallet_only and way.name == "e-mail session"
+from tests.support.tenants import FLAWS, WAYS, Tenant
 
 
 def named(value: object) -> str:
@@ -77,10 +75,6 @@ def test_every_other_mode_is_401(api: Api, known: Operation) -> None:
             half = way.name == "orchestrator key" and Mode.ORCHESTRATOR in known.modes
             told = "x-client-id is required with x-orchestrator-key" if half else "Unauthorized"
             assert (way.name, reply.status, reply.message) == (way.name, 401, told)
-
-
-def accepted_ways(known: Operation) -> list[Way]:
-    return [way for way in WAYS if accepts(known, way)]
 
 
 OWNED = [known for known in OPERATIONS if EXAMPLES.get((known.method, known.path), example()).others]

@@ -27,7 +27,7 @@ from tests.fakes.wallets import tron_wallet
 from tests.support.client import Api, Reply
 from tests.support.running import running
 from tests.support.stored_transfers import store_payment
-from tests.support.tenants import Headers, Tenant, Way
+from tests.support.tenants import WAYS, Headers, Tenant, Way
 
 Make = Callable[[Tenant, Way], Any]
 
@@ -304,3 +304,18 @@ def documented(known: Operation) -> dict[str, Any]:
 
 def request(api: Api, known: Operation, headers: Headers, owner: Tenant, way: Way) -> Reply:
     return prepared(known, owner, way).send(api, headers)
+
+
+def accepts(known: Operation, way: Way) -> bool:
+    """A session is ambient, browsers send it to everything: where it means nothing it does not close what is public."""
+    is_open = known.modes == (Mode.PUBLIC,) or (Mode.PUBLIC in known.modes and Mode.SESSION in way.serves)
+    return is_open or any(mode in known.modes for mode in way.serves)
+
+
+def is_barred(known: Operation, way: Way) -> bool:
+    """Whether the operation is for sessions of wallets, and this is one by e-mail."""
+    return EXAMPLES[known.method, known.path].wallet_only and way.name == "e-mail session"
+
+
+def accepted_ways(known: Operation) -> list[Way]:
+    return [way for way in WAYS if accepts(known, way)]

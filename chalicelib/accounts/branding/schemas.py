@@ -57,11 +57,11 @@ class PutBranding(Input):
 
 
 class _Colours(Output):
-    pageBackgroundColor: str | None = None
-    cardBackgroundColor: str | None = None
-    primaryActionColor: str | None = None
-    primaryTextColor: str | None = None
-    secondaryTextColor: str | None = None
+    pageBackgroundColor: str | None = Field(None, description="#rrggbb")
+    cardBackgroundColor: str | None = Field(None, description="#rrggbb")
+    primaryActionColor: str | None = Field(None, description="#rrggbb")
+    primaryTextColor: str | None = Field(None, description="#rrggbb")
+    secondaryTextColor: str | None = Field(None, description="#rrggbb")
 
 
 class OwnBrandingAnswer(_Colours):
@@ -96,12 +96,12 @@ class BrandingRemoved(Output):
 class LinkBranding(_Colours):
     """The branding of the page of a link. Fields that the owner did not set are left out."""
 
-    id: str
-    clientIdId: str
-    logoPath: str | None = None
-    termsPath: str | None = None
-    privacyPath: str | None = None
-    displayRequestBranding: bool
+    id: str = Field(description="Names the branding")
+    clientIdId: str = Field(description="The record of the client id")
+    logoPath: str | None = Field(None, description="On the payment page's host")
+    termsPath: str | None = Field(None, description="A link on the page")
+    privacyPath: str | None = Field(None, description="A link on the page")
+    displayRequestBranding: bool = Field(description="Whether the page names the service")
 
     @classmethod
     def of(cls, branding: PageBranding | None) -> Self | None:

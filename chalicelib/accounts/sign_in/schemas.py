@@ -92,8 +92,8 @@ class Me(Output):
 
     id: str
     type: Literal["wallet", "email"]
-    address: str | None = None
-    email: str | None = None
+    address: str | None = Field(None, description="Of a wallet's session")
+    email: str | None = Field(None, description="Of an e-mail session")
     expiresAt: str
 
     @classmethod

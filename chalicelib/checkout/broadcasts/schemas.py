@@ -46,4 +46,4 @@ class BroadcastAnswer(Output):
     result: bool
     txid: str
     code: str
-    message: str | None = None
+    message: str | None = Field(None, description="The node's text about a refusal")

@@ -77,7 +77,7 @@ class IntentRecorded(Output):
     safeTxHash: str
     safePaymentDeadline: int | None = None
     isListening: Literal[True]
-    payerAddress: str | None = None
+    payerAddress: str | None = Field(None, description="The Safe")
 
 
 class IntentWithdrawn(Output):

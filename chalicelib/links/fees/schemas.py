@@ -24,8 +24,8 @@ class FeePreview(Input):
 class FeeDestination(Output):
     """Has exactly one of the two, by the network's family."""
 
-    evmAddress: str | None = None
-    tronAddress: str | None = None
+    evmAddress: str | None = Field(None, description="On EVM networks")
+    tronAddress: str | None = Field(None, description="On Tron")
 
 
 class PlannedFee(Output):

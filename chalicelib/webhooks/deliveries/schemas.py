@@ -38,11 +38,11 @@ class DeliveriesQuery(ClientIdChoice):
 class AttemptAnswer(Output):
     """One request to the receiver. It has a status, or an error if there was no response."""
 
-    at: str
-    status: int | None
-    error: str | None
+    at: str = Field(description="When it was made")
+    status: int | None = Field(description="Of the receiver's response")
+    error: str | None = Field(description="Why there was none")
     response: str = Field(description="The first 1,024 bytes of the response's body, as text")
-    durationMs: int
+    durationMs: int = Field(description="How long it took")
 
     @classmethod
     def of(cls, attempt: Attempt) -> Self:
