@@ -6,7 +6,7 @@ STAGE ?= local
 TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py))))
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
 
-.PHONY: help setup demo local test lint docs mutants chaos bench page-hash screens package deploy clean
+.PHONY: help setup demo local test lint docs fuzz mutants chaos bench page-hash screens package deploy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -37,8 +37,13 @@ mutants: setup ## change the rules in small ways and name the changes that no te
 chaos: setup ## long runs: kill processes, fork and flood a real chain, and 10,000 random outages of nodes (half an hour)
 	@CHAOS=1 OUTAGE_SCHEDULES=10000 .venv/bin/python -m pytest tests/chaos tests/outages --numprocesses auto --dist loadgroup
 
-docs: setup ## write docs/data.md, the list of all records, from the code
+docs: setup ## write from the code: docs/data.md, docs/openapi.json, and the answers in its examples
+	@.venv/bin/python -m pytest -o python_functions=record tests/http/record_examples.py
+	@.venv/bin/python -m infra.api_docs
 	@.venv/bin/python -m infra.data_docs
+
+fuzz: setup ## send 1,000 generated requests to every operation with each kind of credential (EXAMPLES=1000; half an hour)
+	@FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/http/test_contract.py -k generated --numprocesses auto
 
 bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
 	@.venv/bin/python -m infra.bench

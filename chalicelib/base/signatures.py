@@ -21,6 +21,7 @@ SIGNATURE_BYTES = 65
 MAX_SIGNATURE_BYTES = 32 * 1024
 """Contract wallets have longer signatures. They are checked by a call whose init code may have 48 kB (EIP-3860)."""
 
+SIGNATURE_PATTERN = f"^(0x)?[0-9a-fA-F]{{{2 * SIGNATURE_BYTES}}}([0-9a-fA-F]{{2}})*$"
 _SIGNATURE = re.compile(f"(?:0x)?((?:[0-9a-fA-F]{{2}}){{{SIGNATURE_BYTES},{MAX_SIGNATURE_BYTES}}})")
 _RECOVERY_ID = {0: 0, 1: 1, 27: 0, 28: 1}
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0

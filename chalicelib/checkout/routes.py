@@ -7,6 +7,10 @@ OPERATIONS = (
     Operation(
         "GET", "/v2/secure-payments/{token}", "read_secure_payment",
         "Read a link; with `wallet`, what the wallet holds",
+        description=(
+            "Never has calldata. With `wallet`, `paymentOptions` says what that wallet holds and needs. A link that "
+            "cannot be paid answers 403, 409 or 423 with its `status`."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:read",
         errors=(400, 401, 403, 404, 409, 423, 503),
@@ -16,6 +20,11 @@ OPERATIONS = (
     Operation(
         "GET", "/v2/secure-payments/{token}/pay", "pay_secure_payment",
         "The transactions that pay a link",
+        description=(
+            "Sign and send `transactions` in their order; `metadata.explanation` says what each does. Without "
+            "`wallet` nothing is said about balances, and every approval is included. After part of a link was paid, "
+            "the transactions pay the rest."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:read",
         errors=(400, 401, 403, 404, 409, 423, 503),

@@ -7,6 +7,10 @@ OPERATIONS = (
     Operation(
         "GET", "/v2/currencies", "list_currencies",
         "List tokens, or find one",
+        description=(
+            "Without filters: every token, native coin and fiat currency. With `id`, or with `firstOnly`, the "
+            "response is one token and not a list. 404 if nothing matches."
+        ),
         modes=(Mode.PUBLIC, Mode.API_KEY, Mode.CLIENT_ID),
         errors=(400, 401, 403, 404),
         lists_problems=True,
@@ -14,6 +18,7 @@ OPERATIONS = (
     Operation(
         "GET", "/v2/currencies/{currency_id}/conversion-routes", "list_conversion_routes",
         "List what an invoice currency can be paid in",
+        description="A token is paid in itself. USD, EUR, CNY, GBP and JPY are paid in stablecoins and native coins.",
         modes=(Mode.PUBLIC, Mode.API_KEY, Mode.CLIENT_ID),
         errors=(400, 401, 403, 404),
     ),

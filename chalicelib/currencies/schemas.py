@@ -1,18 +1,21 @@
 """Models of currencies and conversion routes."""
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from chalicelib.catalogue.tokens import Token
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output, rule
 
 
 class CurrenciesQuery(Input):
-    network: str | None = None
-    symbol: str | None = None
-    id: str | None = None
-    firstOnly: str | None = None
+    network: str | None = Field(None, description="A network, one of its other names, or fiat")
+    symbol: str | None = Field(None, description="In any case, such as usdc")
+    id: str | None = Field(None, description="One token; the response is that token, not a list")
+    firstOnly: Annotated[str, form(enum=["true", "false"])] | None = Field(
+        None, description="With network and symbol: the first token that matches, not a list"
+    )
 
     @field_validator("firstOnly")
     @classmethod
@@ -23,8 +26,8 @@ class CurrenciesQuery(Input):
 
 
 class RoutesQuery(Input):
-    network: str | None = None
-    networks: str | None = None
+    network: str | None = Field(None, description="Only routes on this network")
+    networks: str | None = Field(None, description="Only routes on these networks, separated by commas")
 
 
 class TokenAnswer(Output):
@@ -60,6 +63,6 @@ class RoutesAnswer(Output):
     """`networks` is set if the query has it, else `network`."""
 
     currencyId: str
-    network: str | None = None
-    networks: list[str] | None = None
+    network: str | None = Field(default=None, description="As in the query")
+    networks: list[str] | None = Field(default=None, description="As in the query")
     conversionRoutes: list[TokenAnswer]

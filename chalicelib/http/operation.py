@@ -17,6 +17,7 @@ class Operation:
     name: str
     """The view's name, and the operation id in the OpenAPI document."""
     summary: str
+    """A few words, as in docs/api.md."""
     modes: tuple[Mode, ...]
     """Who may call it."""
     status: int = 200
@@ -35,6 +36,8 @@ class Operation:
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False
     """True if the hosted payment page may call it."""
+    description: str = ""
+    """What a caller has to know beyond the summary, in a few sentences. None may be without one."""
 
     @property
     def signs_in(self) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from chalicelib.base.timestamps import iso
@@ -36,9 +36,9 @@ class ErrorAnswer(Output):
 
     model_config = ConfigDict(extra="allow")
 
-    statusCode: int
-    message: str | list[dict[str, Any]]
-    error: str
+    statusCode: int = Field(description="The status of the response")
+    message: str | list[dict[str, Any]] = Field(description="What to change, mostly one sentence")
+    error: str = Field(description="The phrase of the status")
 
 
 class HealthAnswer(Output):

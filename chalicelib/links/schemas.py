@@ -4,13 +4,23 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator, model_validator
 
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import link_branding
 from chalicelib.catalogue.interop import Destination, destination_id, interop_address
 from chalicelib.catalogue.networks import network
 from chalicelib.http.errors import details_of
+from chalicelib.http.fields import (
+    SAFE_URL,
+    Amount,
+    CurrencyId,
+    DestinationId,
+    Percentage,
+    Recipient,
+    form,
+    together,
+)
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.creation import Draft, Item
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
@@ -50,13 +60,7 @@ class ChainAnswer(Output):
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
-_UNSAFE_IN_URL = re.compile(r"[<>\"'`\s\x00-\x1f\x7f]")
-
-
-_UNSAFE_IN_LABEL = re.compile(r"[<>&\"'`]")
-
-
-_SAFE_URL = re.compile(r"https?://[^/?#]", re.IGNORECASE)
+_SAFE_LABEL = "^[^<>&\"'`]*$"
 
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
@@ -65,32 +69,47 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 class RequestItem(Input):
     """Either `destinationId`, or `payee` with `invoiceCurrency` and `paymentCurrency`."""
 
-    amount: str = Field(description="Human-readable decimal amount, greater than 0")
-    destinationId: str | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
-    payee: str | None = None
-    invoiceCurrency: str | None = None
-    paymentCurrency: str | None = None
+    model_config = ConfigDict(
+        json_schema_extra=together(
+            {
+                "payee": ["invoiceCurrency", "paymentCurrency"],
+                "invoiceCurrency": ["payee", "paymentCurrency"],
+                "paymentCurrency": ["payee", "invoiceCurrency"],
+            }
+        )
+    )
+
+    amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
+    destinationId: DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
+    payee: Recipient | None = Field(None, description="Who is paid, on the currency's network")
+    invoiceCurrency: CurrencyId | None = Field(None, description="The token of the amount")
+    paymentCurrency: CurrencyId | None = Field(None, description="The token that is paid: the same one")
+
+
+_REDIRECT = {"redirectLabel": ["redirectUrl"]}
 
 
 class Redirect(Input):
     """Where the hosted page's button leads after success."""
 
-    redirectUrl: str | None = None
-    redirectLabel: ShortText | None = None
+    model_config = ConfigDict(json_schema_extra=together(_REDIRECT))
+
+    redirectUrl: Annotated[str, form(SAFE_URL)] | None = Field(None, description="An http(s) URL")
+    redirectLabel: Annotated[ShortText, form(_SAFE_LABEL)] | None = Field(None, description="The text on the button")
 
     @field_validator("redirectUrl")
     @classmethod
     def _safe_url(cls, value: str | None) -> str | None:
         if value is not None and not _SCHEME.match(value):
             raise rule("must be a complete address that begins with https://, such as https://shop.example/thanks")
-        if value is not None and (not _SAFE_URL.match(value) or _UNSAFE_IN_URL.search(value)):
+        if value is not None and not re.fullmatch(SAFE_URL, value):
             raise rule("must be a safe http(s) URL with no script/HTML payload")
         return value
 
     @field_validator("redirectLabel")
     @classmethod
     def _safe_label(cls, value: str | None) -> str | None:
-        if value is not None and _UNSAFE_IN_LABEL.search(value):
+        if value is not None and not re.fullmatch(_SAFE_LABEL, value):
             raise rule("must not contain <, >, &, \", ' or a backtick")
         return value
 
@@ -104,10 +123,10 @@ class Redirect(Input):
 class AccessPolicy(Input):
     """Not supported: refused if it would restrict who can pay or what is visible."""
 
-    mode: str | None = Field(None, description="inherit or off")
-    hideUntilApproved: bool | None = None
-    hidePayeeAddress: bool | None = None
-    allowedPayerAddresses: list[str] | None = None
+    mode: Annotated[str, form(enum=["inherit", "off"])] | None = Field(None, description="inherit or off")
+    hideUntilApproved: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
+    hidePayeeAddress: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
+    allowedPayerAddresses: Annotated[list[str], form(maxItems=0)] | None = Field(None, description="Only empty")
 
     @model_validator(mode="after")
     def _restricts_nobody(self) -> Self:
@@ -120,21 +139,25 @@ class AccessPolicy(Input):
 class NewLink(Redirect):
     """The optional fields that all kinds of links share."""
 
+    model_config = ConfigDict(json_schema_extra=together({**_REDIRECT, "feePercentage": ["feeAddress"]}))
+
     @property
     def items_written(self) -> int:
         return 1
 
-    feePercentage: str | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
-    feeAddress: str | None = Field(None, description="Required when feePercentage is set")
-    reference: ShortText | None = None
+    feePercentage: Percentage | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
+    feeAddress: Recipient | None = Field(None, description="Required when feePercentage is set")
+    reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
     accessPolicy: AccessPolicy | None = None
 
 
 class CreateSecurePayment(NewLink):
     """A link that pays the merchant: single with one entry in `requests`, else a batch on one EVM network."""
 
-    requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)]
-    payerIdentifier: ShortText | None = None
+    requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)] = Field(
+        description="What is paid to whom; several entries make a batch"
+    )
+    payerIdentifier: ShortText | None = Field(None, description="Your own name for the payer")
 
     @property
     def items_written(self) -> int:
@@ -157,7 +180,7 @@ class CreateSecurePayment(NewLink):
 
 
 class LookupQuery(Input):
-    requestId: str
+    requestId: str = Field(description="One of the `requestIds` of a link")
 
 
 class Branding(Output):

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StrictBool, StringConstraints, field_validator
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.interop import interop_address, interop_binary
+from chalicelib.http.fields import WHOLE, Address, form
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.payees.records import PayeeDestination, SigningNonce
 from chalicelib.payees.rules import signing_data, wallet_address
@@ -15,8 +16,13 @@ _MAX_CHAIN_ID = 2**53 - 1  # the largest integer that JSON numbers represent exa
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 
+ChainId = form(format="chain-id")
+Token = Annotated[Address, form(format="token-address")]
+Route = Annotated[Text, form("^[0-9A-Za-z]+(@eip155)?:[0-9A-Za-z#]+:[0-9A-Za-z]+$", "destination-id")]
+
+
 class WalletAddressQuery(Input):
-    walletAddress: str
+    walletAddress: Address = Field(description="The wallet whose destination is read")
 
     @field_validator("walletAddress")
     @classmethod
@@ -28,10 +34,10 @@ class WalletAddressQuery(Input):
 
 
 class SigningDataQuery(Input):
-    walletAddress: str
-    action: Literal["add", "deactivate"]
-    tokenAddress: str
-    chainId: str
+    walletAddress: Address = Field(description="The wallet that signs")
+    action: Literal["add", "deactivate"] = Field(description="What is signed for")
+    tokenAddress: Token = Field(description="The token that the wallet is paid in")
+    chainId: Annotated[str, form("^[0-9]{1,16}$", "chain-id")] = Field(description="Of the token, such as 8453")
 
     @field_validator("chainId")
     @classmethod
@@ -44,16 +50,18 @@ class SigningDataQuery(Input):
 class SignedNonce(Input):
     """A nonce from signing-data, and the wallet's signature of its typed data."""
 
-    signature: Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{130}$")]
-    nonce: Text
+    signature: Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{130}$")] = Field(
+        description="The wallet's signature of the typed data"
+    )
+    nonce: Text = Field(description="Of the signing data; it can be used once")
 
 
 class DestinationAccessPolicy(Input):
     """Who may pay. Screening of wallets is not supported, so the only mode is `off` and nothing can be hidden."""
 
-    mode: str
-    hideUntilApproved: bool = False
-    hidePayeeAddress: bool = False
+    mode: Annotated[str, form(const="off")] = Field(description="Only off")
+    hideUntilApproved: Annotated[StrictBool, form(const=False)] = Field(False, description="Only false")
+    hidePayeeAddress: Annotated[StrictBool, form(const=False)] = Field(False, description="Only false")
 
     @field_validator("mode")
     @classmethod
@@ -73,10 +81,12 @@ class DestinationAccessPolicy(Input):
 class KeepDestination(Input):
     """`walletAddress` is optional; it must be the wallet of the session."""
 
-    tokenAddress: str
-    chainId: Annotated[int, Field(strict=True, gt=0, le=_MAX_CHAIN_ID)]
+    tokenAddress: Token = Field(description="The token that the wallet is paid in")
+    chainId: Annotated[int, Field(strict=True, gt=0, le=_MAX_CHAIN_ID), WHOLE, ChainId] = Field(
+        description="The chain of the token"
+    )
     accessPolicy: DestinationAccessPolicy | None = None
-    walletAddress: str | None = None
+    walletAddress: str | None = Field(None, description="Repeats the wallet of the session; 403 for another one")
 
     @property
     def access_mode(self) -> str | None:
@@ -84,11 +94,11 @@ class KeepDestination(Input):
 
 
 class DestinationIdQuery(Input):
-    destinationId: Text
+    destinationId: Route = Field(description="`<wallet>@eip155:<chain id>#<checksum>:<token>`, the # sent as %23")
 
 
 class DeactivateDestination(Input):
-    destinationId: Text
+    destinationId: Route = Field(description="`<wallet>@eip155:<chain id>#<checksum>:<token>`")
 
 
 class TypedDataField(Output):

@@ -7,6 +7,10 @@ OPERATIONS = (
     Operation(
         "GET", "/v2/secure-payments/{token}/transfers", "list_transfers",
         "Every transfer with a reference of the link, and refunds of what was not owed",
+        description=(
+            "Lists what was paid too much, late, in another token or to somebody else, too. Where a refund is due, "
+            "`refund` has the transactions that the payee signs."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="secure_payments:read",
         errors=(400, 401, 403, 404, 423),

@@ -13,14 +13,14 @@ from chalicelib.transfers.rules import Classification, RecoveryAction, Transfers
 class RefundAnswer(Output):
     """What the payee signs to return an amount that was not owed, and what of it was sent."""
 
-    payer: str
-    amount: str
-    currency: str
-    status: Literal["offered", "sent"]
+    payer: str = Field(description="Who receives it")
+    amount: str = Field(description="What was not owed")
+    currency: str = Field(description="Its currency id")
+    status: Literal["offered", "sent"] = Field(description="sent once all of it has arrived")
     sentAmount: str = Field(description="What the payer has received with the refund's reference; the rest is offered")
     txHash: str | None = Field(description="The last transaction that sent it; null before the first")
-    transactions: list[TransactionAnswer]
-    explanation: list[ExplanationAnswer]
+    transactions: list[TransactionAnswer] = Field(description="What the payee signs")
+    explanation: list[ExplanationAnswer] = Field(description="What they do, decoded from their bytes")
 
 
 class TransferAnswer(Output):

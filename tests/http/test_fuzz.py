@@ -1,7 +1,9 @@
-"""Whatever is sent to any operation: never a 500, always the one error shape, and nothing written by what is refused."""
+"""Bytes, paths and headers of any kind, and links with anything in one place: never a 500, and nothing half written.
+
+Requests that are generated from the OpenAPI document are in test_contract.py.
+"""
 
 import json
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -70,8 +72,6 @@ BODIES = st.fixed_dictionaries(
         "tokens": st.lists(TEXTS, max_size=4) | JSON,
     },
 )
-QUERY_NAMES = ["network", "networks", "symbol", "id", "firstOnly", "wallet", "chain", "token", "isSafe", "eoaWallet", "x"]
-QUERIES = st.lists(st.tuples(st.sampled_from(QUERY_NAMES), TEXTS | st.binary(max_size=8)), max_size=4)
 PATH_PARTS = TEXTS | st.binary(max_size=20)
 HEADER_NAMES = ["origin", "x-api-key", "x-client-id", "content-type", "accept", "x-request-id", "cookie", "host"]
 HEADERS = st.dictionaries(
@@ -84,10 +84,6 @@ def encoded(part: str | bytes) -> str:
     return quote_from_bytes(raw, safe="")
 
 
-def in_query(pairs: list[tuple[str, Any]]) -> str:
-    return "&".join(f"{name}={encoded(value)}" for name, value in pairs)
-
-
 Ask = Callable[..., Reply]
 
 
@@ -97,11 +93,6 @@ def high_recursion_limit() -> None:
     import web3  # noqa: F401
 
     assert sys.getrecursionlimit() > 10_000
-
-
-@pytest.fixture(scope="module")
-def link(merchant: Shop) -> str:
-    return merchant.link()
 
 
 @pytest.fixture
@@ -118,12 +109,6 @@ def ask(shop: Shop) -> Ask:
         return reply
 
     return send
-
-
-@THOROUGH
-@given(path=st.sampled_from(POSTS), body=JSON | BODIES)
-def test_any_json_is_answered(ask: Ask, path: str, body: Any) -> None:
-    ask("POST", path, json.dumps(body).encode("utf-8", "surrogatepass"), {"content-type": "application/json"})
 
 
 @THOROUGH
@@ -176,28 +161,6 @@ def test_a_damaged_body_is_answered(ask: Ask, path: str, data: st.DataObject) ->
     for _ in range(data.draw(st.integers(1, 3))):
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     ask("POST", path, bytes(body), {"content-type": "application/json"})
-
-
-@LIGHT
-@given(operation=st.sampled_from(OPERATIONS), part=PATH_PARTS, query=QUERIES)
-def test_any_path_and_query_are_answered(
-    ask: Ask, operation: tuple[str, str], part: str | bytes, query: list[tuple[str, Any]]
-) -> None:
-    method, path = operation
-    place = re.sub(r"\{\}", lambda _: encoded(part), path)
-    ask(method, f"{place}?{in_query(query)}", {} if method == "POST" else None)
-
-
-@LIGHT
-@given(rest=st.sampled_from(["", "/pay"]), query=QUERIES)
-def test_any_query_of_a_real_link_is_answered(ask: Ask, link: str, rest: str, query: list[tuple[str, Any]]) -> None:
-    assert ask("GET", f"/v2/secure-payments/{link}{rest}?{in_query(query)}").status in (200, 400)
-
-
-@LIGHT
-@given(query=QUERIES)
-def test_any_query_of_the_catalogue_is_answered(ask: Ask, query: list[tuple[str, Any]]) -> None:
-    assert ask("GET", f"/v2/currencies?{in_query(query)}").status in (200, 400, 404)
 
 
 @LIGHT

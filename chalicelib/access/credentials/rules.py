@@ -77,7 +77,7 @@ def ip_range(text: str) -> str:
 
 
 _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
-_DOMAIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?/?")
+ORIGIN_PATTERN = r"^[hH][tT][tT][pP][sS]?://(\[[0-9a-fA-F:]{2,45}\]|[a-zA-Z0-9][a-zA-Z0-9.-]*)(:[0-9]{1,5})?/?$"
 
 
 def allowed_domain(text: str) -> str:
@@ -87,7 +87,7 @@ def allowed_domain(text: str) -> str:
     """
     parts, host, port = None, None, None
     try:
-        parts = urlsplit(text.lower()) if _DOMAIN.fullmatch(text.lower()) else None
+        parts = urlsplit(text.lower()) if re.fullmatch(ORIGIN_PATTERN, text) else None
         host, port = (parts.hostname, parts.port) if parts else (None, None)
     except ValueError:  # brackets without an IPv6 address, or a port above 65535
         host = None

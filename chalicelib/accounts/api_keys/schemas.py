@@ -9,11 +9,14 @@ from chalicelib.access.credentials.rules import SCOPES
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, parse_time
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output, iso_or_none, rule, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Scopes = Annotated[list[str], Field(min_length=1, max_length=100)]
-Ranges = Annotated[list[Annotated[str, StringConstraints(max_length=64)]], Field(max_length=50)]
+Scopes = Annotated[list[Annotated[str, form(enum=list(SCOPES))]], Field(min_length=1, max_length=100)]
+Range = Annotated[str, StringConstraints(max_length=64), form(format="ip-range")]
+Ranges = Annotated[list[Range], Field(max_length=50)]
+Time = Annotated[str, form(format="future-time")]
 _SCOPES = f"What the key may do; everything when null. Of: {', '.join(SCOPES)}"
 _RANGES = "Addresses and CIDR ranges it may be used from; anywhere when null or empty"
 
@@ -26,9 +29,9 @@ def _checked_time(value: str | None) -> str | None:
 
 
 class CreateApiKey(Input):
-    label: Label
+    label: Label = Field(description="Your own name for it")
     scopes: Scopes | None = Field(None, description=_SCOPES)
-    expiresAt: str | None = Field(None, description="ISO 8601 with offset, in the future; never when null")
+    expiresAt: Time | None = Field(None, description="ISO 8601 with offset, in the future; never when null")
     allowedIps: Ranges | None = Field(None, description=_RANGES)
 
     @field_validator("expiresAt")
@@ -48,11 +51,11 @@ class CreateApiKey(Input):
 class UpdateApiKey(Input):
     """Fields that are left out do not change."""
 
-    label: Label = Field(default_factory=unsent)
+    label: Label = Field(default_factory=unsent, description="Your own name for it")
     scopes: Scopes | None = Field(default_factory=unsent, description=_SCOPES)
     allowedIps: Ranges | None = Field(default_factory=unsent, description=_RANGES)
-    expiresAt: str | None = Field(default_factory=unsent, description="As on create; null lifts the expiry")
-    isActive: StrictBool = Field(default_factory=unsent)
+    expiresAt: Time | None = Field(default_factory=unsent, description="As on create; null lifts the expiry")
+    isActive: StrictBool = Field(default_factory=unsent, description="false switches it off")
 
     @field_validator("expiresAt")
     @classmethod

@@ -6,12 +6,15 @@ from pydantic import Field
 
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output
 
 
 class AuditQuery(Input):
-    cursor: str | None = Field(None, description="nextCursor of the page before")
-    limit: Annotated[int, Field(ge=1, le=100)] = 50
+    cursor: Annotated[str, form(format="audit-cursor")] | None = Field(
+        None, description="nextCursor of the page before"
+    )
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Entries on a page")
 
 
 class AuditLine(Output):

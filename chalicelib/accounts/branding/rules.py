@@ -18,7 +18,7 @@ LEAST_CONTRAST_OF_SIGNS = 3.0
 """Of a button's edge, the current step and the keyboard focus (WCAG 2.2, 1.4.11 AA)."""
 MAX_URL_LENGTH = 2048
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
-_LINK = re.compile(r"https://[^/?#<>\"'`\s\x00-\x1f\x7f@\\]+([/?#][^<>\"'`\s\x00-\x1f\x7f\\]*)?", re.ASCII)
+LINK_PATTERN = r"""^https://[^/?#<>"'`\s\x00-\x1f\x7f@\\]+([/?#][^<>"'`\s\x00-\x1f\x7f\\]*)?$"""
 
 
 COLOURS = {
@@ -149,7 +149,8 @@ def _link(name: str, url: str | None) -> str | None:
     if url is None:
         return None
     try:
-        is_safe = len(url) <= MAX_URL_LENGTH and _LINK.fullmatch(url) is not None and bool(urlsplit(url).hostname)
+        has_form = len(url) <= MAX_URL_LENGTH and re.fullmatch(LINK_PATTERN, url) is not None
+        is_safe = has_form and bool(urlsplit(url).hostname)
     except ValueError:  # brackets without an IPv6 address
         is_safe = False
     if not is_safe:

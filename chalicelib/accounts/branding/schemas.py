@@ -6,28 +6,36 @@ from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from chalicelib.accounts.branding.images import MAX_BASE64, MAX_SIDE
 from chalicelib.accounts.branding.records import Colours, PageBranding
-from chalicelib.accounts.branding.rules import COLOURS, MAX_URL_LENGTH, BrandingDraft, link_branding, logo_path
+from chalicelib.accounts.branding.rules import (
+    COLOURS,
+    LINK_PATTERN,
+    MAX_URL_LENGTH,
+    BrandingDraft,
+    link_branding,
+    logo_path,
+)
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output, rule
 
-Colour = Annotated[str, StringConstraints(max_length=20)]
-Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH)]
+Colour = Annotated[str, StringConstraints(max_length=20), form("^#[0-9a-fA-F]{6}$")]
+Link = Annotated[str, StringConstraints(max_length=MAX_URL_LENGTH), form(LINK_PATTERN, "https-url")]
 
 
 class PutBranding(Input):
     """The whole branding: fields that are left out or null are unset. Either all five colours are set or none."""
 
-    logo: Annotated[str, StringConstraints(max_length=MAX_BASE64)] | None = Field(
+    logo: Annotated[str, StringConstraints(max_length=MAX_BASE64), form(format="logo")] | None = Field(
         None, description=f"A PNG in base64, at most 32 kB and {MAX_SIDE} x {MAX_SIDE} pixels"
     )
     pageBackgroundColor: Colour | None = Field(None, description="#rrggbb")
-    cardBackgroundColor: Colour | None = None
+    cardBackgroundColor: Colour | None = Field(None, description="#rrggbb")
     primaryActionColor: Colour | None = Field(None, description="Of buttons; their text is black or white")
     primaryTextColor: Colour | None = Field(None, description="At least 4.5:1 on both backgrounds")
     secondaryTextColor: Colour | None = Field(None, description="At least 4.5:1 on both backgrounds")
     termsUrl: Link | None = Field(None, description="https only")
     privacyUrl: Link | None = Field(None, description="https only")
-    displayRequestBranding: StrictBool = True
+    displayRequestBranding: StrictBool = Field(True, description="Whether the page names the service")
 
     @model_validator(mode="after")
     def _all_colours_or_none(self) -> Self:
@@ -49,11 +57,11 @@ class PutBranding(Input):
 
 
 class _Colours(Output):
-    pageBackgroundColor: str | None = None
-    cardBackgroundColor: str | None = None
-    primaryActionColor: str | None = None
-    primaryTextColor: str | None = None
-    secondaryTextColor: str | None = None
+    pageBackgroundColor: str | None = Field(None, description="#rrggbb")
+    cardBackgroundColor: str | None = Field(None, description="#rrggbb")
+    primaryActionColor: str | None = Field(None, description="#rrggbb")
+    primaryTextColor: str | None = Field(None, description="#rrggbb")
+    secondaryTextColor: str | None = Field(None, description="#rrggbb")
 
 
 class OwnBrandingAnswer(_Colours):
@@ -88,12 +96,12 @@ class BrandingRemoved(Output):
 class LinkBranding(_Colours):
     """The branding of the page of a link. Fields that the owner did not set are left out."""
 
-    id: str
-    clientIdId: str
-    logoPath: str | None = None
-    termsPath: str | None = None
-    privacyPath: str | None = None
-    displayRequestBranding: bool
+    id: str = Field(description="Names the branding")
+    clientIdId: str = Field(description="The record of the client id")
+    logoPath: str | None = Field(None, description="On the payment page's host")
+    termsPath: str | None = Field(None, description="A link on the page")
+    privacyPath: str | None = Field(None, description="A link on the page")
+    displayRequestBranding: bool = Field(description="Whether the page names the service")
 
     @classmethod
     def of(cls, branding: PageBranding | None) -> Self | None:

@@ -10,6 +10,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
         Operation(
             "POST", host, f"create_client_id{suffix}",
             "Make a client id",
+            description="A client id is public: it stands in web pages, and works from its allowed domains only.",
             modes=modes,
             scope=writes,
             status=201,
@@ -18,6 +19,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
         Operation(
             "GET", host, f"list_client_ids{suffix}",
             "List client ids",
+            description="Revoked ones are listed too.",
             modes=modes,
             scope=reads,
             errors=(401, 403),
@@ -25,6 +27,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
         Operation(
             "GET", one, f"read_client_id{suffix}",
             "Read a client id's settings",
+            description="With the time when it was last used.",
             modes=modes,
             scope=reads,
             errors=(401, 403, 404),
@@ -32,6 +35,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
         Operation(
             "PUT", one, f"update_client_id{suffix}",
             "Change a client id; null unsets a setting",
+            description="Fields that are left out do not change. A revoked client id cannot be made active again.",
             modes=modes,
             scope=writes,
             errors=(400, 401, 403, 404, 409),
@@ -39,6 +43,7 @@ def _on_host(host: str, mode: Mode, suffix: str) -> tuple[Operation, ...]:
         Operation(
             "DELETE", one, f"revoke_client_id{suffix}",
             "Revoke a client id permanently",
+            description="Calls with it get 403 from now on. Its links can still be paid.",
             modes=modes,
             scope=writes,
             errors=(401, 403, 404, 409),

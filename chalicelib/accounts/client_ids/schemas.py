@@ -3,20 +3,24 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import Field, StrictInt, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.access.credentials.rules import ORIGIN_PATTERN
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import WHOLE, EvmRecipient, form, together
 from chalicelib.http.schemas import Input, Output, iso_or_none, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Domain = Annotated[str, StringConstraints(max_length=300)]
+Domain = Annotated[str, StringConstraints(max_length=300), form(ORIGIN_PATTERN, "web-origin")]
 Domains = Annotated[list[Domain], Field(max_length=10)]
 SomeDomains = Annotated[list[Domain], Field(min_length=1, max_length=10)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 Entries = Annotated[list[ShortText], Field(max_length=100)]
-Seconds = Annotated[StrictInt, Field(gt=0, le=2**32)]
+Fee = Annotated[ShortText, form(r"^(100(\.0{1,2})?|[1-9]?[0-9](\.[0-9]{1,2})?)$")]
+Wallet = Annotated[EvmRecipient, StringConstraints(min_length=1, max_length=255)]
+Seconds = Annotated[int, Field(strict=True, gt=0, le=2**32), WHOLE]
 
 _FIELDS = {
     "label": "label",
@@ -38,11 +42,13 @@ _FIELDS = {
 class _Settings(Input):
     """Settings that can be set and unset. Settings that are left out do not change; null unsets."""
 
-    feePercentage: ShortText | None = Field(
+    feePercentage: Fee | None = Field(
         default_factory=unsent, description='0 to 100, at most 2 decimals; any but "0" overrides the fee of a request'
     )
-    feeAddress: ShortText | None = Field(default_factory=unsent, description="Needed with feePercentage")
-    operatorWalletAddress: ShortText | None = Field(default_factory=unsent)
+    feeAddress: Wallet | None = Field(default_factory=unsent, description="Needed with feePercentage")
+    operatorWalletAddress: Wallet | None = Field(
+        default_factory=unsent, description="The wallet whose destination this client id may be bound to without a key"
+    )
     defaultPreApprovalExpiry: Seconds | None = Field(default_factory=unsent, description="In seconds")
     defaultAuthorizationExpiry: Seconds | None = Field(default_factory=unsent, description="In seconds")
     orchestratorId: ShortText | None = Field(
@@ -69,13 +75,15 @@ class _Settings(Input):
 
 
 class CreateClientId(_Settings):
-    label: Label
+    model_config = ConfigDict(json_schema_extra=together({"feePercentage": ["feeAddress"]}))
+
+    label: Label = Field(description="Your own name for it")
     allowedDomains: SomeDomains = Field(description="Origins such as https://shop.example")
 
 
 class UpdateClientId(_Settings):
-    label: Label = Field(default_factory=unsent)
-    allowedDomains: SomeDomains = Field(default_factory=unsent)
+    label: Label = Field(default_factory=unsent, description="Your own name for it")
+    allowedDomains: SomeDomains = Field(default_factory=unsent, description="Origins such as https://shop.example")
     status: Literal["active", "inactive", "revoked"] = Field(default_factory=unsent, description="revoked is permanent")
 
 
@@ -86,7 +94,7 @@ class CreateOwnClientId(CreateClientId):
 
 
 class UpdateOwnClientId(UpdateClientId):
-    allowedDomains: Domains = Field(default_factory=unsent)
+    allowedDomains: Domains = Field(default_factory=unsent, description="Origins such as https://shop.example")
 
 
 class _ClientId(Output):

@@ -6,24 +6,33 @@ from pydantic import Field, StringConstraints
 
 from chalicelib.access.credentials.records import OrchestratorKey
 from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
+from chalicelib.accounts.sign_in.schemas import Email
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output
 
 MAX_PAGE = 10_000
 
 
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True), form(r"\S")]
+
+
 class CreateOrchestrator(Input):
-    orchestratorName: Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
-    orchestratorContactEmail: str = Field(description="The address for support requests")
+    orchestratorName: Name = Field(
+        description="What merchants see; not only spaces"
+    )
+    orchestratorContactEmail: Email = Field(description="The address for support requests")
 
 
 class LinkClient(Input):
-    clientId: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    clientId: Annotated[str, StringConstraints(min_length=1, max_length=64)] = Field(
+        description="A client id whose orchestratorId names this orchestrator"
+    )
 
 
 class LinksQuery(Input):
-    page: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 1
-    limit: Annotated[int, Field(ge=1, le=100)] = 50
+    page: Annotated[int, Field(ge=1, le=MAX_PAGE)] = Field(1, description="Which page, from 1")
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Links on a page")
 
 
 class OrchestratorAnswer(Output):

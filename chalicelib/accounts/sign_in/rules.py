@@ -12,13 +12,13 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.timestamps import iso
 
-_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(\.[^@\s.]+)+")
+EMAIL_PATTERN = r"^[^@\s]{1,64}@[^@\s.]+(\.[^@\s.]+)+$"
 MAX_EMAIL_LENGTH = 254
 
 
 def email_address(text: str) -> str:
     """The address in lower case. Raises BadRequest unless it looks like one."""
-    if len(text) > MAX_EMAIL_LENGTH or not _EMAIL.fullmatch(text) or not text.isprintable():
+    if len(text) > MAX_EMAIL_LENGTH or not re.fullmatch(EMAIL_PATTERN, text) or not text.isprintable():
         raise BadRequest("email must be an e-mail address")
     return text.lower()
 

@@ -9,25 +9,31 @@ from chalicelib.access.sessions.records import Session, SessionKind
 from chalicelib.accounts.sign_in.flows import SignedChallenge
 from chalicelib.accounts.sign_in.passwords import MAX_LENGTH, MIN_LENGTH
 from chalicelib.accounts.sign_in.records import Challenge
-from chalicelib.accounts.sign_in.rules import MAX_EMAIL_LENGTH
+from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN, MAX_EMAIL_LENGTH
+from chalicelib.base.signatures import MAX_SIGNATURE_BYTES, SIGNATURE_PATTERN
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import WHOLE, Address, form
 from chalicelib.http.schemas import Input, Output
 
 _MAX_CHAIN_ID = 2**53 - 1  # the largest integer that JSON numbers represent exactly
 
 
+Signature = Annotated[str, form(SIGNATURE_PATTERN, maxLength=2 + 2 * MAX_SIGNATURE_BYTES)]
+Email = Annotated[str, form(EMAIL_PATTERN, "email-address", maxLength=MAX_EMAIL_LENGTH)]
+
+
 class AskChallenge(Input):
-    address: str = Field(description="EVM (0x...) or Tron (T...)")
-    chainId: Annotated[int, Field(strict=True, ge=1, le=_MAX_CHAIN_ID)] = Field(
+    address: Address = Field(description="EVM (0x...) or Tron (T...)")
+    chainId: Annotated[int, Field(strict=True, ge=1, le=_MAX_CHAIN_ID), WHOLE] = Field(
         1, description="The chain of a contract wallet; ignored for Tron"
     )
 
 
 class AnswerChallenge(Input):
-    challengeId: str
-    nonce: str
+    challengeId: str = Field(description="As it was issued")
+    nonce: str = Field(description="As it was issued")
     message: str = Field(description="The message as it was issued, byte for byte")
-    signature: str = Field(description="Hex, with or without 0x: 65 bytes, or more from a contract wallet")
+    signature: Signature = Field(description="Hex, with or without 0x: 65 bytes, or more from a contract wallet")
 
     def signed(self) -> SignedChallenge:
         """The body as plain values."""
@@ -35,9 +41,10 @@ class AnswerChallenge(Input):
 
 
 class EmailAndPassword(Input):
-    email: str = Field(json_schema_extra={"format": "email", "maxLength": MAX_EMAIL_LENGTH})
+    email: Email = Field(description="Upper and lower case are the same")
     password: str = Field(
-        json_schema_extra={"format": "password", "minLength": MIN_LENGTH, "maxLength": MAX_LENGTH}
+        description=f"{MIN_LENGTH} to {MAX_LENGTH} characters of any kind",
+        json_schema_extra={"format": "password", "minLength": MIN_LENGTH, "maxLength": MAX_LENGTH},
     )
 
 
@@ -85,8 +92,8 @@ class Me(Output):
 
     id: str
     type: Literal["wallet", "email"]
-    address: str | None = None
-    email: str | None = None
+    address: str | None = Field(None, description="Of a wallet's session")
+    email: str | None = Field(None, description="Of an e-mail session")
     expiresAt: str
 
     @classmethod

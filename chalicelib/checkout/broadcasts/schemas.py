@@ -20,9 +20,11 @@ class SignedTronTransaction(Input):
     """A transaction as tronweb makes it; only `raw_data_hex`, `signature` and `txID` are used."""
 
     raw_data_hex: Hex = Field(description="The bytes that were signed")
-    signature: list[Signature] = Field(min_length=1, max_length=_MOST_SIGNATURES)
+    signature: list[Signature] = Field(
+        min_length=1, max_length=_MOST_SIGNATURES, description="65 bytes each, one for each key that signed"
+    )
     txID: TxId | None = Field(None, description="When it is given, the SHA-256 of the bytes")
-    raw_data: dict[str, Any]
+    raw_data: dict[str, Any] = Field(description="The same as an object; not used")
 
 
 class BroadcastTransaction(Input):
@@ -44,4 +46,4 @@ class BroadcastAnswer(Output):
     result: bool
     txid: str
     code: str
-    message: str | None = None
+    message: str | None = Field(None, description="The node's text about a refusal")

@@ -7,6 +7,11 @@ OPERATIONS = (
     Operation(
         "POST", "/v2/secure-payments/{token}/intent", "record_intent",
         "Announce a transaction that pays a link, proposed to a Safe or sent; nobody else may pay it meanwhile",
+        description=(
+            "Tells the service about a Safe transaction that waits for signatures (`safeTxHash`), or about a "
+            "transaction that a wallet has sent (`txHash`). The link is locked (423) until it is confirmed, fails, is dropped or "
+            "replaced, or its deadline passes."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:write",
         errors=(400, 401, 403, 404, 409, 423, 503),
@@ -16,6 +21,9 @@ OPERATIONS = (
     Operation(
         "DELETE", "/v2/secure-payments/{token}/intent", "withdraw_intent",
         "Withdraw the transactions that a link waits for; anybody may pay the link again",
+        description=(
+            "For transactions that will not be executed. If one is executed nevertheless, its payment counts."
+        ),
         modes=(Mode.API_KEY, Mode.SESSION),
         scope="secure_payments:write",
         errors=(401, 403, 404, 409),

@@ -3,30 +3,42 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout.intents.announcements import IntentDraft
+from chalicelib.http.fields import WHOLE, EvmAddress, together
 from chalicelib.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
 """The last second of the year 9999."""
 Hash = Annotated[str, StringConstraints(pattern=r"^0x[a-fA-F0-9]{64}$")]
-UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME)]
+UnixSeconds = Annotated[int, Field(strict=True, gt=0, le=_END_OF_TIME), WHOLE]
 
 
 class RecordIntent(Input):
     """Exactly one of `txHash`, of a transaction that was sent, and `safeTxHash`, of one that a Safe's owners sign."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            **together({"safePaymentDeadline": ["safeTxHash"]}),
+            "if": {"required": ["txHash"], "properties": {"txHash": {"type": "string"}}},
+            "then": {"properties": {"safeTxHash": {"type": "null"}}},
+            "else": {"required": ["safeTxHash"], "properties": {"safeTxHash": {"type": "string"}}},
+        }
+    )
+
     txHash: Hash | None = Field(None, description="The transaction that pays the link, once a wallet has sent it")
     safeTxHash: Hash | None = Field(None, description="The Safe transaction that pays the link, once it is proposed")
     safePaymentDeadline: UnixSeconds | None = Field(None, description="Unix seconds; only with safeTxHash")
-    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"]
+    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"] = Field(
+        description="The network of the transaction"
+    )
     token: Annotated[str, StringConstraints(min_length=1, max_length=20)] = Field(
         description="Symbol of the currency that the link is paid in, such as USDC"
     )
-    payerAddress: str | None = Field(None, description="The Safe, or the wallet that sent the transaction")
+    payerAddress: EvmAddress | None = Field(None, description="The Safe, or the wallet that sent the transaction")
 
     @field_validator("payerAddress")
     @classmethod
@@ -66,7 +78,7 @@ class IntentRecorded(Output):
     safeTxHash: str | None = None
     safePaymentDeadline: int | None = None
     isListening: Literal[True]
-    payerAddress: str | None = None
+    payerAddress: str | None = Field(None, description="The Safe")
 
 
 class IntentWithdrawn(Output):

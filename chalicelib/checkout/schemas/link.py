@@ -14,6 +14,7 @@ from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.flows import Description
+from chalicelib.http.fields import Address
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
@@ -24,7 +25,7 @@ from chalicelib.requests.rules import currency_of, remaining
 
 
 class WalletQuery(Input):
-    wallet: str | None = Field(None, description="The payer's wallet")
+    wallet: Address | None = Field(None, description="The payer's wallet")
 
     @field_validator("wallet")
     @classmethod
@@ -49,20 +50,22 @@ class PaymentOption(Output):
 class LinkAnswer(Output):
     """The fields of every link; never calldata. The fee is a percentage of each amount, paid on top to one address."""
 
-    status: str
-    network: str
+    status: str = Field(description="pending: only a link that can be paid is answered with 200")
+    network: str = Field(description="Of all its requests")
     chain: ChainAnswer
-    reference: str | None
-    requestIds: list[str]
-    redirectUrl: str | None
-    redirectLabel: str | None
-    createdAt: str
-    expiresAt: str
+    reference: str | None = Field(description="The merchant's own name for it")
+    requestIds: list[str] = Field(description="Its requests")
+    redirectUrl: str | None = Field(description="Where the payment page leads afterwards")
+    redirectLabel: str | None = Field(description="The text on that button")
+    createdAt: str = Field(description="ISO 8601 in UTC")
+    expiresAt: str = Field(description="When it can no longer be paid")
     branding: LinkBranding | None
-    feePercentage: str | None
-    feeAddress: str | None
+    feePercentage: str | None = Field(description="Of each amount, on top of it")
+    feeAddress: str | None = Field(description="Who receives the fee")
     feePlan: FeePlanAnswer | None
-    paymentOptions: dict[str, dict[str, PaymentOption]] | None = None
+    paymentOptions: dict[str, dict[str, PaymentOption]] | None = Field(
+        None, description="With `wallet`: what it has and needs, by network label and token symbol"
+    )
 
 
 class SecurePaymentAnswer(LinkAnswer):
@@ -83,16 +86,16 @@ class SecurePaymentAnswer(LinkAnswer):
 class BatchPaymentAnswer(LinkAnswer):
     """A link of several payments; the lists are in the order of the requests."""
 
-    paymentType: Literal["batch"]
-    payees: list[str]
-    amounts: list[str]
-    paymentCurrencies: list[str]
-    isNativeCurrency: list[bool]
-    decimals: list[int]
-    paymentReferences: list[str]
-    destinations: list[DestinationAnswer]
-    paidAmounts: list[str]
-    remainingAmounts: list[str]
+    paymentType: Literal["batch"] = Field(description="batch")
+    payees: list[str] = Field(description="Who are paid")
+    amounts: list[str] = Field(description="What each is owed")
+    paymentCurrencies: list[str] = Field(description="Their currency ids")
+    isNativeCurrency: list[bool] = Field(description="Whether it is the network's own coin")
+    decimals: list[int] = Field(description="Of the token")
+    paymentReferences: list[str] = Field(description="The references in the calldata")
+    destinations: list[DestinationAnswer] = Field(description="Where each is paid")
+    paidAmounts: list[str] = Field(description="What is paid of each")
+    remainingAmounts: list[str] = Field(description="What is left of each")
 
 
 def secure_payment_answer(

@@ -13,16 +13,19 @@ from chalicelib.checkout.schemas.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
+from chalicelib.http.fields import EvmAddress
 from chalicelib.http.schemas import Output, rule
 
 Flag = Literal["true", "false"]
 
 
 class PayQuery(WalletQuery):
-    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = None
-    token: Literal["USDC", "USDT"] | None = None
+    chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
+        None, description="With `token`: what the payer wants to pay with; only the link's own is offered"
+    )
+    token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`")
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
-    eoaWallet: str | None = Field(None, description="Who funds the payment of a smart account `wallet`")
+    eoaWallet: EvmAddress | None = Field(None, description="Who funds the payment of a smart account `wallet`")
     simulate: Flag | None = Field(None, description="Also run the transactions on the chain as it is now")
 
     @field_validator("eoaWallet")
@@ -49,42 +52,44 @@ class PayQuery(WalletQuery):
 
 
 class FeeAnswer(Output):
-    percentage: str
-    address: str
+    percentage: str = Field(description="Of the amount, on top of it")
+    address: str = Field(description="Who receives it")
 
 
 class InsufficientToken(Output):
-    tokenAddress: str
-    tokenSymbol: str
-    paymentCurrencyId: str
-    required: str
-    available: str
+    tokenAddress: str = Field(description="The token of which the wallet has too little")
+    tokenSymbol: str = Field(description="Its symbol")
+    paymentCurrencyId: str = Field(description="Its currency id")
+    required: str = Field(description="What is needed")
+    available: str = Field(description="What the wallet has")
 
 
 class CallMetadata(Output):
     """Facts about the transactions of any response. Fields that depend on the wallet are absent without a wallet."""
 
-    hasEnoughBalance: bool | None = None
-    hasEnoughGas: bool | None = None
-    hasEnoughAllowance: bool | None = None
-    nativeBalance: str | None = None
-    estimatedNetworkFee: str | None = None
-    approvalFeeLimit: str | None = None
-    paymentFeeLimit: str | None = None
-    eoaApprovalRequired: bool | None = None
-    explanation: list[ExplanationAnswer]
-    eoaExplanation: list[ExplanationAnswer] | None = None
+    hasEnoughBalance: bool | None = Field(None, description="Whether the wallet has enough of every token")
+    hasEnoughGas: bool | None = Field(
+        None, description="Whether it has enough of the native coin for the network's fee"
+    )
+    hasEnoughAllowance: bool | None = Field(None, description="Whether no approval is needed")
+    nativeBalance: str | None = Field(None, description="What it has of the native coin")
+    estimatedNetworkFee: str | None = Field(None, description="In the native coin")
+    approvalFeeLimit: str | None = Field(None, description="On Tron: the most that the approval may cost")
+    paymentFeeLimit: str | None = Field(None, description="On Tron: the most that the payment may cost")
+    eoaApprovalRequired: bool | None = Field(None, description="Whether `eoaWallet` has to approve first")
+    explanation: list[ExplanationAnswer] = Field(description="What each of `transactions` does, decoded from its bytes")
+    eoaExplanation: list[ExplanationAnswer] | None = Field(None, description="The same of `eoaApprovalTransactions`")
     safeExplanation: ExplanationAnswer | None = None
-    simulation: SimulationAnswer | None = None
+    simulation: SimulationAnswer | None = Field(None, description="With `simulate=true`")
 
 
 class StepsMetadata(CallMetadata):
     """Which of `transactions` are approvals, and which are payments."""
 
-    stepsRequired: int
-    needsApproval: bool
-    approvalTransactionsCount: int
-    routeType: Literal["samechain"]
+    stepsRequired: int = Field(description="How many transactions there are")
+    needsApproval: bool = Field(description="Whether one of them is an approval")
+    approvalTransactionsCount: int = Field(description="How many are approvals")
+    routeType: Literal["samechain"] = Field(description="The payment stays on one network")
 
 
 class PayMetadata(StepsMetadata):
@@ -92,7 +97,7 @@ class PayMetadata(StepsMetadata):
     paymentTransactionIndex: int
     sourceAmount: str
     requiredAmount: str
-    platformFee: FeeAnswer | None = None
+    platformFee: FeeAnswer | None = Field(None, description="The link's fee")
     balance: str | None = None
     allowance: str | None = None
 
@@ -100,7 +105,7 @@ class PayMetadata(StepsMetadata):
 class PayAnswer(Output):
     paymentType: Literal["single"]
     transactions: list[TransactionAnswer]
-    eoaApprovalTransactions: list[TransactionAnswer] | None = None
+    eoaApprovalTransactions: list[TransactionAnswer] | None = Field(None, description="What `eoaWallet` signs first")
     safeTransaction: SafeTransactionAnswer | None = None
     feeBundle: None
     metadata: PayMetadata
@@ -109,49 +114,51 @@ class PayAnswer(Output):
 class BatchMetadata(StepsMetadata):
     """Without a wallet a batch has `hasEnoughBalance` false, and `hasEnoughGas` and `canMakePayment` null."""
 
-    approvalTransactionIndices: list[int]
-    batchPaymentTransactionIndex: int
-    canMakePayment: bool | None = None
-    insufficientTokens: list[InsufficientToken] | None = None
+    approvalTransactionIndices: list[int] = Field(description="Which of `transactions` are approvals")
+    batchPaymentTransactionIndex: int = Field(description="Which is the first payment")
+    canMakePayment: bool | None = Field(None, description="Whether nothing is missing")
+    insufficientTokens: list[InsufficientToken] | None = Field(None, description="What the wallet has too little of")
 
 
 class BatchPayAnswer(Output):
     """`transactions` are the approvals and then the payment, in the order they are sent."""
 
-    paymentType: Literal["batch"]
-    ERC20ApprovalTransactions: list[TransactionAnswer]
-    batchPaymentTransaction: TransactionAnswer
-    transactions: list[TransactionAnswer]
-    eoaApprovalTransactions: list[TransactionAnswer] | None = None
-    safeTransaction: SafeTransactionAnswer | None = None
-    metadata: BatchMetadata
+    paymentType: Literal["batch"] = Field(description="batch")
+    ERC20ApprovalTransactions: list[TransactionAnswer] = Field(description="The approvals")
+    batchPaymentTransaction: TransactionAnswer = Field(description="The payment")
+    transactions: list[TransactionAnswer] = Field(description="Approvals and payments, in the order they are sent")
+    eoaApprovalTransactions: list[TransactionAnswer] | None = Field(None, description="What `eoaWallet` signs first")
+    safeTransaction: SafeTransactionAnswer | None = Field(
+        None, description="With `isSafe=true`: all of them as one transaction of the Safe"
+    )
+    metadata: BatchMetadata = Field(description="What they need and do")
 
 
 class MulticallChildAnswer(Output):
     """`amount` is the remaining amount, which is paid now."""
 
-    position: int
-    securePaymentToken: str
-    requestId: str
-    payee: str
-    amount: str
-    paymentCurrency: str
-    paymentReference: str
-    paymentCurrencyAddress: str
-    sourceTokenAddress: str
-    tokenAddress: str
-    network: str
+    position: int = Field(description="Its place among the children, from 0")
+    securePaymentToken: str = Field(description="The payout's link")
+    requestId: str = Field(description="Its request")
+    payee: str = Field(description="Who is paid")
+    amount: str = Field(description="What is left of it, which is paid now")
+    paymentCurrency: str = Field(description="Its currency id")
+    paymentReference: str = Field(description="Its reference in the calldata")
+    paymentCurrencyAddress: str = Field(description="The token's contract")
+    sourceTokenAddress: str = Field(description="The same")
+    tokenAddress: str = Field(description="The same")
+    network: str = Field(description="Its network")
 
 
 class MulticallMetadata(BatchMetadata):
-    paymentTransactionIndex: int
-    feeTransactionIndices: list[int]
-    bridgeTxIndices: list[int]
-    childCount: int
-    executableLegCount: int
-    aggregateAllowance: str | None = None
-    sourceAmount: str
-    requiredAmount: str
+    paymentTransactionIndex: int = Field(description="Which is the first payment")
+    feeTransactionIndices: list[int] = Field(description="Which of `transactions` only pay fees")
+    bridgeTxIndices: list[int] = Field(description="Always empty")
+    childCount: int = Field(description="How many payouts there are")
+    executableLegCount: int = Field(description="How many are paid now")
+    aggregateAllowance: str | None = Field(None, description="The wallet's allowance for the batch contract")
+    sourceAmount: str = Field(description="What is debited in all")
+    requiredAmount: str = Field(description="The same")
 
 
 class MulticallPayAnswer(Output):
@@ -160,22 +167,24 @@ class MulticallPayAnswer(Output):
     `batchPaymentTransaction` is the first payment; there are more in `transactions` where fees go to several addresses.
     """
 
-    paymentType: Literal["multicall"]
-    executionKind: str
-    token: str
-    network: str
-    chainId: int
-    childTokens: list[str]
-    requestIds: list[str]
-    children: list[MulticallChildAnswer]
-    payees: list[str]
-    amounts: list[str]
-    references: list[str]
-    ERC20ApprovalTransactions: list[TransactionAnswer]
-    batchPaymentTransaction: TransactionAnswer
-    transactions: list[TransactionAnswer]
-    eoaApprovalTransactions: list[TransactionAnswer] | None = None
-    safeTransaction: SafeTransactionAnswer | None = None
-    destinationCalls: list[Any]
-    feeBundle: None
-    metadata: MulticallMetadata
+    paymentType: Literal["multicall"] = Field(description="multicall")
+    executionKind: str = Field(description="How it is paid")
+    token: str = Field(description="The multicall's link")
+    network: str = Field(description="Of all children")
+    chainId: int = Field(description="Of that network")
+    childTokens: list[str] = Field(description="The links of the payouts")
+    requestIds: list[str] = Field(description="Their requests")
+    children: list[MulticallChildAnswer] = Field(description="What is paid, one by one")
+    payees: list[str] = Field(description="Who are paid")
+    amounts: list[str] = Field(description="What each is paid")
+    references: list[str] = Field(description="The payment references")
+    ERC20ApprovalTransactions: list[TransactionAnswer] = Field(description="The approvals")
+    batchPaymentTransaction: TransactionAnswer = Field(description="The first payment")
+    transactions: list[TransactionAnswer] = Field(description="Approvals and payments, in the order they are sent")
+    eoaApprovalTransactions: list[TransactionAnswer] | None = Field(None, description="What `eoaWallet` signs first")
+    safeTransaction: SafeTransactionAnswer | None = Field(
+        None, description="With `isSafe=true`: all of them as one transaction of the Safe"
+    )
+    destinationCalls: list[Any] = Field(description="Always empty")
+    feeBundle: None = Field(description="Always null")
+    metadata: MulticallMetadata = Field(description="What they need and do")

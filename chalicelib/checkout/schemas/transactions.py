@@ -1,5 +1,7 @@
 """Models of transactions, their explanations and their simulations."""
 
+from pydantic import Field
+
 from chalicelib.calldata.explanation import ExpectedEvent, Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.http.schemas import Output
@@ -15,16 +17,16 @@ class TransactionAnswer(Output):
     data: str
     to: str
     value: int | str | dict[str, str]
-    feeLimit: int | None = None
+    feeLimit: int | None = Field(default=None, description="On Tron: the most that it may cost, in sun")
 
 
 class SafeTransactionAnswer(Output):
     """All transactions as one for a Safe to execute: `operation` 1 is a delegate call to MultiSendCallOnly."""
 
-    to: str
-    value: str
-    data: str
-    operation: int
+    to: str = Field(description="The contract that the Safe calls")
+    value: str = Field(description="In the smallest unit of the native coin")
+    data: str = Field(description="The bytes of the call")
+    operation: int = Field(description="0 for a call, 1 for a delegate call")
 
 
 class ArgumentAnswer(Output):
@@ -68,16 +70,16 @@ class ExplanationAnswer(Output):
 class SimulatedStepAnswer(Output):
     """`success` is null if it depends on earlier transactions that were not simulated."""
 
-    index: int
-    success: bool | None
-    revertReason: str | None
-    gas: int | None
+    index: int = Field(description="Its place in `transactions`")
+    success: bool | None = Field(description="Whether it would succeed")
+    revertReason: str | None = Field(description="Why not")
+    gas: int | None = Field(description="What it would use")
 
 
 class SimulationAnswer(Output):
-    method: str
-    success: bool | None
-    steps: list[SimulatedStepAnswer]
+    method: str = Field(description="How the node ran them")
+    success: bool | None = Field(description="Whether all would succeed")
+    steps: list[SimulatedStepAnswer] = Field(description="One by one")
 
 
 def explanation_answer(explanation: Explanation) -> ExplanationAnswer:

@@ -6,23 +6,26 @@ from pydantic import Field, StringConstraints
 
 from chalicelib.base import money
 from chalicelib.base.money import Fee
+from chalicelib.http.fields import Amount, form
 from chalicelib.http.schemas import Input, Output
 from chalicelib.links.fees.rules import Bearer, FeePlan
 from chalicelib.links.records import Flow
 
 
 class FeePreview(Input):
-    amount: str = Field(description="Human-readable decimal amount, greater than 0")
-    currency: Annotated[str, StringConstraints(min_length=1)] = Field(description="An id, or a symbol such as USDC")
-    flow: Literal["get_paid", "pay"]
+    amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
+    currency: Annotated[str, StringConstraints(min_length=1), form("^[0-9A-Za-z]+(-[0-9a-z]+)*$", "dollar-token")] = (
+        Field(description="An id, or a symbol such as USDC")
+    )
+    flow: Literal["get_paid", "pay"] = Field(description="Whether the caller is paid or pays")
     defaultFeeBearer: Bearer | None = Field(None, description="Repeated in the answer; the payer bears every fee")
 
 
 class FeeDestination(Output):
     """Has exactly one of the two, by the network's family."""
 
-    evmAddress: str | None = None
-    tronAddress: str | None = None
+    evmAddress: str | None = Field(None, description="On EVM networks")
+    tronAddress: str | None = Field(None, description="On Tron")
 
 
 class PlannedFee(Output):

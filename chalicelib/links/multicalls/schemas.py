@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output
 from chalicelib.links.fees.schemas import FeePlanAnswer
 from chalicelib.links.multicalls.rules import ExecutionKind
@@ -19,10 +20,12 @@ class CreateMulticall(Input):
 
     model_config = ConfigDict(extra="forbid")
 
-    childTokens: Annotated[list[ChildToken], Field(min_length=FEWEST_CHILDREN)] = Field(
+    childTokens: Annotated[list[ChildToken], Field(min_length=FEWEST_CHILDREN), form(maxItems=MOST_CHILDREN)] = Field(
         description=f"Payouts in the order they are paid, at most {MOST_CHILDREN}; a deployment may set less"
     )
-    requestedExecutionKind: ExecutionKind | None = None
+    requestedExecutionKind: ExecutionKind | None = Field(
+        None, description="Refused unless it is the kind that the payouts give"
+    )
 
     @property
     def items_written(self) -> int:

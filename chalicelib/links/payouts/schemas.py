@@ -4,22 +4,22 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from chalicelib.http.fields import Amount, CurrencyId, NetworkName, Recipient
 from chalicelib.http.schemas import rule
 from chalicelib.links.creation import Draft
 from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.links.schemas import NewLink, Redirect, ShortText
 
-Text = Annotated[str, StringConstraints(min_length=1)]
 Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class CreatePayout(NewLink):
-    recipient: str = Field(description="Who is paid: an address of the network's family")
-    creatorWalletAddress: str = Field(description="Who pays: an address of the network's family")
-    network: Text
-    currency: Text = Field(description="<symbol>-<network>")
-    amount: str = Field(description="Human-readable decimal amount, greater than 0")
-    recipientIdentifier: ShortText | None = None
+    recipient: Recipient = Field(description="Who is paid: an address of the network's family")
+    creatorWalletAddress: Recipient = Field(description="Who pays: an address of the network's family")
+    network: Annotated[NetworkName, StringConstraints(min_length=1)] = Field(description="The network of the currency")
+    currency: Annotated[CurrencyId, StringConstraints(min_length=1)] = Field(description="<symbol>-<network>")
+    amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
+    recipientIdentifier: ShortText | None = Field(None, description="Your own name for the recipient")
 
     def draft(self) -> PayoutDraft:
         """The body as plain values."""

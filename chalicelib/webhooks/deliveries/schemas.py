@@ -5,16 +5,20 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Output, iso_or_none
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
+from chalicelib.webhooks.rules import KINDS
 
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 
 
 class TestWebhook(ClientIdChoice):
-    eventType: Annotated[str, StringConstraints(max_length=100)]
+    eventType: Annotated[str, StringConstraints(max_length=100), form(enum=list(KINDS))] = Field(
+        description="The kind of the sample"
+    )
 
 
 class TestAnswer(Output):
@@ -36,17 +40,17 @@ class DeliveriesQuery(ClientIdChoice):
         None, description="Only those that failed, or that wait for a webhook which does not answer"
     )
     cursor: Cursor | None = Field(None, description="nextCursor of the page before")
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Deliveries on a page")
 
 
 class AttemptAnswer(Output):
     """One request to the receiver. It has a status, or an error if there was no response."""
 
-    at: str
-    status: int | None
-    error: str | None
+    at: str = Field(description="When it was made")
+    status: int | None = Field(description="Of the receiver's response")
+    error: str | None = Field(description="Why there was none")
     response: str = Field(description="The first 1,024 bytes of the response's body, as text")
-    durationMs: int
+    durationMs: int = Field(description="How long it took")
 
     @classmethod
     def of(cls, attempt: Attempt) -> Self:

@@ -7,6 +7,10 @@ OPERATIONS = (
     Operation(
         "POST", "/v1/webhook", "create_webhook",
         "Register a webhook",
+        description=(
+            "The response has the signing secret, which cannot be read again. With an API key or a session alone the "
+            "webhook receives the events of the whole account."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
         status=201,
@@ -16,6 +20,7 @@ OPERATIONS = (
     Operation(
         "GET", "/v1/webhook", "list_webhooks",
         "List webhooks",
+        description="Those of the calling client id, or of the account as a whole.",
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:read",
         errors=(400, 401, 403, 404),
@@ -23,6 +28,10 @@ OPERATIONS = (
     Operation(
         "PUT", "/v1/webhook/{webhook_id}", "toggle_webhook",
         "Switch a webhook off or on, or choose its events",
+        description=(
+            "Without a body, or with neither field, it is switched: on if it was off. A webhook that is off gets "
+            "nothing, and its open deliveries fail. `events` are the kinds of events that it gets."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
         errors=(400, 401, 403, 404, 409),
@@ -30,6 +39,7 @@ OPERATIONS = (
     Operation(
         "DELETE", "/v1/webhook/{webhook_id}", "delete_webhook",
         "Delete a webhook for good",
+        description="Its open deliveries fail. The URL can be registered again.",
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
         errors=(400, 401, 403, 404, 409),

@@ -6,13 +6,17 @@ from typing import Annotated, Self
 from pydantic import Field, StrictBool, StringConstraints
 
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output, unsent
+from chalicelib.outbound.sender import MAX_URL_LENGTH
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
 from chalicelib.webhooks.endpoints.rules import CHOICES
 
 Events = Annotated[
     list[Annotated[str, Field(json_schema_extra={"enum": list(CHOICES)})]], Field(min_length=1, max_length=50)
 ]
+
+_URL = r"^[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!-\"$-\[\]-~]*)?$"
 
 
 class ClientIdChoice(Input):
@@ -26,7 +30,7 @@ class ClientIdChoice(Input):
 
 
 class CreateWebhook(ClientIdChoice):
-    url: Annotated[str, StringConstraints(min_length=1)] = Field(
+    url: Annotated[str, StringConstraints(min_length=1), form(_URL, "webhook-url", maxLength=MAX_URL_LENGTH)] = Field(
         description="https, reachable from the internet"
     )
     events: Events | None = Field(

@@ -1,0 +1,69 @@
+"""Texts and numbers of a known form, as types of fields: the form stands in the OpenAPI document.
+
+A form here describes and does not check: the rules that parse a text refuse it with a sentence of their own. Generated
+requests hold both together (tests/http/test_contract.py). A `format` names what a pattern cannot say, such as a
+checksum.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+_HEX_ADDRESS = "0x[0-9a-fA-F]{40}"
+_TRON_ADDRESS = "T[1-9A-HJ-NP-Za-km-z]{33}"
+_NOT_ZERO = "(?!0x0{40}$)"
+_UNSAFE = r"""<>"'`\s\x00-\x1f\x7f"""
+SAFE_URL = rf"^[hH][tT][tT][pP][sS]?://[^/?#{_UNSAFE}][^{_UNSAFE}]*$"
+"""An http(s) URL that can stand in HTML."""
+
+
+def form(pattern: str | None = None, format: str | None = None, **keywords: Any) -> Any:
+    """The keywords of JSON Schema that describe a field; nothing is validated."""
+    named = {"pattern": pattern, "format": format}
+    return Field(json_schema_extra={**{name: text for name, text in named.items() if text}, **keywords})
+
+
+EvmAddress = Annotated[str, form(f"^{_HEX_ADDRESS}$", "evm-address")]
+"""In one case, or with the upper and lower case of EIP-55."""
+EvmRecipient = Annotated[str, form(f"^{_NOT_ZERO}{_HEX_ADDRESS}$", "evm-address")]
+Address = Annotated[str, form(f"^({_HEX_ADDRESS}|{_TRON_ADDRESS})$", "wallet-address")]
+"""An EVM address, or one of Tron in base58 with its checksum."""
+Recipient = Annotated[str, form(f"^{_NOT_ZERO}({_HEX_ADDRESS}|{_TRON_ADDRESS})$", "wallet-address")]
+"""Funds sent to the zero address are lost."""
+Amount = Annotated[str, form(r"^(?![0.]+$)(0|[1-9][0-9]{0,77})(\.[0-9]+)?$", "amount")]
+"""A decimal above 0 without sign, exponent or leading zeros, with at most the currency's decimals."""
+Percentage = Annotated[str, form(r"^(100(\.0{1,18})?|[1-9]?[0-9](\.[0-9]{1,18})?)$")]
+"""0 to 100."""
+CurrencyId = Annotated[str, form("^[0-9A-Za-z]+(-[0-9a-z]+)*$", "currency-id")]
+"""An `id` of GET /v2/currencies."""
+NetworkName = Annotated[str, form("^[0-9a-z]+(-[0-9a-z]+)*$", "network-name")]
+"""A `network` of GET /v2/currencies, or a common other name of it."""
+DestinationId = Annotated[
+    str, form("^[0-9A-Za-z]+@eip155:[1-9][0-9]{0,31}(#[0-9A-Fa-f]{8})?:[0-9A-Za-z]+$", "destination-id")
+]
+"""`<wallet>@eip155:<chain id>#<checksum>:<token address>` (ERC-7828)."""
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE = BeforeValidator(_whole)
+"""For strict integers: 1.0 is one too, as in JSON Schema. It stands after the bounds, which are else left out there."""
+
+
+def together(needs: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """For `json_schema_extra` of a model: each of these fields, unless it is null, needs the others beside it."""
+    return {
+        "dependentSchemas": {
+            name: {
+                "if": {"properties": {name: {"not": {"type": "null"}}}},
+                "then": {
+                    "required": list(others),
+                    "properties": {other: {"not": {"type": "null"}} for other in others},
+                },
+            }
+            for name, others in needs.items()
+        }
+    }

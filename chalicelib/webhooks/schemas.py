@@ -1,0 +1,204 @@
+"""Models of the events that webhooks receive, for the `webhooks` section of the OpenAPI document.
+
+The bodies are made elsewhere (recording/events.py, samples.py); tests hold each of them to these models. Bodies may get
+new fields at any time, so the models allow fields that they do not name.
+"""
+
+import json
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chalicelib.base.frozen import frozen
+from chalicelib.webhooks.rules import KINDS, EventContext
+from chalicelib.webhooks.samples import sample_event
+
+DELIVERY = (
+    "The body is signed: `x-service-signature` is the lower-case hex HMAC-SHA256 of its bytes, keyed with the "
+    "webhook's secret. Respond with a 2xx status within five seconds; a delivery has four attempts. Every header is "
+    "also sent as `x-request-network-...`, or as the deployment's HEADER_BRANDS say."
+)
+
+
+def _header(name: str, description: str, example: str, schema: dict[str, Any], required: bool = True) -> dict[str, Any]:
+    where = {"name": name, "in": "header", "required": required, "description": description}
+    return {**where, "schema": {"type": "string", **schema}, "example": example}
+
+
+HEADERS = [
+    _header("x-service-signature", "HMAC-SHA256 of the raw body", "5d1c" * 16, {"pattern": "^[0-9a-f]{64}$"}),
+    _header("x-service-delivery", "The same for each attempt", "01JZ4PC7EXAMPLEDE11VERY001", {"minLength": 1}),
+    _header("x-service-retry-count", "0 for the first attempt", "0", {"pattern": "^[0-3]$"}),
+    _header("x-service-test", "Sent with samples only", "true", {"const": "true"}, required=False),
+]
+
+
+class Payload(BaseModel):
+    """What every event has. It may have more fields than are listed here."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    event: str = Field(description="The kind of the event")
+    timestamp: str = Field(description="When the service recorded it, ISO 8601 in UTC")
+
+
+class RequestPayload(Payload):
+    """What every event about a request has."""
+
+    requestId: str = Field(description="The id of the request")
+    requestID: str = Field(description="The same as requestId")
+    paymentReference: str = Field(description="The reference in the payment's calldata, as 0x hex")
+    explorer: str = Field(description="A page about the request")
+    paymentProcessor: str = Field(description="Who processed it, as the deployment is configured")
+
+
+class EventFee(BaseModel):
+    """A fee that was paid beside the amount."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    type: str = Field(description="platform")
+    amount: str = Field(description="In units of the token")
+    currency: str = Field(description="The symbol of the token")
+
+
+class PaymentEventPayload(RequestPayload):
+    """What every event about a payment has."""
+
+    createdWith: Literal["apiKey", "clientId", "orchestrator", "session"] | None = Field(
+        description="What the request was created with; null if it is older than this field"
+    )
+
+
+class _MovedPayload(PaymentEventPayload):
+    amount: str = Field(description="The amount of this payment, in units of the token")
+    totalAmountPaid: str = Field(description="What is paid of the request in all")
+    expectedAmount: str = Field(description="What the request asks for")
+    txHash: str = Field(description="The transaction of the payment")
+    network: str = Field(description="The network of the payment")
+    currency: str = Field(description="The symbol of the token")
+    paymentCurrency: str = Field(description="The same as currency")
+    isCryptoToFiat: Literal[False] = Field(description="Always false")
+
+
+class PaymentPayload(_MovedPayload):
+    """A confirmed payment."""
+
+    event: Literal[
+        "payment.confirmed",
+        "payment.partial",
+        "payment.confirmed.checkout",
+        "payment.partial.checkout",
+    ] = Field(description="The kind of the event")
+    subStatus: Literal[""] = Field(description="Always empty")
+    fees: list[EventFee] = Field(description="The fees that reached the link's fee address")
+    payee: str = Field(description="The payee's address")
+    reference: str | None = Field(description="Your own reference of the link")
+    payerIdentifier: str | None = Field(description="As the link was created with")
+    excessAmount: str = Field("", description="By how much the request is overpaid; otherwise absent")
+    clientId: str = Field("", description="The client id of the link; absent without one")
+    origin: str = Field(
+        "", description="The page that the link was created from; empty without one, absent without a client id"
+    )
+
+
+class ClientPaymentPayload(PaymentPayload):
+    """A confirmed payment of a client id's link, or a sample of one."""
+
+    event: Literal["payment.confirmed.client_id", "payment.partial.client_id"] = Field(  # type: ignore[assignment]
+        description="The kind of the event"
+    )
+    clientId: str = Field(description="The client id of the link")
+    origin: str = Field(description="The page that the link was created from; empty without one")
+
+
+class FailedPayload(_MovedPayload):
+    """A confirmed payment that a chain reorganization removed: `totalAmountPaid` is what is still paid."""
+
+    event: Literal["payment.failed"] = Field(description="The kind of the event")
+    subStatus: Literal["failed"] = Field(description="Always failed")
+    failureReason: Literal["chain_reorganization"] = Field(description="Why")
+
+
+class RefundedPayload(PaymentEventPayload):
+    """A transfer that returned an amount which was not owed."""
+
+    event: Literal["payment.refunded"] = Field(description="The kind of the event")
+    refundedTo: str = Field(description="The address that received it")
+    refundAmount: str = Field(description="In units of the token")
+    currency: str = Field(description="The symbol of the token")
+    txHash: str = Field(description="The transaction")
+    network: str = Field(description="The network")
+
+
+class ProcessingPayload(PaymentEventPayload):
+    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+
+    event: Literal["payment.processing"] = Field(description="The kind of the event")
+    offrampId: str = Field(description="An id of the transfer to a bank")
+    subStatus: str = Field(description="How far it is")
+    rawPayload: dict[str, Any] = Field(description="What the provider said")
+
+
+class RecurringPayload(RequestPayload):
+    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+
+    event: Literal["request.recurring"] = Field(description="The kind of the event")
+    originalRequestId: str = Field(description="The first request of the series")
+    originalRequestPaymentReference: str = Field(description="Its reference")
+
+
+class CompliancePayload(Payload):
+    """Only a sample, for receivers that handle it: this service never sends it."""
+
+    event: Literal["compliance.updated"] = Field(description="The kind of the event")
+    clientUserId: str = Field(description="The user")
+    kycStatus: str = Field(description="Of the identity check")
+    agreementStatus: str = Field(description="Of the agreement")
+    isCompliant: bool = Field(description="Whether both are done")
+    rawPayload: dict[str, Any] = Field(description="What the provider said")
+
+
+class PaymentDetailPayload(Payload):
+    """Only a sample, for receivers that handle it: this service never sends it."""
+
+    event: Literal["payment_detail.updated"] = Field(description="The kind of the event")
+    paymentDetailsId: str = Field(description="The bank account")
+    clientUserId: str = Field(description="The user")
+    status: str = Field(description="Of its check")
+    rawPayload: dict[str, Any] = Field(description="What the provider said")
+
+
+@frozen
+class EventKind:
+    """One kind of event in the document."""
+
+    summary: str
+    model: type[BaseModel]
+
+
+_CONFIRMED = EventKind("The confirmed payments of a request reach its amount", PaymentPayload)
+_PARTIAL = EventKind("A payment is confirmed and the request is not paid in full", PaymentPayload)
+EVENTS = {
+    "payment.confirmed": _CONFIRMED,
+    "payment.confirmed.checkout": _CONFIRMED,
+    "payment.confirmed.client_id": EventKind(_CONFIRMED.summary, ClientPaymentPayload),
+    "payment.partial": _PARTIAL,
+    "payment.partial.checkout": _PARTIAL,
+    "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
+    "payment.failed": EventKind("A chain reorganization removed a payment that was reported", FailedPayload),
+    "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
+    "payment.processing": EventKind("A sample only", ProcessingPayload),
+    "request.recurring": EventKind("A sample only", RecurringPayload),
+    "payment_detail.updated": EventKind("A sample only", PaymentDetailPayload),
+    "compliance.updated": EventKind("A sample only", CompliancePayload),
+}
+"""Every kind of event. Variants arrive beside the kind that begins their name, with the same facts."""
+assert EVENTS.keys() == set(KINDS)
+
+
+def sample(kind: str) -> Any:
+    """The body that POST /v1/webhook/test sends, at a fixed time and with an invented explorer."""
+    context = EventContext(datetime(2026, 3, 15, 10, tzinfo=UTC), bytes, "https://explorer.example", "request-network")
+    return json.loads(sample_event(kind, "", None, context).body)

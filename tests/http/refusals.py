@@ -1,0 +1,136 @@
+"""Every 400 to a request that fits its schema: rules that no schema can say, each with its reason.
+
+A refusal that is not listed here is a defect: the schema has to say it (chalicelib/http/fields.py), or the service to
+accept it. `FORMATS` of generated.py keep most requests away from these rules, so that what follows them is reached, too.
+"""
+
+import re
+from typing import Any
+
+_ADDRESS = {
+    "do not match the EIP-55 checksum": "a checksum",
+    "Invalid (EVM|Tron) address": "a checksum, or the family of addresses of the network that another field names",
+    "Invalid Ethereum address": "a checksum",
+}
+_DESTINATION = {
+    "Invalid destination ID format": "the checksums within",
+    "names a chain or token that is not supported": "what the catalogue has",
+}
+_CURRENCY = {
+    r"(Currency|Network) \S+ is not supported": "what the catalogue has, more than 200 ids with their aliases",
+    "is not a dollar token": "what the catalogue has",
+    "has too many decimals|too large|larger than": "the decimals of the currency, and sums",
+}
+_COMBINATION = "fields of a query, whose combinations OpenAPI cannot describe"
+_FEE = {"feeAddress is the zero address": "the Tron spelling of it", **_ADDRESS}
+_CAP = {"No more than|at most": "how many there are already"}
+_PAYOUTS = {
+    "Multicall validation failed": "the payouts that the tokens name",
+    "A batch has one": "the payouts that the tokens name",
+    "more than once|twice|repeated": "JSON Schema counts an array's entries and does not compare these",
+}
+_DOMAIN = {"is not an origin": "IPv6 addresses and ports", "must start with https": "which names are this machine's"}
+_CLIENT = {
+    **_DOMAIN,
+    **_ADDRESS,
+    **_CAP,
+    "feeAddress is required": "the setting that is stored already",
+    "orchestratorId is not the id": "which orchestrators there are",
+    "payeeDestinationId is not an active": "which destinations there are",
+    "cannot reactivate revoked": "the status that is stored",
+}
+_BRANDING = {
+    "logo": "the bytes of an image",
+    "Give all five colours or none": "null counts as left out",
+    "has a contrast of": "the contrast of two colours",
+    "must be a safe https URL": "hosts that no URL parser takes",
+}
+_ROUTE = {
+    **_ADDRESS,
+    "chainId is not of a supported network": "what the catalogue has",
+    "tokenAddress is not a supported token": "what the catalogue has",
+}
+_NONCE = {"Invalid or expired nonce": "which nonces were issued", "Invalid signature": "what was signed"}
+
+REFUSALS: dict[str, dict[str, str]] = {
+    "list_currencies": {"firstOnly can only be used": _COMBINATION},
+    "create_secure_payment": {
+        "needs destinationId, or payee": "whether the client id is bound to a destination",
+        "both must be the same token": "two fields that are equal",
+        "cannot be paid on a chain": "what the catalogue has",
+        "A batch is paid on one network|not supported for TRON": "the networks of the currencies",
+        "zero address": "the Tron spelling of it, or within a destination id",
+        **_FEE,
+        **_DESTINATION,
+        **_CURRENCY,
+    },
+    "create_payout": {"network and currency have to agree": "the network of the currency", **_FEE, **_CURRENCY},
+    "preview_fees": _CURRENCY,
+    "create_multicall_payout": _PAYOUTS,
+    "batch_payouts": _PAYOUTS,
+    "read_secure_payment": _ADDRESS,
+    "pay_secure_payment": {
+        "must be given together|cannot be given together|needs wallet": _COMBINATION,
+        "Paying from .* is not supported for this link": "the currency of the link",
+        **_ADDRESS,
+    },
+    "record_intent": {
+        "needs no intent": "the network of the link",
+        "Unsupported crosschain configuration": "the currency of the link",
+        "is no contract|is no Safe|is not a Safe": "what is on the chain",
+        **_ADDRESS,
+    },
+    "broadcast_transaction": {
+        "is not the SHA-256": "a hash",
+        "is not a transaction": "a protocol buffer",
+        "none of those that pay this link": "the transactions of the link",
+        "signature": "what was signed",
+    },
+    "create_webhook": {
+        "Webhook already exists": "which webhooks there are",
+        "must lead to a public address": "the address of a host",
+        "valid host name or IP address|must use port": "IPv6 addresses, lengths of host names, ranges of ports",
+        **_CAP,
+    },
+    "ask_challenge": _ADDRESS,
+    "verify_wallet": {"Invalid signature": "what was signed"},
+    "register": {"email must be an e-mail address": "characters that cannot be printed"},
+    "log_in": {"email must be an e-mail address": "characters that cannot be printed"},
+    "create_api_key": {
+        "expiresAt": "times in the past, and dates that a calendar does not have",
+        "is not an IP address or range": "IPv6 addresses",
+        **_CAP,
+    },
+    "update_api_key": {
+        "expiresAt": "times in the past, and dates that a calendar does not have",
+        "is not an IP address or range": "IPv6 addresses",
+    },
+    "create_client_id": _CLIENT,
+    "update_client_id": _CLIENT,
+    "create_client_id_by_session": _CLIENT,
+    "update_client_id_by_session": _CLIENT,
+    "put_branding": _BRANDING,
+    "put_branding_by_session": _BRANDING,
+    "read_audit": {"cursor is not one of this list": "base64 of an id"},
+    "redeliver_failed": {"since": "dates that a calendar does not have"},
+    "read_signing_data": _ROUTE,
+    "create_payee_destination": _NONCE,
+    "read_active_payee_destination": _ADDRESS,
+    "remove_payee_destination": {**_NONCE, "is not active|not the active|cannot be deactivated": "what is active"},
+    "keep_own_payee_destination": _ROUTE,
+    "change_own_payee_destination": _ROUTE,
+    "look_up_own_payee_destination": _DESTINATION,
+    "look_up_payout_destination": _ADDRESS,
+    "deactivate_own_payee_destination": _DESTINATION,
+    "create_orchestrator": {**_CAP, "email must be an e-mail address": "characters that cannot be printed"},
+}
+"""By the operation's name: what its message says, and what a schema would have to know to say it."""
+
+
+def is_expected(operation: str, answer: Any) -> bool:
+    """Whether every problem of a 400 is listed for the operation."""
+    if not isinstance(answer, dict) or answer.get("statusCode") != 400:
+        return False
+    listed = answer["message"] if isinstance(answer["message"], list) else answer.get("errors", [answer])
+    patterns = REFUSALS.get(operation, {})
+    return all(any(re.search(pattern, each["message"]) for pattern in patterns) for each in listed)

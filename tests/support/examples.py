@@ -1,0 +1,324 @@
+"""A request of each operation that succeeds: the example of the OpenAPI document, with what its tenant owns put in.
+
+`EXAMPLES` has what depends on state (tokens, ids, signatures); everything else is the document's, as it stands there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
+from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.checkout.flows import signable_transactions
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents.announcements import IntentDraft
+from chalicelib.http.openapi import examples_of
+from chalicelib.http.operation import OPERATIONS, Operation
+from chalicelib.links.multicalls import flows as multicalls
+from chalicelib.links.reading import Viewer
+from chalicelib.payees.records import Action
+from chalicelib.scanning.records import Cursor
+from chalicelib.webhooks.deliveries.records import Delivery
+from tests.fakes.payouts import store_payouts
+from tests.fakes.tron import signed_call
+from tests.fakes.wallets import tron_wallet
+from tests.support.client import Api, Reply
+from tests.support.running import running
+from tests.support.stored_transfers import store_payment
+from tests.support.tenants import WAYS, Headers, Tenant, Way
+
+Make = Callable[[Tenant, Way], Any]
+
+
+@dataclass(frozen=True)
+class Example:
+    """What of an example depends on state: it replaces those of the document's values that it names."""
+
+    path: dict[str, Make]
+    query: Make | None = None
+    body: Make | None = None
+    before: Make | None = None
+    others: tuple[int, ...] = ()
+    """The statuses when it is another tenant's; empty where nothing in it belongs to anybody."""
+    wallet_only: bool = False
+    """True if a session by e-mail may not call it."""
+
+
+def example(
+    path: dict[str, Make] | None = None, others: tuple[int, ...] | None = None, **facts: Any
+) -> Example:
+    return Example(path or {}, others=others if others is not None else ((404,) if path else ()), **facts)
+
+
+def of_owner(make: Callable[[Tenant], Any]) -> Make:
+    return lambda owner, way: make(owner)
+
+
+def a_webhook(owner: Tenant, way: Way) -> str:
+    """Webhooks of a client id are its own; a key or a session alone means those of the account."""
+    return owner.webhook_of_client() if Mode.CLIENT_ID in way.serves else owner.webhook_of_account()
+
+
+def a_failed_delivery(owner: Tenant, way: Way) -> Delivery:
+    """The same one each time that it is asked for."""
+    if owner.failed is None:
+        client_id = owner.client_id if Mode.CLIENT_ID in way.serves else None
+        owner.failed = owner.failed_delivery(a_webhook(owner, way), client_id)
+    return owner.failed
+
+
+def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
+    """A platform's link goes where the client id is bound to."""
+    return {"requests": [{"amount": "12.50"}]} if Mode.ORCHESTRATOR in way.serves else {}
+
+
+def payout_tokens(owner: Tenant) -> list[str]:
+    return [made.link.token for made in store_payouts(running(), owner.account_id, 2)]
+
+
+def multicall_token(owner: Tenant) -> str:
+    account = Owner(owner.account_id, None, None)
+    return multicalls.create(running(), account, payout_tokens(owner), None).payment.link.token
+
+
+def signed(action: Action) -> Make:
+    return lambda owner, way: dict(zip(("nonce", "signature"), owner.signed(action), strict=True))
+
+
+WEBHOOK = {"webhook_id": a_webhook}
+KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
+TOKEN = {"token": of_owner(Tenant.link_token)}
+
+
+def registered(owner: Tenant, way: Way) -> None:
+    sessions.register(running(), "ann@shop.example", "correct horse", owner.actor)
+
+
+def answered(owner: Tenant, way: Way) -> dict[str, str]:
+    asked = sessions.challenge(running(), owner.wallet.address, 1)
+    signature = owner.wallet.sign(asked.message)
+    return {
+        "challengeId": asked.challenge_id,
+        "nonce": asked.nonce,
+        "message": asked.message,
+        "signature": signature,
+    }
+
+
+def scanned(owner: Tenant, way: Way) -> None:
+    """Detection has begun on sepolia, so that multisig transactions can be followed there."""
+    if running().store.get(Cursor, Cursor.KEY.of(network="sepolia")) is None:
+        running().store.write(Cursor("sepolia", 100, (), 2000))
+
+
+def waiting_token(owner: Tenant, way: Way) -> str:
+    token = owner.link_token()
+    scanned(owner, way)
+    draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
+    intents.record(running(), token, Viewer(owner.account_id, None), draft)
+    return token
+
+
+def linked_once(owner: Tenant, way: Way) -> None:
+    """Links the client id to the orchestrator, unless calling as the pair has done so."""
+    if owner.client.orchestrator_id is None:
+        owner.linked()
+
+
+def bound_once(owner: Tenant, way: Way) -> None:
+    if not owner.is_bound:
+        owner.bound()
+
+
+def paid_token(owner: Tenant, way: Way) -> str:
+    token = owner.link_token()
+    store_payment(token, 12_500_000)
+    return token
+
+
+def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
+    wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
+    payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
+    return {"signedTransaction": signed_call(wallet, payment.to, payment.data)}
+
+
+EXAMPLES: dict[tuple[str, str], Example] = {
+    ("GET", "/v2/health"): example(),
+    ("GET", "/v2/status"): example(before=scanned),
+    ("GET", "/v1/health"): example(),
+    ("GET", "/openapi.json"): example(),
+    ("GET", "/v2/currencies"): example(),
+    ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
+    ("POST", "/v2/secure-payments"): example(body=a_link),
+    ("GET", "/v2/secure-payments"): example(
+        query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,)
+    ),
+    ("POST", "/v2/secure-payments/payouts"): example(
+        body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
+    ),
+    ("POST", "/v2/secure-payments/batch-payouts"): example(
+        body=lambda owner, way: {"tokens": payout_tokens(owner)}, others=(400,)
+    ),
+    ("POST", "/v2/secure-payments/fees/preview"): example(),
+    ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
+    ("GET", "/v2/secure-payments/{token}/pay"): example(TOKEN),
+    ("GET", "/v2/secure-payments/{token}/transfers"): example({"token": paid_token}),
+    ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
+    ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
+    ("POST", "/v2/secure-payments/{token}/tron/broadcast"): example(
+        {"token": of_owner(Tenant.tron_token)}, body=tron_signed
+    ),
+    ("POST", "/v2/secure-payments/multicall-payouts"): example(
+        body=lambda owner, way: {"childTokens": payout_tokens(owner)}, others=(400,)
+    ),
+    ("GET", "/v2/secure-payments/multicall-payouts/{token}"): example(
+        {"token": of_owner(multicall_token)}, others=(403,)
+    ),
+    ("POST", "/v1/webhook"): example(),
+    ("GET", "/v1/webhook"): example(before=a_webhook),
+    ("PUT", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
+    ("DELETE", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
+    ("GET", "/v1/webhook/{webhook_id}/deliveries"): example(
+        {"webhook_id": lambda owner, way: a_failed_delivery(owner, way).webhook_id}
+    ),
+    ("POST", "/v1/webhook/{webhook_id}/deliveries/{delivery_id}/redeliver"): example(
+        {
+            "webhook_id": lambda owner, way: a_failed_delivery(owner, way).webhook_id,
+            "delivery_id": lambda owner, way: a_failed_delivery(owner, way).delivery_id,
+        }
+    ),
+    ("POST", "/v1/webhook/{webhook_id}/redeliver"): example(WEBHOOK),
+    ("POST", "/v1/webhook/test"): example(before=a_webhook),
+    ("POST", "/v1/auth/wallet/challenge"): example(),
+    ("POST", "/v1/auth/wallet/verify"): example(body=answered),
+    ("POST", "/v1/auth/register"): example(),
+    ("POST", "/v1/auth/login"): example(before=registered),
+    ("POST", "/v1/auth/logout"): example(),
+    ("GET", "/v1/auth/me"): example(),
+    ("GET", "/v1/auth/sessions"): example(),
+    ("DELETE", "/v1/auth/sessions/{session_id}"): example({"session_id": of_owner(Tenant.session_id)}),
+    ("GET", "/v1/audit"): example(before=a_webhook),
+    ("POST", "/v1/api-keys"): example(),
+    ("GET", "/v1/api-keys"): example(before=of_owner(Tenant.key_id)),
+    ("GET", "/v1/api-keys/{key_id}"): example(KEY),
+    ("PUT", "/v1/api-keys/{key_id}"): example(KEY),
+    ("DELETE", "/v1/api-keys/{key_id}"): example(KEY),
+    **{
+        known: facts
+        for host in ("/v1/client-ids", "/v2/client-ids")
+        for known, facts in {
+            ("POST", host): example(),
+            ("GET", host): example(),
+            ("GET", f"{host}/{{id}}"): example(CLIENT),
+            ("PUT", f"{host}/{{id}}"): example(CLIENT),
+            ("DELETE", f"{host}/{{id}}"): example(CLIENT),
+            ("PUT", f"{host}/{{id}}/branding"): example(CLIENT),
+            ("GET", f"{host}/{{id}}/branding"): example(CLIENT, before=of_owner(Tenant.branded)),
+            ("DELETE", f"{host}/{{id}}/branding"): example(CLIENT),
+        }.items()
+    },
+    ("POST", "/v2/orchestrators"): example(),
+    ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),
+    ("POST", "/v2/orchestrators/client-ids"): example(
+        body=lambda owner, way: {"clientId": owner.client_id}, others=(404,)
+    ),
+    ("DELETE", "/v2/orchestrators/client-ids/{client_id}"): example({"client_id": of_owner(Tenant.linked)}),
+    ("GET", "/v2/payee-destination/signing-data"): example(
+        query=lambda owner, way: {"walletAddress": owner.wallet.address}
+    ),
+    ("POST", "/v2/payee-destination"): example(body=signed(Action.ADD), others=(400,)),
+    ("GET", "/v2/payee-destination"): example(
+        query=lambda owner, way: {"walletAddress": owner.wallet.address}, before=bound_once
+    ),
+    ("GET", "/v2/payee-destination/{destination_id}"): example({"destination_id": of_owner(Tenant.bound)}),
+    ("DELETE", "/v2/payee-destination/{destination_id}"): example(
+        {"destination_id": of_owner(Tenant.bound)}, body=signed(Action.DEACTIVATE), others=(400,)
+    ),
+    ("POST", "/v1/payee-destination"): example(wallet_only=True),
+    ("PUT", "/v1/payee-destination"): example(
+        before=of_owner(Tenant.kept),
+        others=(404,),
+        wallet_only=True,
+    ),
+    ("GET", "/v1/payee-destination"): example(before=of_owner(Tenant.kept), wallet_only=True),
+    ("GET", "/v1/payee-destination/lookup"): example(
+        query=lambda owner, way: {"destinationId": owner.kept()}, others=(403,), wallet_only=True
+    ),
+    ("GET", "/v1/payee-destination/payout-lookup"): example(
+        query=lambda owner, way: {"walletAddress": owner.wallet.address},
+        before=of_owner(Tenant.kept),
+        wallet_only=True,
+    ),
+    ("PATCH", "/v1/payee-destination/deactivate"): example(
+        body=lambda owner, way: {"destinationId": owner.kept()}, others=(403,), wallet_only=True
+    ),
+}
+
+
+def needs_client(known: Operation, way: Way) -> bool:
+    """Whether an API key is taken only beside a client id: the operation is about that one."""
+    return Mode.API_KEY in way.serves and known.path.startswith("/v2/payee-destination")
+
+
+def headers_for(known: Operation, tenant: Tenant, way: Way) -> Headers:
+    beside = {"x-client-id": tenant.client_id} if needs_client(known, way) else {}
+    headers = {**way.headers(tenant), **beside}
+    if known.signs_in:
+        headers.pop("origin", None)  # the shop's page may not sign anybody in
+    return headers
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The example of an operation, to be sent with any headers. A refusal changes nothing, so it can be sent again."""
+
+    known: Operation
+    path: dict[str, Any]
+    query: dict[str, Any]
+    body: Any
+
+    def send(self, api: Api, headers: Headers) -> Reply:
+        path = self.known.path.format(**{name: quote(part, safe="") for name, part in self.path.items()})
+        query = f"?{urlencode(self.query)}" if self.query else ""
+        return api.request(self.known.method, path + query, self.body, headers)
+
+
+def prepared(known: Operation, owner: Tenant, way: Way) -> Prepared:
+    """The operation's example, about what `owner` has."""
+    facts, shown = EXAMPLES[known.method, known.path], documented(known)
+    if facts.before:
+        facts.before(owner, way)
+    own_query = facts.query(owner, way) if facts.query else {}
+    own_body = facts.body(owner, way) if facts.body else {}
+    return Prepared(
+        known,
+        path={name: make(owner, way) for name, make in facts.path.items()} or shown.get("path", {}),
+        query={**shown.get("query", {}), **own_query},
+        body={**shown.get("body", {}), **own_body} if "body" in shown or own_body else None,
+    )
+
+
+def documented(known: Operation) -> dict[str, Any]:
+    """The example in the document: `path`, `query`, `body` and `answer`."""
+    return examples_of(OPERATIONS[known]).get(known.name, {})
+
+
+def request(api: Api, known: Operation, headers: Headers, owner: Tenant, way: Way) -> Reply:
+    return prepared(known, owner, way).send(api, headers)
+
+
+def accepts(known: Operation, way: Way) -> bool:
+    """A session is ambient, browsers send it to everything: where it means nothing it does not close what is public."""
+    is_open = known.modes == (Mode.PUBLIC,) or (Mode.PUBLIC in known.modes and Mode.SESSION in way.serves)
+    return is_open or any(mode in known.modes for mode in way.serves)
+
+
+def is_barred(known: Operation, way: Way) -> bool:
+    """Whether the operation is for sessions of wallets, and this is one by e-mail."""
+    return EXAMPLES[known.method, known.path].wallet_only and way.name == "e-mail session"
+
+
+def accepted_ways(known: Operation) -> list[Way]:
+    return [way for way in WAYS if accepts(known, way)]
