@@ -56,7 +56,7 @@ _NAMES = {
     Mode.ORCHESTRATOR_KEY: "x-orchestrator-key",
     Mode.API_KEY: "x-api-key",
     Mode.CLIENT_ID: "x-client-id",
-    Mode.SESSION: "a session, as cookie or authorization: Bearer, and no other credential",
+    Mode.SESSION: "a session alone (cookie or authorization: Bearer)",
     Mode.PUBLIC: "no credential",
 }
 

@@ -38,7 +38,7 @@ def test_a_missing_or_invalid_credential_is_401_unauthorized(shop: Shop) -> None
         ("GET", "/v2/client-ids", "x-client-id", "x-api-key"),
         ("GET", "/v2/client-ids", "A session", "x-api-key"),
         ("GET", "/v2/client-ids", "x-orchestrator-key", "x-api-key"),
-        ("GET", "/v1/api-keys", "x-api-key", "a session, as cookie or authorization: Bearer, and no other credential"),
+        ("GET", "/v1/api-keys", "x-api-key", "a session alone (cookie or authorization: Bearer)"),
         ("GET", "/v2/orchestrators/client-ids", "x-api-key", "x-orchestrator-key"),
         ("GET", UNKNOWN, "A session", "x-api-key, or x-client-id"),
         ("GET", "/v2/currencies", "x-orchestrator-key", "x-api-key, or x-client-id, or no credential"),
@@ -63,7 +63,7 @@ def test_every_kind_is_named_where_several_are_accepted(shop: Shop) -> None:
     several = {"x-api-key": "key_x", "x-client-id": "cli_x"}
     answer = told(shop, "GET", "/v2/orchestrators/client-ids", several)
     assert answer == (401, "x-api-key is not accepted here: send x-orchestrator-key")
-    everything = "x-orchestrator-key with x-client-id, or x-api-key, or x-client-id, or a session"
+    everything = "x-orchestrator-key with x-client-id, or x-api-key, or x-client-id, or a session alone"
     assert everything in needed_for(CREDENTIALS)
 
 

@@ -38,7 +38,7 @@ def test_it_may_do_that_with_anybodys_link_and_nothing_else(api: Api, known: Ope
     elif Mode.CLIENT_ID in known.modes:
         assert (reply.status, reply.message.startswith("This client ID is the payment page's own")) == (403, True)
     else:
-        assert (reply.status, reply.message) == (401, "Unauthorized")
+        assert (reply.status, reply.message.split(":")[0]) == (401, "x-client-id is not accepted here")
 
 
 def test_what_it_may_not_do_is_not_done_and_takes_no_idempotency_key(shop: Shop) -> None:
@@ -85,7 +85,7 @@ def test_it_counts_from_the_pages_origin_alone(api: Api, shop: Shop, path: str) 
     assert api.get(url, BY_PAGE).status == 200
     for origin in (ORIGIN, "https://pay.test", "http://pay.test.evil.example", "http://PAY.test", "null", f"{PAGE_ORIGIN}/"):
         reply = api.get(url, {**BY_PAGE, "origin": origin})
-        assert (reply.status, "access-control-allow-origin" in reply.headers) == (403, False)
+        assert (reply.status, "access-control-allow-credentials" in reply.headers) == (403, False)
     assert api.get(url, {"x-client-id": PAGE_CLIENT_ID}).message == "Origin header is required"
 
 
