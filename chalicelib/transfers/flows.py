@@ -83,10 +83,11 @@ def list_transfers(services: Services, token: str, account_id: str, client_id: s
 
 def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
     """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
-    executed an announced transaction. Others may be named by anybody."""
+    executed an announced transaction, or that the link's owner has named. Others may be named by anybody."""
     known = [each.link.creator_wallet for each in payments]
     intents = (intent for each in payments if each.intent is not None for intent in each.intent.all)
-    known += [each.wallet for each in intents if each.proof is Proof.PROPOSED or each.executed_block is not None]
+    named = (each for each in intents if not each.is_public or each.proof is Proof.PROPOSED or each.executed_block)
+    known += [each.wallet for each in named]
     return frozenset(hex_address(wallet) for wallet in known if wallet is not None)
 
 

@@ -13,6 +13,7 @@ from openapi_spec_validator.schemas import schema_v31
 from referencing import Resource
 
 from chalicelib.access.modes import Mode
+from chalicelib.checkout.intents.announcements import MAX_PENDING
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.scanning.records import Cursor
 from tests.fakes.world import FEE_ADDRESS, WALLET
@@ -394,11 +395,15 @@ def test_announcing_a_multisig_transaction_answers_as_described(
     running().store.write(Cursor("sepolia", 100, (), 2000))
     node.contracts.add(WALLET.lower())
     node.safes.add(WALLET.lower())
+    for number in range(MAX_PENDING - 1):
+        other = {**body, "safeTxHash": f"0x{number:064x}"}
+        assert shop.api.request("POST", path.format(token=token), other, shop.by_key).status == 200
+    by_hash = {"txHash": "0x" + "ef" * 32, "chain": "SEPOLIA", "token": "USDC"}
     replies = [unread] + [
         shop.send("POST", path.format(token=link), sent)
-        for link, sent in ((token, full), (token, {**body, "safeTxHash": "0x" + "cd" * 32}), (completed, body), (expired, body), ("x", body), (token, {}))
+        for link, sent in ((token, full), (token, {**body, "safeTxHash": "0x" + "cd" * 32}), (completed, body), (expired, body), ("x", body), (token, {}), (shop.link(), by_hash))
     ]
-    assert [reply.status for reply in replies] == [503, 200, 200, 409, 403, 404, 400]
+    assert [reply.status for reply in replies] == [503, 200, 423, 409, 403, 404, 400, 200]
     for reply in replies:
         check_answer(document, "POST", path, reply)
     locked = shop.get(f"/v2/secure-payments/{token}/transfers")

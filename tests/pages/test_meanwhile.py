@@ -220,7 +220,7 @@ def test_a_link_for_which_somebody_sent_a_transaction_is_not_offered_until_that_
     announce(stack, token, tx_hash)
     later = new_visitor().open(token, "sent")
     later.shows("Sent, not yet confirmed", tx_hash[:10])
-    before.pay("sent")
+    before.reach("sent")
     assert purse.asked.count(SENT) == 0
     shop = stack.shop
     assert shop.api.request("DELETE", f"/v2/secure-payments/{token}/intent", None, shop.by_key).status == 200

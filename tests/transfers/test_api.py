@@ -78,7 +78,7 @@ def test_a_node_that_is_away_costs_the_refund_and_not_the_list(shop: Shop, node:
     node.status = 500
     (found,) = transfers_of(shop, token)
     assert (found["classification"], found["recoveryAction"], found["refund"]) == ("wrong_token", "refund", None)
-    assert found["refundUnavailable"] == "The sepolia node refused a request"
+    assert found["refundUnavailable"] == "The sepolia node does not answer"
 
 
 def test_the_list_is_there_for_links_that_can_no_longer_be_paid(shop: Shop) -> None:

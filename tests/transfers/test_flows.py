@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.checkout.intents import tracking
 from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
@@ -82,11 +83,13 @@ def test_a_contract_is_paid_back_only_where_it_is_known_to_be_the_payers_wallet(
     with_safe(world)
     made = [world.create_link(), a_payout(world, SAFE), world.create_link()]
     intents.record(world, made[2])
+    intents.record(world, made[0], viewer=intents.PAGE)  # anybody can name the router
     for payment in made:
         log = world.chain.pay(payment.requests[0], amount=20_000_000)
         world.chain.payers[log["transactionHash"]] = SAFE
     world.scan()
-    intents.track(world)
+    world.advance(60)
+    tracking.track_due(world.services)
     by_router, by_creator, by_safe = (each for payment in made for each in listed(world, payment))
     assert (by_router.payer, by_router.refund) == (SAFE, None)
     assert by_router.classified.action is RecoveryAction.FIND_PAYER
