@@ -1,9 +1,11 @@
-"""Views of the service itself: health, and its OpenAPI document."""
+"""Views of the service itself: health, its OpenAPI document, and the document as a page."""
 
+from chalicelib.http import reference
+from chalicelib.http.caching import cached
 from chalicelib.http.openapi import document
 from chalicelib.http.responses import HttpResponse
 from chalicelib.http.schemas import HealthAnswer
-from chalicelib.http.view import Call
+from chalicelib.http.view import Call, Visit
 
 
 def health(call: Call[None, None]) -> HealthAnswer:
@@ -15,3 +17,8 @@ auth_health = health
 
 def openapi(call: Call[None, None]) -> HttpResponse:
     return HttpResponse(200, document(call.services.settings.api_url), {})
+
+
+def show_docs(visit: Visit) -> HttpResponse:
+    made = reference.page(visit.services.settings.api_url)
+    return cached(visit, made.text, made.version, reference.headers(made))

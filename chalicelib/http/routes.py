@@ -1,7 +1,7 @@
-"""The operations of the service itself: health, and its OpenAPI document."""
+"""The operations of the service itself: health and its OpenAPI document, and the page that shows the document."""
 
 from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import Operation, PageRoute
 
 _PUBLIC = (Mode.PUBLIC,)
 
@@ -31,3 +31,4 @@ OPERATIONS = (
         rate=None,
     ),
 )
+PAGES = (PageRoute("/docs", "show_docs"),)

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from chalicelib.access.modes import Rate
 from chalicelib.access.rate_limits.flows import count_call
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
+from chalicelib.http.caching import cached
 from chalicelib.http.responses import HttpResponse
 from chalicelib.http.view import Visit
 from chalicelib.pages import flows as pages
@@ -27,7 +27,6 @@ _IMAGE = {
 _OPENED = ("document", "iframe")
 """Values of Sec-Fetch-Dest for a page that is opened, also from another site or within Safe's app."""
 _STEP = re.compile(r"[0-9]{1,3}")
-_FOREVER = "public, max-age=31536000, immutable"
 
 
 def show_page(visit: Visit) -> HttpResponse:
@@ -70,7 +69,7 @@ def show_logo(visit: Visit) -> HttpResponse:
     picture = f'<image width="{logo.width}" height="{logo.height}" href="data:image/png;base64,{logo.png}"/>'
     size = f'width="{logo.width}" height="{logo.height}" viewBox="0 0 {logo.width} {logo.height}"'
     text = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{picture}</svg>'
-    return _cached(visit, text, logo.version, _IMAGE)
+    return cached(visit, text, logo.version, _IMAGE)
 
 
 def drawn(text: str) -> str:
@@ -98,25 +97,7 @@ def _asset(visit: Visit, name: str) -> HttpResponse:
     if asset is None:
         raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
     headers = {"Content-Type": asset.content_type, "X-Content-Type-Options": "nosniff"}
-    return _cached(visit, asset.text, asset.version, headers)
-
-
-def _cached(visit: Visit, text: str, version: str, headers: Mapping[str, str]) -> HttpResponse:
-    """Returns a file: cacheable for a year if the URL names its version, else to be revalidated; 304 if unchanged.
-
-    The ETag is weak (RFC 9110, 8.8.1): API Gateway may compress the body and leaves these headers as they are.
-    """
-    tag = f'"{version}"'
-    all_headers = {
-        **headers,
-        "ETag": f"W/{tag}",
-        "Cache-Control": _FOREVER if visit.query("v") == version else "no-cache",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Vary": "Accept-Encoding",
-    }
-    known_tags = {each.strip().removeprefix("W/") for each in visit.header("if-none-match").split(",")}
-    is_unchanged = bool(known_tags & {tag, "*"})
-    return HttpResponse(304, "", all_headers) if is_unchanged else HttpResponse(200, text, all_headers)
+    return cached(visit, asset.text, asset.version, headers)
 
 
 def _admitted(visit: Visit, purpose: Literal["page", "picture"]) -> Caller:

@@ -1,0 +1,245 @@
+"""The page /docs: the OpenAPI document as HTML, without scripts and without anything that it loads.
+
+Operations are grouped by their tag; each has an anchor, its operationId. Schemas have the anchor `schema-<name>`, error
+statuses `status-<status>`, credentials `credential-<name>`, and events `event-<kind>`.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import cache
+from html import escape
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from chalicelib.base.frozen import frozen
+from chalicelib.http.openapi import Json, build
+
+_STYLE = Path(__file__).with_name("reference.css")
+_CREDENTIALS = {
+    "apiKey": "x-api-key: $KEY",
+    "clientId": "x-client-id: $CLIENT_ID",
+    "orchestratorKey": "x-orchestrator-key: $KEY",
+    "sessionCookie": "cookie: session_token=$TOKEN",
+    "sessionToken": "authorization: Bearer $TOKEN",
+}
+"""The header of each security scheme."""
+_TITLES = {
+    "http": "Service",
+    "scanning": "Networks",
+    "accounts": "Accounts and sign-in",
+    "payees": "Payee destinations",
+}
+"""Of groups that are not headed by the name of their package."""
+_LIMITS = ("format", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum")
+
+
+@frozen
+class Page:
+    """The HTML, a hash of it, and the hash of its style for the Content-Security-Policy."""
+
+    text: str
+    version: str
+    style_hash: str
+
+
+@cache
+def page(server_url: str) -> Page:
+    """The page for an API at that URL. It is made once per process."""
+    style, document = _STYLE.read_text(encoding="utf-8"), build(server_url)
+    title = escape(document["info"]["title"])
+    text = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: API</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
+        f"<body>{''.join(_body(document))}</body></html>"
+    )
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return Page(text, hashlib.sha256(text.encode()).hexdigest()[:16], f"sha256-{digest}")
+
+
+def headers(made: Page) -> dict[str, str]:
+    """The response headers of the page: it may load nothing."""
+    policy = (
+        f"default-src 'none'; style-src '{made.style_hash}'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    return {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": policy,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+def _body(document: Json) -> Iterator[str]:
+    groups: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            text = "".join(_operation(document, method.upper(), path, operation))
+            groups.setdefault(operation["tags"][0], []).append(text)
+    titles = {tag: _TITLES.get(tag, tag.title()) for tag in groups}
+    others = {"events": "Events", "credentials": "Credentials", "errors": "Errors", "schemas": "Schemas"}
+    info = document["info"]
+    yield f"<header><h1>{escape(info['title'])}</h1><p>Version {escape(info['version'])}, at "
+    yield f'<code>{escape(document["servers"][0]["url"])}</code>. <a href="openapi.json">openapi.json</a></p>'
+    yield f"<p>{_prose(info['description'])}</p><nav aria-label=\"Parts\"><ul>"
+    yield from (f'<li><a href="#{tag}">{escape(title)}</a></li>' for tag, title in {**titles, **others}.items())
+    yield "</ul></nav></header><main>"
+    for tag, operations in groups.items():
+        listed = [each for methods in document["paths"].values() for each in methods.values() if each["tags"] == [tag]]
+        entries = (f'<li><a href="#{each["operationId"]}">{_prose(each["summary"])}</a></li>' for each in listed)
+        yield f'<section><h2 id="{tag}">{escape(titles[tag])}</h2><ul>{"".join(entries)}</ul>'
+        yield f"{''.join(operations)}</section>"
+    yield from (_events(document), _credentials(document), _errors(document), _schemas(document))
+    yield "</main>"
+
+
+def _operation(document: Json, method: str, path: str, operation: Json) -> Iterator[str]:
+    name, status = operation["operationId"], min(operation["responses"])
+    yield f'<article><h3 id="{name}"><a href="#{name}">{_prose(operation["summary"])}</a></h3>'
+    yield f"<p><code><b>{method}</b> {escape(path)}</code></p><p>{_prose(operation['description'])}</p>"
+    yield f"<p>Credentials: {_ways(operation['security'])}</p>"
+    if operation["parameters"]:
+        rows = (_row(each["name"], each, each["schema"], each["in"]) for each in operation["parameters"])
+        yield f"<h4>Parameters</h4><dl>{''.join(rows)}</dl>"
+    body = operation.get("requestBody")
+    if body:
+        optional = "" if body["required"] else " (optional)"
+        yield f"<h4>Body{optional}: {_type(_schema(body))}</h4><dl>{_fields(document, _schema(body))}</dl>"
+    yield f"<h4>Example</h4>{_code(_curl(document, method, path, operation))}"
+    answer = operation["responses"][status]
+    yield f"<h4>Response {status}: {_type(_schema(answer))}</h4>{_code(_json(answer))}"
+    errors = ", ".join(f'<a href="#status-{each}">{each}</a>' for each in operation["responses"] if each != status)
+    yield f"<p>Errors: {errors}</p></article>"
+
+
+def _events(document: Json) -> str:
+    first = next(iter(document["webhooks"].values()))["post"]
+    rows = "".join(_row(each["name"], each, each["schema"], each["in"]) for each in first["parameters"])
+    events = (
+        f'<article><h3 id="event-{kind}"><a href="#event-{kind}"><code>{kind}</code></a></h3>'
+        f"<p>{_prose(event['post']['summary'])}. Body: {_type(_schema(event['post']['requestBody']))}</p>"
+        f"{_code(_json(event['post']['requestBody']))}</article>"
+        for kind, event in document["webhooks"].items()
+    )
+    said = f"<p>{_prose(first['description'])}</p><h3>Headers</h3><dl>{rows}</dl>"
+    return f'<section><h2 id="events">Events</h2>{said}{"".join(events)}</section>'
+
+
+def _credentials(document: Json) -> str:
+    rows = (
+        f'<dt id="credential-{name}"><code>{_CREDENTIALS[name]}</code></dt><dd>{_prose(each["description"])}</dd>'
+        for name, each in document["components"]["securitySchemes"].items()
+    )
+    return f'<section><h2 id="credentials">Credentials</h2><dl>{"".join(rows)}</dl></section>'
+
+
+def _errors(document: Json) -> str:
+    statuses = {answer["content"]["application/json"]["example"]["statusCode"]: answer for answer in _answers(document)}
+    rows = (
+        f'<dt id="status-{status}">{status} {HTTPStatus(status).phrase}</dt><dd>{_prose(answer["description"])}</dd>'
+        for status, answer in statuses.items()
+    )
+    shape = _type({"$ref": "#/components/schemas/ErrorAnswer"})
+    return f'<section><h2 id="errors">Errors</h2><p>Body: {shape}</p><dl>{"".join(rows)}</dl></section>'
+
+
+def _answers(document: Json) -> Iterable[Json]:
+    answers: dict[str, Json] = document["components"]["responses"]
+    return answers.values()
+
+
+def _schemas(document: Json) -> str:
+    parts = (
+        f'<article><h3 id="schema-{name}"><a href="#schema-{name}">{name}</a></h3>'
+        f"<p>{_prose(schema.get('description', ''))}</p>"
+        + (f"<dl>{_fields(document, schema)}</dl>" if schema.get("properties") else f"<p>{_type(schema)}</p>")
+        + "</article>"
+        for name, schema in document["components"]["schemas"].items()
+    )
+    return f'<section><h2 id="schemas">Schemas</h2>{"".join(parts)}</section>'
+
+
+def _fields(document: Json, schema: Json) -> str:
+    """The rows of an object's fields."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    model = document["components"]["schemas"][name] if name else schema
+    required = model.get("required", ())
+    fields = model.get("properties", {}).items()
+    return "".join(_row(field, {**each, "required": field in required}, each) for field, each in fields)
+
+
+def _row(name: str, described: Json, schema: Json, where: str = "") -> str:
+    facts = [where, _type(schema), "required" if described.get("required") else ""]
+    said = " ".join(filter(None, (_prose(described.get("description", "")), _limits(schema))))
+    return f"<dt><code>{escape(name)}</code> <small>{', '.join(filter(None, facts))}</small></dt><dd>{said}</dd>"
+
+
+def _type(schema: Json) -> str:
+    """What a value is, with links to schemas."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f'<a href="#schema-{name}">{name}</a>'
+    alternatives = schema.get("anyOf") or schema.get("oneOf")
+    if alternatives:
+        return " or ".join(_type(each) for each in alternatives)
+    if "enum" in schema or "const" in schema:
+        values = schema.get("enum", [schema.get("const")])
+        return " or ".join(f"<code>{escape(json.dumps(each))}</code>" for each in values)
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    of = schema.get("additionalProperties")
+    return f"object of {_type(of)}" if isinstance(of, dict) else escape(str(schema.get("type", "any")))
+
+
+def _limits(schema: Json) -> str:
+    """The pattern, format, bounds and default of a value, or of the one alternative that has some."""
+    for each in schema.get("anyOf", ()):
+        if found := _limits(each):
+            return found
+    parts = [f"{name} <code>{escape(str(schema[name]))}</code>" for name in _LIMITS if name in schema]
+    if schema.get("default") is not None:
+        parts.append(f"default <code>{escape(json.dumps(schema['default']))}</code>")
+    return f"<small>{', '.join(parts)}</small>" if parts else ""
+
+
+def _ways(security: list[Json]) -> str:
+    ways = (" with ".join(f'<a href="#credential-{name}">{name}</a>' for name in way) or "none" for way in security)
+    return ", or ".join(ways)
+
+
+def _curl(document: Json, method: str, path: str, operation: Json) -> str:
+    """The example as a command."""
+    shown = {(each["in"], each["name"]): each["example"] for each in operation["parameters"] if "example" in each}
+    path = re.sub(r"\{(\w+)\}", lambda part: quote(str(shown.get(("path", part[1]), part[1])), safe=""), path)
+    query = urlencode({name: text for (where, name), text in shown.items() if where == "query"})
+    url = document["servers"][0]["url"] + path + (f"?{query}" if query else "")
+    lines = [f"curl {'' if method == 'GET' else f'-X {method} '}{shlex.quote(url)}"]
+    lines += [f'-H "{_CREDENTIALS[name]}"' for name in operation["security"][0]]
+    if "example" in operation.get("requestBody", {}).get("content", {}).get("application/json", {}):
+        lines += ["-H 'content-type: application/json'", f"-d {shlex.quote(_json(operation['requestBody']))}"]
+    return " \\\n  ".join(lines)
+
+
+def _schema(described: Json) -> Json:
+    schema: Json = described["content"]["application/json"]["schema"]
+    return schema
+
+
+def _json(described: Json) -> str:
+    return json.dumps(described["content"]["application/json"].get("example", {}), indent=2, ensure_ascii=False)
+
+
+def _code(text: str) -> str:
+    """A block that can be scrolled with the keyboard, too."""
+    return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
+
+
+def _prose(text: Any) -> str:
+    """Escaped text, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(str(text)))
