@@ -122,7 +122,7 @@ def answer_of(document: dict[str, Any], described: dict[str, Any]) -> dict[str, 
 
 def test_it_is_valid_openapi_3_1_of_version_0_13_0(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1.")
-    assert document["info"]["version"] == "0.13.0"
+    assert document["info"]["version"] == "0.14.0"
     assert document["servers"] == [{"url": "http://api.test"}]
     Validator(document).validate()
     document["paths"]["/v2/health"]["get"]["responses"]["200"].pop("description")
