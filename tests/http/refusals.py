@@ -37,6 +37,8 @@ _CLIENT = {
     "feeAddress is required": "the setting that is stored already",
     "orchestratorId is not the id": "which orchestrators there are",
     "payeeDestinationId is not an active": "which destinations there are",
+    "allowedPayees: .* is the zero address": "the Tron spelling of it",
+    "allowedCurrencies: .* is not supported": "what the catalogue has",
     "cannot reactivate revoked": "the status that is stored",
 }
 _BRANDING = {
@@ -70,7 +72,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "batch_payouts": _PAYOUTS,
     "read_secure_payment": _ADDRESS,
     "pay_secure_payment": {
-        "must be given together|cannot be given together|needs wallet": _COMBINATION,
+        "must be given together|cannot be given together|wallet is needed with": _COMBINATION,
         "Paying from .* is not supported for this link": "the currency of the link",
         **_ADDRESS,
     },
@@ -133,4 +135,5 @@ def is_expected(operation: str, answer: Any) -> bool:
         return False
     listed = answer["message"] if isinstance(answer["message"], list) else answer.get("errors", [answer])
     patterns = REFUSALS.get(operation, {})
-    return all(any(re.search(pattern, each["message"]) for pattern in patterns) for each in listed)
+    sentences = [f"{each.get('field', '')} {each['message']}" for each in listed]
+    return all(any(re.search(pattern, sentence) for pattern in patterns) for sentence in sentences)

@@ -9,7 +9,7 @@ from chalicelib.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.access.credentials.rules import ORIGIN_PATTERN
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import WHOLE, EvmRecipient, form, together
+from chalicelib.http.fields import WHOLE, CurrencyId, EvmRecipient, Recipient, form, together
 from chalicelib.http.schemas import Input, Output, iso_or_none, unsent
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -17,7 +17,9 @@ Domain = Annotated[str, StringConstraints(max_length=300), form(ORIGIN_PATTERN, 
 Domains = Annotated[list[Domain], Field(max_length=10)]
 SomeDomains = Annotated[list[Domain], Field(min_length=1, max_length=10)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
-Entries = Annotated[list[ShortText], Field(max_length=100)]
+Payees = Annotated[list[Annotated[Recipient, StringConstraints(min_length=1, max_length=255)]], Field(max_length=100)]
+Currency = Annotated[CurrencyId, StringConstraints(min_length=1, max_length=255)]
+Currencies = Annotated[list[Currency], Field(max_length=100)]
 Fee = Annotated[ShortText, form(r"^(100(\.0{1,2})?|[1-9]?[0-9](\.[0-9]{1,2})?)$")]
 Wallet = Annotated[EvmRecipient, StringConstraints(min_length=1, max_length=255)]
 Seconds = Annotated[int, Field(strict=True, gt=0, le=2**32), WHOLE]
@@ -58,12 +60,12 @@ class _Settings(Input):
     payeeDestinationId: ShortText | None = Field(
         default_factory=unsent, description="Where links with only an amount are paid: an active destination"
     )
-    allowedPayees: Entries | None = Field(
+    allowedPayees: Payees | None = Field(
         default_factory=unsent,
         description="Whom the client id may have paid when it is sent alone: addresses; null for anybody, and [] for "
         "its payee destination only, which is always allowed",
     )
-    allowedCurrencies: Entries | None = Field(
+    allowedCurrencies: Currencies | None = Field(
         default_factory=unsent, description="In what, as ids of GET /v2/currencies; null for any"
     )
 

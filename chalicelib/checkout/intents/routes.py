@@ -9,8 +9,8 @@ OPERATIONS = (
         "Announce a transaction that pays a link, proposed to a Safe or sent; nobody else may pay it meanwhile",
         description=(
             "Tells the service about a Safe transaction that waits for signatures (`safeTxHash`), or about one that a "
-            "wallet has sent (`txHash`). The link is locked (423) until it is confirmed, fails, is dropped or replaced, "
-            "or its deadline passes."
+            "wallet has sent (`txHash`). The link is locked (423) until it is confirmed, fails, is dropped or "
+            "replaced, or its deadline passes."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:write",

@@ -74,7 +74,7 @@ class IntentRecorded(Output):
 
     intentId: str
     paymentReference: str
-    txHash: str | None = None
+    txHash: str | None = Field(None, description="The transaction, if it was announced by its hash")
     safeTxHash: str | None = None
     safePaymentDeadline: int | None = None
     isListening: Literal[True]

@@ -42,7 +42,7 @@ class CreateWebhook(ClientIdChoice):
 class UpdateWebhook(Input):
     """What is to change. Without a body, or with neither field, an active webhook is switched off, another one on."""
 
-    isActive: StrictBool = Field(default_factory=unsent)
+    isActive: StrictBool = Field(default_factory=unsent, description="Whether it gets events")
     events: Events | None = Field(default_factory=unsent, description="As at its registration; null for all")
 
     def applied_to(self, endpoint: Endpoint) -> tuple[bool, Sequence[str]]:
