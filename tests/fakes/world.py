@@ -40,6 +40,7 @@ from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
+from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.safes import FakeSafes
 
 swift_moto.apply()
@@ -129,6 +130,7 @@ class Receiver:
         return
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> PostResult:
+        assert_is_described(json.loads(body))
         self.posted.append(Posted(self.clock(), url, dict(headers), body))
         return PostResult(self.status, None if self.status else "no answer in time")
 

@@ -15,6 +15,7 @@ from chalicelib.links.records import Link
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, RequestStatus
 from chalicelib.webhooks.rules import EventContext
+from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
 
 NOW = START + timedelta(minutes=3)
@@ -47,6 +48,8 @@ def told(link: Link = LINK, request: Request | None = None, payment: Payment = P
     forms = [(event.kind, event.body), *((variant.kind, variant.body) for variant in event.variants)]
     bodies = [json.loads(body) for _, body in forms]
     assert [kind for kind, _ in forms] == [body["event"] for body in bodies]
+    for body in bodies:
+        assert_is_described(body)
     return bodies
 
 
@@ -79,6 +82,7 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
 
 def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
     event = failed_event(LINK, paid(4_000_000), PAYMENT, CONTEXT)
+    assert_is_described(json.loads(event.body))
     body = json.loads(event.body)
     assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
     assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("10", "4", "10")
