@@ -73,7 +73,8 @@ def on_chain_decimals(currency: Token) -> int:
 
 
 def _scale(currency: Token) -> int:
-    return 10 ** (on_chain_decimals(currency) - currency.decimals)
+    scale: int = 10 ** (on_chain_decimals(currency) - currency.decimals)
+    return scale
 
 
 @cache
@@ -87,7 +88,8 @@ def _paths(network: str) -> dict[tuple[str, str], tuple[str, ...]]:
 
 def _shortest_from(start: str, neighbours: dict[str, list[str]]) -> Iterator[tuple[str, ...]]:
     """The shortest path from one currency to each other that can be reached. Of equal ones the first that is listed."""
-    reached, paths = {start}, [(start,)]
+    reached = {start}
+    paths: list[tuple[str, ...]] = [(start,)]
     for path in paths:  # grows as it is read
         for following in neighbours[path[-1]]:
             if following not in reached:

@@ -36,6 +36,8 @@ NAMED = {
     "ERC20_TRANSFER_TOPIC": ("ERC20FeeProxy", "TransferWithReferenceAndFee"),
     "PAY_NATIVE": ("EthereumFeeProxy", "transferWithReferenceAndFee"),
     "NATIVE_TRANSFER_TOPIC": ("EthereumFeeProxy", "TransferWithReferenceAndFee"),
+    "PAY_ERC20_CONVERTED": ("Erc20ConversionProxy", "transferFromWithReferenceAndFee"),
+    "PAY_NATIVE_CONVERTED": ("EthConversionProxy", "transferWithReferenceAndFee"),
     "BATCH_ONE_TOKEN": ("BatchConversionPayments", "batchERC20Payments"),
     "PAY_ONE_TOKEN": ("BatchConversionPayments", "batchERC20Payments"),
     "BATCH_GROUPS": ("BatchConversionPayments", "batchPayments"),
