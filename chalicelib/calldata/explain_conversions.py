@@ -59,7 +59,7 @@ def _event(call: DecodedCall) -> ExpectedEvent:
         raise ValueError("its payment reference has another length")
     if fee and not any(values["_feeAddress"]):
         raise ValueError("its fee goes to nobody")
-    path = tuple(words.address(currency) for currency in values["_path"])
+    path = tuple(f"0x{currency.hex()}" for currency in values["_path"])
     most = values["_maxToSpend"] if contract == ERC20_CONVERSION_PROXY else call.value
     conversion = Conversion(path, most, values["_maxRateTimespan"])
     _check_path(words, path, contract)
@@ -67,7 +67,7 @@ def _event(call: DecodedCall) -> ExpectedEvent:
         name=CONVERSION_EVENT,
         contract=contract,
         address=words.deployed(contract),
-        token=path[-1] if contract == ERC20_CONVERSION_PROXY else None,
+        token=words.address(values["_path"][-1]) if contract == ERC20_CONVERSION_PROXY else None,
         payee=call.address("_to"),
         amount=values["_requestAmount"],
         fee_amount=fee,
@@ -85,5 +85,5 @@ def _check_path(words: Wording, path: tuple[str, ...], contract: str) -> None:
         raise ValueError("the contract does not pay in the currency that ends its path")
     invoice, payment = words.currency(path[0]), words.currency(path[-1])
     known = conversion_path(invoice, payment) if invoice and payment else None
-    if known != tuple(currency.lower() for currency in path):
+    if known != path:
         raise ValueError("it does not convert by a path of the catalogue")
