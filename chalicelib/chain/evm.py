@@ -6,8 +6,9 @@ from typing import Any
 from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
+from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.chain import blocks, ranges, receipts, safe_reads, wallets
+from chalicelib.chain import blocks, conversion_rates, ranges, receipts, safe_reads, wallets
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import MAX_RESPONSE_BYTES, READ_GAS, JsonRpcClient, RpcError, unavailable_if_malformed
@@ -20,7 +21,7 @@ from chalicelib.chain.wallets import WalletReading
 
 
 class EvmChain:
-    """A `Chain` (protocol.py) that can also read Safes."""
+    """A `Chain` (protocol.py) that can also read Safes and the rates of conversions."""
 
     def __init__(self, network: str, url: str) -> None:
         self.network = network
@@ -91,6 +92,10 @@ class EvmChain:
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
+
+    def read_conversion_rates(self, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
+        """The rate of each conversion path at the newest block; None where the contracts could not convert by it."""
+        return conversion_rates.read_rates(self._node, paths)
 
     def safe_nonce(self, safe: str, block: int) -> int:
         """The nonce of a Safe's next transaction after a block: the number of transactions it had executed."""
