@@ -95,7 +95,7 @@ def transfers_of(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[Proxy
 
 
 def identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
-    """Different transfers in the order of the chain, with their event keys. Raises InconsistentNode as `transfers_of`."""
+    """Different transfers in the order of the chain, with event keys. Raises InconsistentNode as `transfers_of`."""
     ordered = sorted(decoded, key=lambda transfer: (transfer.block_number, transfer.log_index))
     _check_contradictions(network, ordered)
     counts = Counter[tuple[str, str]]()
