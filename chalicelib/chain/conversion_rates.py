@@ -21,7 +21,6 @@ _GAS_OF_A_PATH = 1_000_000
 _MOST_PATHS = 40
 
 
-@unavailable_if_malformed
 def read_rates(node: JsonRpcClient, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
     """The rate of each path at the newest block, for up to 40 paths; None where the proxy could not convert by it.
 
@@ -40,6 +39,7 @@ def read_rates(node: JsonRpcClient, paths: Sequence[tuple[str, ...]]) -> tuple[P
     raise ChainUnavailable(f"A conversion contract on {node.network} is being changed")
 
 
+@unavailable_if_malformed
 def _read(
     node: JsonRpcClient, contracts: Mapping[str, str], paths: Sequence[tuple[str, tuple[str, ...]]]
 ) -> tuple[dict[str, str], tuple[PathRate | None, ...]]:
