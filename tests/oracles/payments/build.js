@@ -74,10 +74,10 @@ const answers = {
     return { to, data };
   },
 
-  // The processor seconds that a number of builds of one item take, this process's start left out.
-  seconds({ build, item, times }) {
+  // The processor seconds that it takes to answer a question a number of times, this process's start left out.
+  seconds({ question, times }) {
     const before = process.cpuUsage();
-    for (let count = 0; count < times; count++) answers[build]({ item });
+    for (let count = 0; count < times; count++) answers[question.ask](question);
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1e6;
   },
