@@ -197,6 +197,10 @@ def install_cloud(shell: Shell, cloud: Part) -> None:
 def install_chain(shell: Shell, chain: Part, venv: Part, venv_created: threading.Event) -> None:
     venv_created.wait()  # npm may have to be installed there
     npm, path = find_npm(shell, chain, venv)
+    for folder in NPM_FOLDERS:
+        modules = os.path.join(ROOT, folder, "node_modules")
+        if os.path.islink(modules):  # npm would empty the folder of another checkout
+            os.remove(modules)
     if os.path.exists(chain.stamp):
         os.remove(chain.stamp)
     retries = ["--fetch-retries=2", "--fetch-retry-factor=2", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
