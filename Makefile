@@ -61,5 +61,5 @@ deploy: setup ## put STAGE into AWS, or with STAGE=local into the running local 
 	@.venv/bin/python -m infra.deploy --stage $(STAGE)
 
 clean: ## remove environments, packages, builds and the local state
-	rm -rf .venv .local infra/local/node_modules build .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .local infra/local/node_modules tests/oracles/payments/node_modules build .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

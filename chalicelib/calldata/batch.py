@@ -1,25 +1,30 @@
 """Many payments in one transaction, through the batch contracts. Each payment emits the event of its fee proxy.
 
-A payment is a RequestDetail of 11 words, without currency conversion:
+A payment is a RequestDetail of 10 words and one for each currency of its path:
 
     000  payee
     020  amount
     040  0xe0: offset of the path
-    060  0x120: offset of the reference
+    060  offset of the reference
     080  fee amount
-    0a0  0 and 0: the conversion's maximum to spend, and the maximum age of its rate
-    0e0  1: length of the path, then the token (for the native coin its hash)
-    120  8: length of the reference, then the reference, 8 bytes and 24 zeros
+    0a0  0 and 0, or the conversion's maximum to spend and the maximum age of its rate in seconds
+    0e0  1: length of the path, then the token (for the native coin its hash); or the path of the conversion
+         8: length of the reference, then the reference, 8 bytes and 24 zeros
+
+Amount and fee of a payment that is converted are in the invoice currency (conversion_proxy.py).
 
 `details` is an array of them: their number, their offsets, then the payments. On EVM networks BatchConversionPayments
-pays one ERC-20 token by batchERC20Payments and everything else by batchPayments, in groups (2: ERC-20, 3: native coin):
+pays one ERC-20 token by batchERC20Payments and everything else by batchPayments, in groups (0: converted to ERC-20,
+2: ERC-20, 3: native coin, 4: converted to the native coin):
 
     9af8a581 | 0x60 | offset of the last word | fee address | details | 0
     92cddb91 | 0x60 | offset of the last word | fee address | number of groups | their offsets | groups | 0
-               group: 2 or 3 | 0x40 | details
+               group: its kind | 0x40 | details
 
 The last word is an empty list of paths to USD, so that the batch fee has no maximum in USD. Payments are made in the
-order of the items within a group, the ERC-20 group first.
+order of the items within a group, the groups in the order of their numbers: the contract returns the rest of the value
+after group 4, and after group 3 only where it is the last. Of tokens to convert it takes the maximum to spend and
+returns the rest. What limits a conversion to the native coin is not its own maximum, but what is left of the value.
 
 ERC20BatchPayments on Tron pays one token, takes columns, and has no batch fee:
 
@@ -35,13 +40,14 @@ from collections.abc import Iterable, Sequence
 from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, address_word, call, uint_word
+from chalicelib.calldata.conversion_proxy import Conversion, check_end, path_tail
 from chalicelib.calldata.fee_proxy import reference_tail
 from chalicelib.calldata.transaction import Call, Transaction
 from chalicelib.catalogue.contracts import BATCH, TRON_BATCH, address_of
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.catalogue.tokens import token_with_id
 
-ERC20_GROUP, NATIVE_GROUP = 2, 3
+ERC20_CONVERTED_GROUP, ERC20_GROUP, NATIVE_GROUP, NATIVE_CONVERTED_GROUP = 0, 2, 3, 4
 
 _PAY_ONE_TOKEN = bytes.fromhex("9af8a581")
 _PAY_GROUPS = bytes.fromhex("92cddb91")
@@ -53,13 +59,34 @@ _EMPTY = uint_word(0)
 
 @frozen
 class BatchItem:
-    """One payment: amounts in base units, `token` None for the native coin, a reference of 8 bytes."""
+    """One payment: amounts in base units, `token` None for the native coin, a reference of 8 bytes.
+
+    With a conversion, `token` is what is paid, and the amounts are in the invoice currency (`ConvertedPayment`).
+    """
 
     token: str | None
     payee: str
     amount: int
     reference: bytes
     fee_amount: int = 0
+    conversion: Conversion | None = None
+
+    @property
+    def debit(self) -> int:
+        """The most base units of the token that the payment takes, without the batch contract's own fee."""
+        return self.amount + self.fee_amount if self.conversion is None else self.conversion.max_to_spend
+
+    @property
+    def basis(self) -> int:
+        """The base units of the token that the batch contract's own fee is a part of, at most."""
+        return self.amount if self.conversion is None else self.conversion.max_to_spend
+
+    @property
+    def group(self) -> int:
+        """The number of the payment's group in batchPayments."""
+        if self.conversion is None:
+            return NATIVE_GROUP if self.token is None else ERC20_GROUP
+        return NATIVE_CONVERTED_GROUP if self.token is None else ERC20_CONVERTED_GROUP
 
 
 def pay_batch(
@@ -69,30 +96,28 @@ def pay_batch(
 
     The batch contract needs an approval of each token's debit. Its own fee is also paid to the fee address, or to
     0x..dEaD if there is none. If the native coin is paid, the fee address must not be a contract. Raises LookupError if
-    the network has no batch contract, ValueError without items, or for a fee without a fee address.
+    the network has no batch contract, ValueError without items, for a fee without a fee address, or for a conversion to
+    another currency than that of its item.
     """
     to, receiver = address_of(BATCH, network), _fee_receiver(items, fee_address, batch_fee_bps)
     debits = token_debits(items, batch_fee_bps)
-    if None not in debits and len(debits) == 1:
+    by_group = {number: [item for item in items if item.group == number] for number in sorted({i.group for i in items})}
+    if len(debits) == 1 and list(by_group) == [ERC20_GROUP]:
         return Transaction(to, _with_paths(_PAY_ONE_TOKEN, receiver, _details(network, items)), 0)
-    groups = []
-    for number, members in (
-        (ERC20_GROUP, [item for item in items if item.token is not None]),
-        (NATIVE_GROUP, [item for item in items if item.token is None]),
-    ):
-        if members:
-            groups.append(uint_word(number) + uint_word(2 * WORD) + _details(network, members))
+    groups = [
+        uint_word(number) + uint_word(2 * WORD) + _details(network, members) for number, members in by_group.items()
+    ]
     return Transaction(to, _with_paths(_PAY_GROUPS, receiver, _array(groups)), debits.get(None, 0))
 
 
 def pay_tron_batch(network: str, items: Sequence[BatchItem], fee_address: str | None = None) -> Transaction:
     """Pays all items, in one TRC-20 token, or none. The batch contract needs an approval of the debit.
 
-    Raises as `pay_batch`, and ValueError for several tokens or the native coin.
+    Raises as `pay_batch`, and ValueError for several tokens, the native coin or a conversion.
     """
     receiver = _fee_receiver(items, fee_address)
     (token, *others) = {item.token for item in items}
-    if token is None or others:
+    if token is None or others or any(item.conversion for item in items):
         raise ValueError("a batch on Tron pays one TRC-20 token")
     columns = (
         _column(address_word(item.payee) for item in items),
@@ -124,16 +149,16 @@ def batch_fee(amounts: int, batch_fee_bps: int) -> int:
 def token_debits(items: Iterable[BatchItem], batch_fee_bps: int = 0) -> dict[str | None, int]:
     """The base units of each token (None: the native coin) that a batch takes, including the batch fee.
 
-    This is also the amount to approve. Tokens have the order and the spelling of their first items.
+    This is also the amount to approve; with conversions it is the most that is taken. Tokens have the order and the
+    spelling of their first items.
     """
     by_token: dict[bytes | None, list[BatchItem]] = {}
     for item in items:
         by_token.setdefault(None if item.token is None else address_bytes(item.token), []).append(item)
     debits = {}
     for group in by_token.values():
-        amounts = sum(item.amount for item in group)
-        fees = sum(item.fee_amount for item in group)
-        debits[group[0].token] = amounts + fees + batch_fee(amounts, batch_fee_bps)
+        own_fee = batch_fee(sum(item.basis for item in group), batch_fee_bps)
+        debits[group[0].token] = sum(item.debit for item in group) + own_fee
     return debits
 
 
@@ -160,17 +185,20 @@ def _details(network: str, items: Sequence[BatchItem]) -> bytes:
 
 
 def _detail(network: str, item: BatchItem) -> bytes:
+    conversion, currency = item.conversion, native_hash(network) if item.token is None else item.token
+    if conversion is not None:
+        check_end(conversion, currency)
+    path = path_tail(conversion.path if conversion else (currency,))
     return b"".join(
         (
             address_word(item.payee),
             uint_word(item.amount),
             uint_word(7 * WORD),
-            uint_word(9 * WORD),
+            uint_word(7 * WORD + len(path)),
             uint_word(item.fee_amount),
-            _EMPTY,
-            _EMPTY,
-            uint_word(1),
-            address_word(native_hash(network) if item.token is None else item.token),
+            uint_word(conversion.max_to_spend) if conversion else _EMPTY,
+            uint_word(conversion.max_rate_age) if conversion else _EMPTY,
+            path,
             reference_tail(item.reference),
         )
     )

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import batch, erc20, fee_proxy
+from chalicelib.calldata import batch, conversion_proxy, erc20, fee_proxy
 from chalicelib.calldata.batch import BatchItem
+from chalicelib.calldata.conversion_proxy import Conversion, ConvertedPayment
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import PAYMENT_FEE_LIMIT
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.conversions import conversion_proxy as conversion_proxy_of
 from chalicelib.catalogue.tokens import Token
 
 TRANSFER_GAS = 60_000
@@ -22,6 +24,9 @@ more for tokens behind a proxy contract."""
 BATCH_TOKEN_GAS, BATCH_SEARCH_GAS = 100_000, 1_000
 """What each token after the first adds to a batch, and to each payment of it, because the contract searches its list of
 tokens for every payment. Measured: 81,000 and 770 gas."""
+CONVERSION_GAS = 120_000
+"""What a conversion adds to a payment, single or in a batch, along the longest path. Measured with simple doubles of
+feeds: 97,000 gas for a token, 107,000 for the native coin; 50,000 within a batch. Real feeds read a second contract."""
 MAX_BATCH_ITEMS, MAX_BATCH_GAS = 250, 15_500_000
 """The limits of one transaction. 250 payments in one token use 11.5 million gas and 97 kB, which is below the limits of
 a transaction (16.8 million gas, EIP-7825) and of nodes (128 kB). With many tokens the gas limit is reached first."""
@@ -34,7 +39,10 @@ _SUN_PER_ENERGY = 500
 
 @frozen
 class Due:
-    """What is still to be paid for one request, in base units of `token`: the amount, and the fee in addition."""
+    """What is still to be paid for one request, in base units of `token`: the amount, and the fee in addition.
+
+    With a conversion, both are in the invoice currency, as the contracts count it (`on_chain_units`).
+    """
 
     token: Token
     payee: str
@@ -42,10 +50,12 @@ class Due:
     fee: BaseUnits
     fee_address: str | None
     reference: bytes
+    conversion: Conversion | None = None
 
     @property
     def debit(self) -> BaseUnits:
-        return BaseUnits(self.amount + self.fee)
+        """The base units of the token to pay; with a conversion the most that it may spend."""
+        return BaseUnits(self.amount + self.fee if self.conversion is None else self.conversion.max_to_spend)
 
 
 @frozen
@@ -73,15 +83,19 @@ class Checkout:
         return max(PAYMENT_FEE_LIMIT, min(self.gas * _SUN_PER_ENERGY, MAX_FEE_LIMIT))
 
 
-def spender_of(token: Token, batched: bool) -> str:
+def spender_of(token: Token, batched: bool, converted: bool = False) -> str:
     """The contract that transfers a token, or forwards the native coin, for a payment."""
+    if converted and not batched:
+        return conversion_proxy_of(token)
     if batched:
         return address_of(TRON_BATCH if token.type == "TRC20" else BATCH, token.network)
     return address_of(NATIVE_FEE_PROXY if token.is_native else ERC20_FEE_PROXY, token.network)
 
 
 def pay_one(due: Due) -> Checkout:
-    """One payment through a fee proxy."""
+    """One payment through a fee proxy, or through a conversion proxy."""
+    if due.conversion is not None:
+        return _convert_one(due, due.conversion)
     token, spender = due.token, spender_of(due.token, batched=False)
     if token.is_native:
         payment = fee_proxy.pay_native(
@@ -105,6 +119,17 @@ def pay_one(due: Due) -> Checkout:
     return Checkout(spender, {token: due.debit}, (payment,), ERC20_PAYMENT_GAS)
 
 
+def _convert_one(due: Due, conversion: Conversion) -> Checkout:
+    token, spender = due.token, spender_of(due.token, batched=False, converted=True)
+    conversion_proxy.check_end(conversion, token.address)
+    paid = ConvertedPayment(due.payee, due.amount, due.reference, conversion, due.fee, due.fee_address)
+    if token.is_native:
+        payment = conversion_proxy.pay_native_converted(token.network, paid)
+        return Checkout(spender, {token: due.debit}, (payment,), NATIVE_PAYMENT_GAS + CONVERSION_GAS)
+    payment = conversion_proxy.pay_erc20_converted(token.network, paid)
+    return Checkout(spender, {token: due.debit}, (payment,), ERC20_PAYMENT_GAS + CONVERSION_GAS)
+
+
 def pay_together(dues: Sequence[Due], batch_fee_bps: int = 0) -> Checkout:
     """Payments on one network through its batch contract.
 
@@ -126,6 +151,7 @@ def pay_together(dues: Sequence[Due], batch_fee_bps: int = 0) -> Checkout:
         for address, debit in batch_debits.items():
             debits[tokens[address]] = debits.get(tokens[address], 0) + debit
         gas += _batch_gas(len(batch_debits)) + _item_gas(len(batch_debits)) * len(group)
+        gas += CONVERSION_GAS * sum(due.conversion is not None for due in group)
     return Checkout(
         spender=spender_of(dues[0].token, batched=True),
         debits={token: BaseUnits(debit) for token, debit in debits.items()},
@@ -166,7 +192,8 @@ def _groups(dues: Sequence[Due]) -> list[list[Due]]:
     groups = []
     for group in by_address.values():
         tokens = len({due.token.id for due in group})
-        size = min(MAX_BATCH_ITEMS, (MAX_BATCH_GAS - _batch_gas(tokens)) // _item_gas(tokens))
+        item_gas = _item_gas(tokens) + (CONVERSION_GAS if any(due.conversion for due in group) else 0)
+        size = min(MAX_BATCH_ITEMS, (MAX_BATCH_GAS - _batch_gas(tokens)) // item_gas)
         groups += [group[start : start + size] for start in range(0, len(group), size)]
     return groups
 
@@ -181,4 +208,4 @@ def _item_gas(tokens: int) -> int:
 
 def _item(due: Due) -> BatchItem:
     token = None if due.token.is_native else due.token.address
-    return BatchItem(token, due.payee, due.amount, due.reference, due.fee)
+    return BatchItem(token, due.payee, due.amount, due.reference, due.fee, due.conversion)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from chalicelib.calldata.decode import SELECTOR, read
+from chalicelib.calldata.explain_conversions import single_converted_payment
 from chalicelib.calldata.explain_payments import batch_groups, batch_one_token, batch_tron, single_payment
 from chalicelib.calldata.explanation import DecodedCall, Explanation, contract_name, explanation_of
 from chalicelib.calldata.functions import (
@@ -23,7 +24,9 @@ from chalicelib.calldata.functions import (
     FUNCTIONS,
     MULTI_SEND_CALLS,
     PAY_ERC20,
+    PAY_ERC20_CONVERTED,
     PAY_NATIVE,
+    PAY_NATIVE_CONVERTED,
     TRANSFER,
     TRANSFER_FROM,
     Function,
@@ -89,7 +92,7 @@ def _explain_known_call(words: Wording, to: str | None, data: str, value: int, b
     kinds = tuple(kind for _, kind in function.parameters)
     names = (name for name, _ in function.parameters)
     values = dict(zip(names, read(kinds, raw[SELECTOR:]), strict=True))
-    if value and raw[:SELECTOR] not in (PAY_NATIVE, BATCH_GROUPS):
+    if value and raw[:SELECTOR] not in (PAY_NATIVE, PAY_NATIVE_CONVERTED, BATCH_GROUPS):
         raise ValueError("the function takes no native coin")
     return _EXPLAINERS[raw[:SELECTOR]](DecodedCall(words, contract, function, values, value))
 
@@ -162,6 +165,8 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     TRANSFER_FROM: _transfer_from,
     PAY_ERC20: single_payment,
     PAY_NATIVE: single_payment,
+    PAY_ERC20_CONVERTED: single_converted_payment,
+    PAY_NATIVE_CONVERTED: single_converted_payment,
     BATCH_ONE_TOKEN: batch_one_token,
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,

@@ -3,13 +3,22 @@
 Each function takes a decoded call and raises ValueError with the reason if this package would not write its arguments.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
-from chalicelib.calldata.batch import ERC20_GROUP, NATIVE_GROUP
+from chalicelib.calldata.batch import ERC20_CONVERTED_GROUP, ERC20_GROUP, NATIVE_CONVERTED_GROUP, NATIVE_GROUP
+from chalicelib.calldata.explain_conversions import converted_payment, spent
 from chalicelib.calldata.explanation import DecodedCall, ExpectedEvent, Explanation, explanation_of
 from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
-from chalicelib.calldata.functions import FUNCTIONS, PAY_ERC20, PAY_NATIVE, Function
+from chalicelib.calldata.functions import (
+    FUNCTIONS,
+    PAY_ERC20,
+    PAY_ERC20_CONVERTED,
+    PAY_NATIVE,
+    PAY_NATIVE_CONVERTED,
+    Function,
+)
 from chalicelib.calldata.wording import Wording, joined
 from chalicelib.catalogue.contracts import BATCH
 
@@ -29,7 +38,7 @@ def _payment(call: DecodedCall) -> Explanation:
     token = words.coin if event.token is None else words.token_at(event.token)
 
     def amount_text(units: int) -> str:
-        return words.coin_amount(units) if event.token is None else words.token_amount(units, event.token)
+        return spent(words, event.token, units)
 
     fee = f"with {amount_text(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
     human: dict[str, str | None] = {
@@ -71,31 +80,33 @@ def _event(call: DecodedCall) -> ExpectedEvent:
 def batch_one_token(call: DecodedCall) -> Explanation:
     """batchERC20Payments of BatchConversionPayments: payments in one ERC-20 token."""
     details = call.values["requestDetails"]
-    _check_batch(call, details)
+    _check_batch(call, ERC20_GROUP, details)
     if len({detail[2] for detail in details}) != 1:
         raise ValueError("it pays several tokens as if they were one")
     return _batch(call, [_erc20_detail(call, detail) for detail in details])
 
 
 def batch_groups(call: DecodedCall) -> Explanation:
-    """batchPayments of BatchConversionPayments: a group of ERC-20 payments, of native payments, or one of each."""
+    """batchPayments of BatchConversionPayments: up to one group of each kind, in the order of their numbers."""
     groups = call.values["metaDetails"]
     numbers = [number for number, _ in groups]
-    if numbers not in ([ERC20_GROUP], [NATIVE_GROUP], [ERC20_GROUP, NATIVE_GROUP]):
-        raise ValueError("its groups are not ERC-20 and native payments")
+    if not numbers or not _DETAILS.keys() >= set(numbers) or numbers != sorted(set(numbers)):
+        raise ValueError("its groups are not ERC-20 and native payments in their order")
     payments = []
     for number, details in groups:
-        _check_batch(call, details)
-        payments += [(_erc20_detail if number == ERC20_GROUP else _native_detail)(call, each) for each in details]
+        _check_batch(call, number, details)
+        payments += [_DETAILS[number](call, each) for each in details]
     return _batch(call, payments)
 
 
-def _check_batch(call: DecodedCall, details: tuple[Any, ...]) -> None:
+def _check_batch(call: DecodedCall, number: int, details: tuple[Any, ...]) -> None:
     if not details or not any(call.values["feeAddress"]) or call.values["pathsToUSD"]:
         raise ValueError("it is not a batch as it is built here")
+    if number in (ERC20_CONVERTED_GROUP, NATIVE_CONVERTED_GROUP):
+        return
     for _, _, path, _, _, to_spend, rate_age in details:
         if len(path) != 1 or to_spend or rate_age:
-            raise ValueError("it converts between currencies")
+            raise ValueError("it converts between currencies in a group that does not")
 
 
 def _erc20_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
@@ -112,6 +123,26 @@ def _native_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
     return _nested(call.words, FUNCTIONS[PAY_NATIVE], (payee, reference, fee, call.values["feeAddress"]), amount + fee)
 
 
+def _erc20_converted_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
+    payee, amount, path, reference, fee, most, age = detail
+    values = payee, amount, path, reference, fee, call.values["feeAddress"], most, age
+    return _nested(call.words, FUNCTIONS[PAY_ERC20_CONVERTED], values)
+
+
+def _native_converted_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
+    payee, amount, path, reference, fee, most, age = detail
+    values = payee, amount, path, reference, fee, call.values["feeAddress"], age
+    return _nested(call.words, FUNCTIONS[PAY_NATIVE_CONVERTED], values, most)
+
+
+_DETAILS = {
+    ERC20_CONVERTED_GROUP: _erc20_converted_detail,
+    ERC20_GROUP: _erc20_detail,
+    NATIVE_GROUP: _native_detail,
+    NATIVE_CONVERTED_GROUP: _native_converted_detail,
+}
+
+
 def batch_tron(call: DecodedCall) -> Explanation:
     """batchERC20PaymentsWithReference of ERC20BatchPayments: payments in one TRC-20 token."""
     values = call.values
@@ -124,7 +155,7 @@ def batch_tron(call: DecodedCall) -> Explanation:
 
 
 def _nested(words: Wording, function: Function, values: tuple[Any, ...], value: int = 0) -> DecodedCall:
-    """The call of a fee proxy that the batch contract makes."""
+    """The call of a proxy that the batch contract makes."""
     names = (name for name, _ in function.parameters)
     proxy = words.deployed(function.contract or "")
     return DecodedCall(words, proxy, function, dict(zip(names, values, strict=True)), value)
@@ -132,21 +163,17 @@ def _nested(words: Wording, function: Function, values: tuple[Any, ...], value: 
 
 def _batch(call: DecodedCall, payments: list[DecodedCall]) -> Explanation:
     words = call.words
-    calls = tuple(_payment(each) for each in payments)
-    amounts: dict[str | None, int] = {}
-    fees: dict[str | None, int] = {}
-    for event in (each.expected_event for each in calls if each.expected_event):
-        amounts[event.token] = amounts.get(event.token, 0) + event.amount
-        if event.fee_amount:
-            fees[event.token] = fees.get(event.token, 0) + event.fee_amount
+    calls = tuple((converted_payment if "_path" in each.values else _payment)(each) for each in payments)
+    events = [each.expected_event for each in calls if each.expected_event]
     surplus = call.value - sum(each.value for each in payments)
-    if surplus < 0 or (surplus and None not in amounts):
+    if surplus < 0 or (surplus and all(event.token is not None for event in events)):
         raise ValueError("its value is not what it pays in the native coin")
     count = f"{len(calls)} payment{'s' if len(calls) > 1 else ''}"
-    summary = f"Make {count} in one transaction: {_sums(words, amounts)}"
+    summary = f"Make {count} in one transaction: {_sums(words, events, lambda event: event.amount)}"
     receiver_name = call.function.parameters[-1][0]
-    receiver = call.address(receiver_name)
-    summary += f", with {_sums(words, fees)} fees to {receiver}" if fees else _without_fees(call, surplus)
+    fees = _sums(words, [event for event in events if event.fee_amount], lambda event: event.fee_amount)
+    summary += f", with {fees} fees to {call.address(receiver_name)}" if fees else _without_fees(call, surplus)
+    summary += _converted(words, events)
     if surplus:
         summary += f"; up to {words.coin_amount(surplus)} are the batch contract's own fee, the rest comes back"
     is_dead = call.values[receiver_name] == address_bytes(DEAD_ADDRESS)
@@ -161,7 +188,24 @@ def _without_fees(call: DecodedCall, surplus: int) -> str:
     return ", without fees of the link" + ("" if surplus else "; the batch contract may take its own")
 
 
-def _sums(words: Wording, sums: dict[str | None, int]) -> str:
+def _converted(words: Wording, events: Sequence[ExpectedEvent]) -> str:
+    """What the conversions of a batch spend, for its summary; empty if there are none."""
+    most: dict[str | None, int] = {}
+    for event in events:
+        if event.conversion is not None:
+            most[event.token] = most.get(event.token, 0) + event.conversion.max_to_spend
+    if not most:
+        return ""
+    return f"; conversions take at most {joined(spent(words, token, units) for token, units in most.items())}"
+
+
+def _sums(words: Wording, events: Sequence[ExpectedEvent], units_of: Callable[[ExpectedEvent], int]) -> str:
+    """The sum in each currency: what is converted in that of the invoice, the rest in what is paid. Empty for none."""
+    sums: dict[tuple[bool, str | None], int] = {}
+    for event in events:
+        key = (True, event.conversion.path[0]) if event.conversion else (False, event.token)
+        sums[key] = sums.get(key, 0) + units_of(event)
     return joined(
-        words.coin_amount(units) if token is None else words.token_amount(units, token) for token, units in sums.items()
+        words.invoice_amount(units, currency or "") if converted else spent(words, currency, units)
+        for (converted, currency), units in sums.items()
     )

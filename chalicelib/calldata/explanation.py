@@ -5,6 +5,7 @@ from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
+from chalicelib.calldata.conversion_proxy import Conversion
 from chalicelib.calldata.decode import Kind, type_text
 from chalicelib.calldata.functions import Function
 from chalicelib.calldata.wording import Wording
@@ -24,7 +25,8 @@ class Argument:
 class ExpectedEvent:
     """The event that a payment emits: amounts in base units, `token` None for the native coin.
 
-    `address` is that of the fee proxy, None if the network is not known.
+    With a conversion the amounts are in the currency that begins its path, as the contracts count it, and `token` is
+    what is paid. `address` is that of the proxy, None if the network is not known.
     """
 
     name: str
@@ -36,6 +38,7 @@ class ExpectedEvent:
     fee_amount: int
     fee_address: str
     payment_reference: str
+    conversion: Conversion | None = None
 
 
 @frozen

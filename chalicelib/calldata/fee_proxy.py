@@ -60,7 +60,7 @@ def pay_erc20(
             uint_word(amount),
             uint_word(0xC0),
             uint_word(fee_amount),
-            _fee_word(fee_amount, fee_address),
+            fee_word(fee_amount, fee_address),
             reference_tail(reference),
         ),
         value=0,
@@ -87,14 +87,15 @@ def pay_native(
             address_word(payee),
             uint_word(0x80),
             uint_word(fee_amount),
-            _fee_word(fee_amount, fee_address),
+            fee_word(fee_amount, fee_address),
             reference_tail(reference),
         ),
         value=amount + fee_amount,
     )
 
 
-def _fee_word(fee_amount: int, fee_address: str | None) -> bytes:
+def fee_word(fee_amount: int, fee_address: str | None) -> bytes:
+    """The fee address, zero if there is no fee. Raises ValueError for a fee without an address."""
     if fee_amount == 0:
         return address_word(ZERO_ADDRESS)
     if fee_address is None or not any(address_bytes(fee_address)):

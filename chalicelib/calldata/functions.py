@@ -3,19 +3,37 @@
 
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.decode import Array, Kind
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, NATIVE_FEE_PROXY, TRON_BATCH
+from chalicelib.catalogue.contracts import (
+    BATCH,
+    ERC20_CONVERSION_PROXY,
+    ERC20_FEE_PROXY,
+    MULTI_SEND,
+    NATIVE_CONVERSION_PROXY,
+    NATIVE_FEE_PROXY,
+    TRON_BATCH,
+)
 
 APPROVE = bytes.fromhex("095ea7b3")
 TRANSFER = bytes.fromhex("a9059cbb")
 TRANSFER_FROM = bytes.fromhex("23b872dd")
 PAY_ERC20 = bytes.fromhex("c219a14d")
 PAY_NATIVE = bytes.fromhex("b868980b")
+PAY_ERC20_CONVERTED = bytes.fromhex("3af2c012")
+PAY_NATIVE_CONVERTED = bytes.fromhex("ac473c8a")
 BATCH_ONE_TOKEN = bytes.fromhex("9af8a581")
 BATCH_GROUPS = bytes.fromhex("92cddb91")
 BATCH_TRON = bytes.fromhex("c6e6d98b")
 MULTI_SEND_CALLS = bytes.fromhex("8d80ff0a")
 
 _PATHS = Array(Array("address"))
+_CONVERTED: tuple[tuple[str, Kind], ...] = (
+    ("_to", "address"),
+    ("_requestAmount", "uint256"),
+    ("_path", Array("address")),
+    ("_paymentReference", "bytes"),
+    ("_feeAmount", "uint256"),
+    ("_feeAddress", "address"),
+)
 _DETAILS = Array(("address", "uint256", Array("address"), "bytes", "uint256", "uint256", "uint256"))
 
 
@@ -53,6 +71,16 @@ FUNCTIONS = {
             ("_feeAmount", "uint256"),
             ("_feeAddress", "address"),
         ),
+    ),
+    PAY_ERC20_CONVERTED: Function(
+        ERC20_CONVERSION_PROXY,
+        "transferFromWithReferenceAndFee",
+        (*_CONVERTED, ("_maxToSpend", "uint256"), ("_maxRateTimespan", "uint256")),
+    ),
+    PAY_NATIVE_CONVERTED: Function(
+        NATIVE_CONVERSION_PROXY,
+        "transferWithReferenceAndFee",
+        (*_CONVERTED, ("_maxRateTimespan", "uint256")),
     ),
     BATCH_ONE_TOKEN: Function(
         BATCH,

@@ -5,11 +5,29 @@ from collections.abc import Iterable
 from chalicelib.base.addresses import address_of_family, evm_address, same_address, tron_address_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import MAX_UINT256, format_amount
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.catalogue.contracts import (
+    BATCH,
+    ERC20_CONVERSION_PROXY,
+    ERC20_FEE_PROXY,
+    MULTI_SEND,
+    NATIVE_CONVERSION_PROXY,
+    NATIVE_FEE_PROXY,
+    TRON_BATCH,
+    address_of,
+)
+from chalicelib.catalogue.conversions import currency_with_hash, on_chain_decimals
 from chalicelib.catalogue.networks import Network
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
 
-_CONTRACTS = (ERC20_FEE_PROXY, NATIVE_FEE_PROXY, BATCH, TRON_BATCH, MULTI_SEND)
+_CONTRACTS = (
+    ERC20_FEE_PROXY,
+    NATIVE_FEE_PROXY,
+    ERC20_CONVERSION_PROXY,
+    NATIVE_CONVERSION_PROXY,
+    BATCH,
+    TRON_BATCH,
+    MULTI_SEND,
+)
 
 
 class Wording:
@@ -52,6 +70,17 @@ class Wording:
         """Whether this is the hash of the native coin. True without a network, as it is not known."""
         return self.coin is not None and same_address(self.coin.hash, address) if self.network else True
 
+    def currency(self, hash: str) -> Token | None:
+        """The listed currency of a conversion path, which is fiat, a token or the native coin."""
+        return currency_with_hash(self.network.name, hash) if self.network else None
+
+    def invoice_amount(self, units: int, hash: str) -> str:
+        """An amount to convert, as the contracts count it, for a summary: `12.5 USD`."""
+        currency = self.currency(hash)
+        if currency is None:
+            return f"{units} units of the currency {hash}"
+        return f"{format_amount(units, on_chain_decimals(currency))} {currency.symbol}"
+
     def spender(self, address: str) -> str:
         """The spender of an allowance: the contract's name, or the address, marked as no payment contract."""
         unknown = f"{address}, which is no payment contract," if self.network else address
@@ -88,6 +117,6 @@ class Wording:
 
 
 def joined(parts: Iterable[str]) -> str:
-    """The parts as a list in a sentence: `a`, `a and b`, `a, b and c`."""
-    *most, last = parts
+    """The parts as a list in a sentence: `a`, `a and b`, `a, b and c`; empty for none."""
+    *most, last = tuple(parts) or ("",)
     return f"{', '.join(most)} and {last}" if most else last

@@ -6,8 +6,9 @@ from typing import Any
 from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
+from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, ranges, receipts, safe_reads, sent, wallets
+from chalicelib.chain import blocks, conversion_rates, ranges, receipts, safe_reads, sent, wallets
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import (
@@ -27,7 +28,8 @@ from chalicelib.chain.wallets import WalletReading
 
 
 class EvmChain:
-    """A `Chain` (protocol.py) that can also read Safes, and transactions that are in no block yet."""
+    """A `Chain` (protocol.py) that can also read Safes, the rates of conversions, and transactions that are in no block
+    yet."""
 
     def __init__(self, network: str, url: str) -> None:
         self.network = network
@@ -102,6 +104,10 @@ class EvmChain:
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
+
+    def read_conversion_rates(self, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
+        """The rate of each conversion path at the newest block; None where the contracts could not convert by it."""
+        return conversion_rates.read_rates(self._node, paths)
 
     def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
         """The transaction with a hash (0x and 64 lower-case digits); None if the node does not have it."""

@@ -12,7 +12,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.contracts import address_of
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.catalogue.networks import network as known_network
 from chalicelib.chain.hex_values import hash_of, quantity
 
@@ -91,15 +91,20 @@ def transfers_of(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[Proxy
         decoded = {transfer for log in logs if (transfer := decode_transfer(network, log)) is not None}
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ChainUnavailable(f"The {network} node does not answer as it should") from error
+    return identified(network, decoded)
+
+
+def identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
+    """Different transfers in the order of the chain, with event keys. Raises InconsistentNode as `transfers_of`."""
     ordered = sorted(decoded, key=lambda transfer: (transfer.block_number, transfer.log_index))
     _check_contradictions(network, ordered)
     counts = Counter[tuple[str, str]]()
-    identified = list[ProxyTransfer]()
+    keyed = list[ProxyTransfer]()
     for transfer in ordered:
         event = transfer.tx_hash, _digest(transfer)
-        identified.append(replace(transfer, event_key=f"{event[1]}-{counts[event]}"))
+        keyed.append(replace(transfer, event_key=f"{event[1]}-{counts[event]}"))
         counts[event] += 1
-    return tuple(identified)
+    return tuple(keyed)
 
 
 def with_block_times(transfers: Iterable[ProxyTransfer], facts: Mapping[int, BlockFacts]) -> tuple[ProxyTransfer, ...]:
@@ -118,11 +123,14 @@ def with_block_times(transfers: Iterable[ProxyTransfer], facts: Mapping[int, Blo
     return tuple(dated)
 
 
-def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | None:
+def decode_transfer(
+    network: str, log: Mapping[str, Any], emitters: tuple[str, str] = (ERC20_FEE_PROXY, NATIVE_FEE_PROXY)
+) -> ProxyTransfer | None:
     """Decodes a JSON-RPC log object; None if it is not a transfer event of one of this network's fee proxies.
 
-    The contract that emitted the log decides, not the topic: any contract can emit these topics. Raises ValueError,
-    TypeError, LookupError or AttributeError if the log does not have the documented form.
+    The contract that emitted the log decides, not the topic: any contract can emit these topics. `emitters` are the
+    contracts for tokens and for the native coin. Raises ValueError, TypeError, LookupError or AttributeError if the log
+    does not have the documented form.
 
     Data words (32 bytes each): ERC-20: token, to, amount, fee, feeTo; native: to, amount, fee, feeTo.
     """
@@ -130,10 +138,10 @@ def decode_transfer(network: str, log: Mapping[str, Any]) -> ProxyTransfer | Non
     if len(topics) != 2 or log.get("removed"):
         return None
     contract, words = {
-        ERC20_TRANSFER_TOPIC: ("ERC20FeeProxy", 5),
-        NATIVE_TRANSFER_TOPIC: ("EthereumFeeProxy", 4),
+        ERC20_TRANSFER_TOPIC: (emitters[0], 5),
+        NATIVE_TRANSFER_TOPIC: (emitters[1], 4),
     }.get(topics[0].lower(), ("", 0))
-    if not contract or len(data) != 32 * words or log["address"].lower() != _contract(contract, network):
+    if not contract or len(data) != 32 * words or log["address"].lower() != contract_address(contract, network):
         return None
     values = [data[i : i + 32] for i in range(0, len(data), 32)]
     token_address = _address(values.pop(0)) if words == 5 else None
@@ -180,7 +188,8 @@ def _check_contradictions(network: str, ordered: Sequence[ProxyTransfer]) -> Non
 
 
 @cache
-def _contract(contract: str, network: str) -> str | None:
+def contract_address(contract: str, network: str) -> str | None:
+    """The address of a contract as logs have it, in lower-case hex; None if it is not deployed on the network."""
     try:
         return hex_address(address_of(contract, network))
     except LookupError:

@@ -19,7 +19,7 @@ class Chain(Protocol):
     """One network, read through its node. Addresses are EIP-55, or base58 on tron; logs are the node's JSON.
 
     Every method raises ChainUnavailable if the node does not respond, or not in the documented form. Methods that only
-    one family has are in its class: reading Safes in EvmChain, broadcasting in TronChain.
+    one family has are in its class: reading Safes and rates in EvmChain, broadcasting in TronChain.
     """
 
     @property

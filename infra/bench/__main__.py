@@ -9,6 +9,7 @@ from collections.abc import Callable
 from infra.bench import (
     batches,
     calldata,
+    conversions,
     detection,
     flows,
     handlers,
@@ -27,6 +28,7 @@ REPORT = LOCAL / "bench.json"
 SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "cold start (CPU, median of fresh processes)": imports.measure,
     "calldata for one transaction (CPU)": calldata.measure,
+    "calldata of conversions (CPU)": conversions.measure,
     "batches: building (CPU) and gas": batches.measure,
     "one request through the app (CPU)": handlers.measure,
     "signing in (CPU)": sign_in.measure,

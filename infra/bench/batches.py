@@ -24,14 +24,14 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.requests.references import payment_reference
 from infra.bench.figures import ROUNDS, Figure
 from infra.local.chain import Chain
-from infra.local.process import LOCAL, StackProblem
+from infra.local.process import ROOT, StackProblem
 from tests.fakes.payouts import payout
 from tests.fakes.world import FEE_ADDRESS, World
+from tests.oracles.node import PAYMENTS
 
 CHILDREN = 150
 PAYEES = (1, 20, CHILDREN)
 PACKAGE = "@requestnetwork/payment-processor"
-FOLDER = LOCAL / "bench-node"
 _HERE = Path(__file__).parent
 _TOKEN = token_with_id("fUSDC-sepolia")
 _NETWORK = "sepolia"
@@ -106,8 +106,8 @@ def _upstream(children: list[SecurePayment], built: Checkout) -> Iterator[Callab
     Raises AssertionError if the package's batch does not make the same payments as `built`.
     """
     (debit,) = built.debits.values()
-    node = shutil.which("node") or _beside_python("node")
-    command, env = [node, str(_HERE / "upstream_batch.js")], {"NODE_PATH": str(_installed())}
+    node = shutil.which("node") or str(ROOT / ".venv/bin/node")
+    command, env = [node, str(_HERE / "upstream_batch.js")], {"NODE_PATH": str(PAYMENTS / "node_modules")}
     with subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         into, out = process.stdin, process.stdout
@@ -158,31 +158,6 @@ def _upstream_request(child: SecurePayment) -> dict[str, Any]:
         "extensionsData": [],
         "balance": None,
     }
-
-
-def _installed() -> Path:
-    """Returns the node_modules folder with the package, after installing it if needed. Raises StackProblem."""
-    pinned, modules = (_HERE / "package.json").read_text(), FOLDER / "node_modules"
-    stamp = FOLDER / ".stamp"
-    if stamp.exists() and stamp.read_text() == pinned:
-        return modules
-    print(f"  installing npm {PACKAGE} into {FOLDER.relative_to(LOCAL.parent)} ...", flush=True)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / "package.json").write_text(pinned)
-    shutil.copy(_HERE.parent / "local" / ".npmrc", FOLDER)
-    npm = shutil.which("npm") or _beside_python("npm")
-    log = LOCAL / "bench-node.log"
-    with log.open("w") as output:
-        ran = subprocess.run([npm, "install", "--no-package-lock"], cwd=FOLDER, stdout=output, stderr=output)
-    if ran.returncode != 0:
-        raise StackProblem(f"npm {PACKAGE} was not installed, see {log.relative_to(LOCAL.parent)}: is there a network?")
-    stamp.write_text(pinned)
-    return modules
-
-
-def _beside_python(name: str) -> str:
-    """Returns the path of a program in `.venv/bin`, where setup installs Node.js if the machine has none."""
-    return str(LOCAL.parent / ".venv" / "bin" / name)
 
 
 # --- gas ---

@@ -2,13 +2,27 @@
 
 import platform
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from chalicelib.base.addresses import ZERO_ADDRESS, tron_to_evm
-from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTICALL3, NATIVE_FEE_PROXY, TRON_BATCH, address_of
+from chalicelib.calldata.batch import native_hash
+from chalicelib.catalogue.contracts import (
+    BATCH,
+    ERC20_CONVERSION_PROXY,
+    ERC20_CONVERSION_RATES,
+    ERC20_FEE_PROXY,
+    MULTICALL3,
+    NATIVE_CONVERSION_PROXY,
+    NATIVE_CONVERSION_RATES,
+    NATIVE_FEE_PROXY,
+    TRON_BATCH,
+    address_of,
+)
+from chalicelib.catalogue.conversions import conversion_networks
 from chalicelib.catalogue.networks import network as network_named
-from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.catalogue.tokens import Token, find_tokens
 from infra.local.process import StackProblem
 
 MODULES = Path(__file__).with_name("node_modules")
@@ -16,6 +30,9 @@ _FACTORIES = MODULES / "@requestnetwork/smart-contracts/dist/src/types/factories
 _VIEM_CONSTANTS = MODULES / "viem/_cjs/constants/contracts.js"
 _MINTED_TO_DEPLOYER = (10**24).to_bytes(32).hex()
 TEST_ERC20 = "TestERC20"
+_DECIMALS_CODE = "60006012905090"  # the body of its function decimals: return 18
+CONVERSION_PATH = "ChainlinkConversionPath"
+_ETHER_HASH = native_hash("mainnet")
 _TRON_BATCH_SUBSTITUTE = "BatchPayments"  # the package has no batch contract for Tron; this one has the same selectors
 
 DEPLOYER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -32,33 +49,83 @@ class Artefact:
 
 
 def artefacts(network: str) -> tuple[Artefact, ...]:
-    """Returns the contracts that payments on a network use: fee proxies, the batch contract, tokens."""
+    """Returns the contracts that payments on a network use: fee and conversion proxies, the batch contract, tokens."""
     known = network_named(network)
     return _tron_artefacts() if known and known.family == "tron" else _evm_artefacts(network)
 
 
 def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
     erc20, native, batch = (address_of(contract, network) for contract in (ERC20_FEE_PROXY, NATIVE_FEE_PROXY, BATCH))
-    no_conversion = (ZERO_ADDRESS,) * 3
-    tokens = tuple(token.address for token in find_tokens(network=network) if token.type == "ERC20")
+    converts = network in conversion_networks()
+    conversion = tuple(
+        address_of(contract, network) if converts else ZERO_ADDRESS
+        for contract in (ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, NATIVE_CONVERSION_RATES)
+    )
+    tokens = {token.address: token for token in find_tokens(network=network) if token.type == "ERC20"}
     return (
         Artefact(ERC20_FEE_PROXY, creation_code(ERC20_FEE_PROXY), (erc20,)),
         Artefact(NATIVE_FEE_PROXY, creation_code(NATIVE_FEE_PROXY), (native,)),
-        Artefact(BATCH, creation_code(BATCH) + _words(erc20, native, *no_conversion, DEPLOYER), (batch,)),
+        Artefact(BATCH, creation_code(BATCH) + _words(erc20, native, *conversion, DEPLOYER), (batch,)),
         Artefact(MULTICALL3, _multicall3(), (address_of(MULTICALL3, network),)),
-        Artefact(TEST_ERC20, creation_code(TEST_ERC20) + _MINTED_TO_DEPLOYER, tokens),
+        *_token_artefacts(tokens),
+        *(_conversion_artefacts(network, erc20, native) if converts else ()),
+    )
+
+
+def _conversion_artefacts(network: str, erc20: str, native: str) -> tuple[Artefact, ...]:
+    """Returns the proxies that convert, and the contracts of their rates, which know no feeds (infra/local/feeds.py).
+
+    The package has no bytecode of ChainlinkConversionPath 0.1.0, whose only native coin is ether; the newer version is
+    told its native coin, so that it behaves the same when that is ether.
+    """
+    erc20_proxy, native_proxy, erc20_rates, native_rates = (
+        address_of(contract, network)
+        for contract in (
+            ERC20_CONVERSION_PROXY,
+            NATIVE_CONVERSION_PROXY,
+            ERC20_CONVERSION_RATES,
+            NATIVE_CONVERSION_RATES,
+        )
+    )
+    coins = {erc20_rates: _ETHER_HASH, native_rates: native_hash(network)}
+    return (
+        *(
+            Artefact(CONVERSION_PATH, creation_code(CONVERSION_PATH) + _words(coin, DEPLOYER), (rates,))
+            for rates, coin in coins.items()
+        ),
+        Artefact(
+            ERC20_CONVERSION_PROXY,
+            creation_code(ERC20_CONVERSION_PROXY) + _words(erc20, erc20_rates, DEPLOYER),
+            (erc20_proxy,),
+        ),
+        Artefact(
+            NATIVE_CONVERSION_PROXY,
+            creation_code(NATIVE_CONVERSION_PROXY) + _words(native, native_rates, native_hash(network), DEPLOYER),
+            (native_proxy,),
+        ),
     )
 
 
 def _tron_artefacts() -> tuple[Artefact, ...]:
     """Returns the contracts for the 20 bytes of their base58 addresses; Tron has no native proxy and no Multicall3."""
     proxy, batch = (tron_to_evm(address_of(contract, "tron")) for contract in (ERC20_FEE_PROXY, TRON_BATCH))
-    tokens = tuple(tron_to_evm(token.address) for token in find_tokens(network="tron"))
+    tokens = {tron_to_evm(token.address): token for token in find_tokens(network="tron")}
     return (
         Artefact(ERC20_FEE_PROXY, creation_code(ERC20_FEE_PROXY), (proxy,)),
         Artefact(TRON_BATCH, creation_code(_TRON_BATCH_SUBSTITUTE) + _words(proxy, ZERO_ADDRESS, DEPLOYER), (batch,)),
-        Artefact(TEST_ERC20, creation_code(TEST_ERC20) + _MINTED_TO_DEPLOYER, tokens),
+        *_token_artefacts(tokens),
     )
+
+
+def _token_artefacts(tokens: Mapping[str, Token]) -> Iterator[Artefact]:
+    """Yields TestERC20 for the hex addresses of tokens, with their decimals in the place of its own 18."""
+    code = creation_code(TEST_ERC20)
+    if code.count(_DECIMALS_CODE) != 1:
+        raise StackProblem(f"{TEST_ERC20} has not the expected content: run `make setup`")
+    for decimals in sorted({token.decimals for token in tokens.values()}):
+        with_decimals = code.replace(_DECIMALS_CODE, f"600060{decimals:02x}905090")
+        addresses = tuple(address for address, token in tokens.items() if token.decimals == decimals)
+        yield Artefact(TEST_ERC20, with_decimals + _MINTED_TO_DEPLOYER, addresses)
 
 
 def creation_code(contract: str) -> str:

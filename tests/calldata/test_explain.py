@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, evm_address, tron_address_of, tron_to_evm
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.batch import BatchItem, native_hash, pay_batch, pay_tron_batch
+from chalicelib.calldata.conversion_proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
 from chalicelib.calldata.decode import Array, Kind, read, type_text
 from chalicelib.calldata.erc20 import approve, transfer_from
 from chalicelib.calldata.explain import explain, explain_data
@@ -68,13 +69,16 @@ def built_again(network: str, explanation: Explanation, transaction: Transaction
         return bundle(network, unbundled(transaction.data)).data
     if not explanation.calls:
         event = event_of(explanation)
-        paid = {
+        paid: dict[str, Any] = {
             "payee": event.payee,
             "amount": event.amount,
             "reference": bytes.fromhex(event.payment_reference[2:]),
             "fee_amount": event.fee_amount,
             "fee_address": event.fee_address,
         }
+        if event.conversion is not None:
+            pay = pay_native_converted if event.token is None else pay_erc20_converted
+            return pay(network, ConvertedPayment(**paid, conversion=event.conversion)).data
         if event.token is None:
             return pay_native(network, **paid).data
         return pay_erc20(network, token=event.token, **paid).data
@@ -357,7 +361,8 @@ def test_coins_sent_where_none_belong_are_unknown() -> None:
     for kind, (network, transaction) in EVERY_KIND.items():
         more = Transaction(transaction.to, transaction.data, transaction.value + 1)
         assert (one(network, more).function is None) == (
-            kind not in ("pay native", "batch of many", "batch of the coin")
+            kind
+            not in ("pay native", "pay native converted", "batch of many", "batch of the coin", "batch with conversions")
         )
     short = Transaction(BATCH, EVERY_KIND["batch of many"][1].data, ITEMS[1].amount)
     assert one("base", short).function is None

@@ -9,10 +9,17 @@ import pytest
 
 from chalicelib.base.addresses import same_address
 from chalicelib.calldata.batch import BatchItem, pay_batch
+from chalicelib.calldata.conversion_proxy import (
+    Conversion,
+    ConvertedPayment,
+    pay_erc20_converted,
+    pay_native_converted,
+)
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.conversions import conversion_path, currency_with_hash, on_chain_units
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import currency_hash, token_with_id
 from chalicelib.requests.references import payment_reference, reference_topic
@@ -35,7 +42,10 @@ def build(inputs: dict[str, Any], selector: str) -> Transaction:
     chain = network(inputs["network"])
     assert chain is not None
     if "requests" in inputs:
-        return pay_batch(chain.name, [item(each) for each in inputs["requests"]], inputs.get("feeAddress"))
+        return pay_batch(chain.name, [item(chain.name, each) for each in inputs["requests"]], inputs.get("feeAddress"))
+    if "path" in inputs:
+        pay = pay_erc20_converted if selector == "0x3af2c012" else pay_native_converted
+        return pay(chain.name, converted(chain.name, inputs))
     common: dict[str, Any] = {
         "payee": inputs["payee"],
         "amount": whole(inputs["amount"]),
@@ -48,7 +58,27 @@ def build(inputs: dict[str, Any], selector: str) -> Transaction:
     return pay_native(chain.name, **common)
 
 
-def item(request: dict[str, Any]) -> BatchItem:
+def converted(network: str, inputs: dict[str, Any]) -> ConvertedPayment:
+    """Amounts are in minor units of the invoice currency; the path is the one that the catalogue knows."""
+    invoice = token_with_id(inputs["invoiceCurrency"])
+    payment = currency_with_hash(network, inputs["path"][-1])
+    assert invoice is not None and payment is not None
+    assert list(conversion_path(invoice, payment) or ()) == [hash.lower() for hash in inputs["path"]]
+    return ConvertedPayment(
+        payee=inputs["payee"],
+        amount=on_chain_units(invoice, whole(inputs["amount"])),
+        reference=reference_of(inputs),
+        conversion=Conversion(tuple(inputs["path"]), whole(inputs["maxToSpend"]), whole(inputs["maxRateTimespan"])),
+        fee_amount=on_chain_units(invoice, whole(inputs.get("feeAmount") or 0)),
+        fee_address=inputs.get("feeAddress"),
+    )
+
+
+def item(network: str, request: dict[str, Any]) -> BatchItem:
+    if "path" in request:
+        payment = converted(network, request)
+        amounts = payment.amount, payment.reference, payment.fee_amount
+        return BatchItem(request.get("token"), payment.payee, *amounts, conversion=payment.conversion)
     return BatchItem(
         token=request.get("token"),
         payee=request["payee"],
@@ -158,7 +188,16 @@ def test_families_that_are_not_built_are_listed_and_never_checked(tmp_path: Path
     (tmp_path / "broken.json").write_text("{")
     found = find(tmp_path)
     kinds = {vector.entry["data"][:10] for vector in found.covered if vector.kind == "calldata"}
-    assert kinds == {"0xc219a14d", "0xb868980b", "0x095ea7b3", "0x9af8a581", "0x92cddb91", "0x8d80ff0a"}
+    assert kinds == {
+        "0xc219a14d",
+        "0xb868980b",
+        "0x3af2c012",
+        "0xac473c8a",
+        "0x095ea7b3",
+        "0x9af8a581",
+        "0x92cddb91",
+        "0x8d80ff0a",
+    }
     assert "escrow_authorize" in {vector.name for vector in found.not_covered}
     assert "permit2_PermitTransferFrom" in {vector.name for vector in found.not_covered}
     assert found.other_files == ("broken.json", "tokens.json")

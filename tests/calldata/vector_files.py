@@ -19,6 +19,8 @@ LISTS = ("calldata", "paymentReferences", "nativeHashes", "typed")
 BUILT = {
     "0xc219a14d": ("network", "token", "payee", "amount"),
     "0xb868980b": ("network", "payee", "amount"),
+    "0x3af2c012": ("network", "invoiceCurrency", "payee", "amount", "path", "maxToSpend", "maxRateTimespan"),
+    "0xac473c8a": ("network", "invoiceCurrency", "payee", "amount", "path", "maxToSpend", "maxRateTimespan"),
     "0x095ea7b3": ("token", "spender", "amount"),
     "0x9af8a581": ("network", "requests"),
     "0x92cddb91": ("network", "requests"),

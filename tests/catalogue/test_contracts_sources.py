@@ -1,6 +1,7 @@
 """Contract addresses and the ERC-6492 validator against npm packages: one digit changed anywhere fails.
 
-The proxies and the batch contract are those that @requestnetwork/smart-contracts names for the newest version of each;
+The proxies and the batch contract are those that @requestnetwork/smart-contracts names for the newest version of each,
+the rates of conversions those of the versions in their names;
 Multicall3 is where viem's chains have it. MultiSendCallOnly is where Safe's singleton factory puts the bytecode of
 @safe-global/safe-contracts, computed as CREATE2 does.
 """
@@ -9,11 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.catalogue.contracts import address_of
+from chalicelib.catalogue.conversions import conversion_networks
 from chalicelib.catalogue.data import load
 from chalicelib.catalogue.networks import ALL_NETWORKS
 from tests.catalogue.changes import changed_leaves
 
 PROXIES = ("ERC20FeeProxy", "EthereumFeeProxy", "BatchConversionPayments")
+CONVERTING = (
+    "Erc20ConversionProxy",
+    "EthConversionProxy",
+    "ChainlinkConversionPath 0.1.0",
+    "ChainlinkConversionPath 0.2.0",
+)
 EVM_NETWORKS = [network.name for network in ALL_NETWORKS if network.family == "evm"]
 
 # No published package has Tron's deployments: typed from the artifacts of Request Network's repository
@@ -27,6 +35,8 @@ REVIEWED = {
 def deployed(sources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Where the packages, and the reviewed copy, have each contract on our networks."""
     found = {contract: {name: sources["deployments"][contract][name] for name in EVM_NETWORKS} for contract in PROXIES}
+    for contract in CONVERTING:
+        found[contract] = {name: sources["deployments"][contract][name] for name in conversion_networks()}
     for contract, at in REVIEWED.items():
         found.setdefault(contract, {}).update(at)
     found["Multicall3"] = {name: sources["chains"][name]["multicall3"] for name in EVM_NETWORKS}

@@ -12,9 +12,8 @@ def copy_of_the_project(folder: Path) -> Path:
     """The product and its infrastructure with nothing installed."""
     for name in ("app.py", "requirements.txt"):
         shutil.copy(ROOT / name, folder / name)
-    for name in ("chalicelib", "infra", ".chalice"):
+    for name in ("chalicelib", "infra", ".chalice", "tests/oracles/payments"):
         shutil.copytree(ROOT / name, folder / name, ignore=_LEFT_OUT)
-    (folder / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "requirements.txt", folder / "tests")
     return folder
 

@@ -96,6 +96,18 @@ def test_a_setup_after_a_change_installs_what_changed(tmp_path: Path) -> None:
     assert again.stdout.splitlines()[0] == "setup: installing the Python packages (.venv)"
 
 
+def test_packages_that_are_linked_from_another_checkout_are_left_as_they_are(tmp_path: Path) -> None:
+    """npm empties the folder that it installs into, also through a link."""
+    copy, others = copy_of_the_project(tmp_path), tmp_path / "others"
+    (others / "package").mkdir(parents=True)
+    (others / ".stamp").write_text("{}")
+    modules = copy / "infra" / "local" / "node_modules"
+    modules.symlink_to(others)
+    assert run(copy, before=INSTALLED, CI="").returncode == 0
+    assert not modules.is_symlink()
+    assert sorted(path.name for path in others.iterdir()) == [".stamp", "package"]
+
+
 def test_a_browser_is_found_where_the_environment_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = tmp_path / "my-browser"
     mine.touch(mode=0o755)

@@ -33,6 +33,9 @@ const CONTRACTS = {
   BatchConversionPayments: ARTIFACTS.batchConversionPaymentsArtifact,
   // Tron's ERC20BatchPayments is in no version of the package that is published; it has the functions of this one.
   ERC20BatchPayments: ARTIFACTS.batchPaymentsArtifact,
+  Erc20ConversionProxy: ARTIFACTS.erc20ConversionProxy,
+  EthConversionProxy: ARTIFACTS.ethConversionArtifact,
+  ChainlinkConversionPath: ARTIFACTS.chainlinkConversionPath,
 };
 
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
@@ -64,8 +67,13 @@ function uniswapTokens(chainId) {
   return Object.fromEntries(listed.map(({ address, name, symbol, decimals }) => [address, { name, symbol, decimals }]));
 }
 
-function deployments(artifact) {
-  return mapped(artifact.info[artifact.lastVersion].deployment, (deployment) => deployment.address);
+// The price feeds between currencies, by their hashes: {"0x775e...": {"0xa0b8...": 1}}.
+function feeds(name) {
+  return require(`@requestnetwork/currency/dist/aggregators/${name}.json`);
+}
+
+function deployments(artifact, version = artifact.lastVersion) {
+  return mapped(artifact.info[version].deployment, (deployment) => deployment.address);
 }
 
 // Signatures by their first four bytes, of events by their first topic: {"a9059cbb": "transfer(address,uint256)"};
@@ -91,7 +99,12 @@ console.log(JSON.stringify({
   uniswap: mapped(NETWORKS, (name) => uniswapTokens(chains[name].id)),
   native: nativeCurrencies.ETH.filter(({ network }) => network in NETWORKS),
   fiat,
-  deployments: mapped(CONTRACTS, deployments),
+  feeds: mapped({ mainnet: null, matic: null }, (_, name) => feeds(name)),
+  deployments: {
+    ...mapped(CONTRACTS, (artifact) => deployments(artifact)),
+    "ChainlinkConversionPath 0.1.0": deployments(CONTRACTS.ChainlinkConversionPath, "0.1.0"),
+    "ChainlinkConversionPath 0.2.0": deployments(CONTRACTS.ChainlinkConversionPath, "0.2.0"),
+  },
   // Where the Safe singleton factory puts the bytecode of the npm package with salt 0, on every chain.
   multiSendCallOnly: ethers.getCreate2Address(
     "0x914d7Fec6aaC8cd542e72Bca78B30650d45643d7", ethers.ZeroHash, ethers.keccak256(multiSendCallOnly.bytecode)

@@ -1,4 +1,4 @@
-"""Asks the JavaScript libraries of infra/local/node_modules, in a Node.js process."""
+"""Asks JavaScript libraries, in a Node.js process: those of infra/local/node_modules, and a builder of payments."""
 
 import atexit
 import json
@@ -14,6 +14,7 @@ from infra.local.bytecode import MODULES
 from infra.local.process import ROOT
 
 SCRIPTS = Path(__file__).parent
+PAYMENTS = SCRIPTS / "payments"
 
 
 def ask(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -21,13 +22,22 @@ def ask(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
 
     One process answers all tests, because loading the libraries takes longer than answering.
     """
-    process = _wallets()
+    return _ask("wallets.js", questions)
+
+
+def ask_builder(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The answers of payments/build.js, which builds payments with npm packages, as those of `ask`."""
+    return _ask("payments/build.js", questions)
+
+
+def _ask(script: str, questions: Sequence[Mapping[str, Any]]) -> list[Any]:
+    process = _running(script)
     assert process.stdin and process.stdout
     process.stdin.write(json.dumps(list(questions)) + "\n")
     process.stdin.flush()
     line = process.stdout.readline()
     if not line:
-        _wallets.cache_clear()
+        _running.cache_clear()
         raise AssertionError(process.communicate()[1])
     found: list[Any] = json.loads(line)
     return found
@@ -48,9 +58,9 @@ def run(script: str, questions: Any = ()) -> Any:
 
 
 @cache
-def _wallets() -> subprocess.Popen[str]:
+def _running(script: str) -> subprocess.Popen[str]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(_command("wallets.js"), env=_environment(), encoding="utf-8", **pipes)  # type: ignore[call-overload]
+    process = subprocess.Popen(_command(script), env=_environment(), encoding="utf-8", **pipes)  # type: ignore[call-overload]
     atexit.register(process.kill)
     return process  # type: ignore[no-any-return]
 

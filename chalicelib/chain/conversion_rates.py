@@ -1,0 +1,69 @@
+"""Reads the rates at which the conversion proxies of an EVM chain would convert now."""
+
+from collections.abc import Mapping, Sequence
+
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.calldata import multicall3
+from chalicelib.calldata.conversion_rates import PathRate, as_rate, rate_of, rates_contract_of
+from chalicelib.catalogue.contracts import (
+    ERC20_CONVERSION_PROXY,
+    ERC20_CONVERSION_RATES,
+    NATIVE_CONVERSION_PROXY,
+    NATIVE_CONVERSION_RATES,
+    address_of,
+)
+from chalicelib.catalogue.conversions import currency_with_hash
+from chalicelib.chain.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
+
+_RATES = {ERC20_CONVERSION_PROXY: ERC20_CONVERSION_RATES, NATIVE_CONVERSION_PROXY: NATIVE_CONVERSION_RATES}
+_GAS_OF_A_PATH = 1_000_000
+_MOST_PATHS = 40
+
+
+def read_rates(node: JsonRpcClient, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
+    """The rate of each path at the newest block, for up to 40 paths; None where the proxy could not convert by it.
+
+    The proxies' owner can give them another contract to take rates from. So the same request asks the proxies for it,
+    and the rates are read again if it is not the one of the catalogue. Raises LookupError for a network without
+    proxies, ChainUnavailable if a proxy's contract changes between the two requests.
+    """
+    assert len(paths) <= _MOST_PATHS
+    proxies = [_proxy_of(node.network, path) for path in paths]
+    contracts = {proxy: address_of(_RATES[proxy], node.network) for proxy in proxies}
+    for _ in range(2):
+        used, rates = _read(node, contracts, list(zip(proxies, paths, strict=True)))
+        if used == contracts:
+            return rates
+        contracts = used
+    raise ChainUnavailable(f"A conversion contract on {node.network} is being changed")
+
+
+@unavailable_if_malformed
+def _read(
+    node: JsonRpcClient, contracts: Mapping[str, str], paths: Sequence[tuple[str, tuple[str, ...]]]
+) -> tuple[dict[str, str], tuple[PathRate | None, ...]]:
+    """The contract that each proxy takes its rates from, and the rates of the given contracts."""
+    reads = [rates_contract_of(address_of(proxy, node.network)) for proxy in contracts]
+    reads += [rate_of(contracts[proxy], path) for proxy, path in paths]
+    (returned,) = node.results(
+        [contract_read(multicall3.aggregate(node.network, reads), gas=_GAS_OF_A_PATH * len(reads))]
+    )
+    results = multicall3.decode(returned)
+    if len(results) != len(reads):
+        raise ChainUnavailable(f"The {node.network} node gave no answer to a multicall")
+    used = {proxy: _as_address(result) for proxy, result in zip(contracts, results, strict=False)}
+    return used, tuple(as_rate(result) for result in results[len(contracts) :])
+
+
+def _proxy_of(network: str, path: Sequence[str]) -> str:
+    payment = currency_with_hash(network, path[-1])
+    return NATIVE_CONVERSION_PROXY if payment and payment.is_native else ERC20_CONVERSION_PROXY
+
+
+def _as_address(result: bytes | None) -> str:
+    """Raises ValueError if the proxy did not return an address."""
+    number = multicall3.as_uint(result)
+    if number is None or number >> 160:
+        raise ValueError("a conversion proxy does not say where its rates are from")
+    return evm_address(f"0x{number:040x}")

@@ -1,0 +1,124 @@
+"""Rules of rates: exact fractions of integers from prices and feeds, the amounts they give, and when they hold.
+
+No currency is taken for another: a stablecoin has a rate as any other token, whatever it is meant to be worth.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from chalicelib.base.errors import ServiceError
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
+from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.catalogue.tokens import Token
+from chalicelib.rates.records import Rate
+
+_BASIS = 10_000
+
+
+class RateUnavailable(ServiceError):
+    """There is no rate that holds: a source is silent or stale, or the sources disagree. Nothing was changed."""
+
+    status = 503
+
+
+@frozen
+class Trust:
+    """When rates are believed: how far two sources may differ in basis points, and how old each may be."""
+
+    tolerance_bps: int
+    max_age: timedelta
+
+
+def rate_of_price(base: Token, quote: Token, price: Decimal, source: str, at: datetime) -> Rate:
+    """The rate that a source gives as the price of one `base` in `quote`. Raises ValueError unless it is above 0."""
+    if not price.is_finite():
+        raise ValueError(f"the rate of {base.id} in {quote.id} is not a number")
+    return Rate(base.id, quote.id, *price.as_integer_ratio(), source, at)
+
+
+def rate_of_path(base: Token, quote: Token, found: PathRate, source: str, at: datetime) -> Rate:
+    """The rate at which the conversion contracts would convert an invoice in `base` to `quote`."""
+    numerator = found.rate * 10 ** on_chain_decimals(base)
+    return Rate(base.id, quote.id, numerator, found.divisor * 10**quote.decimals, source, at)
+
+
+def inverted(rate: Rate) -> Rate:
+    """The same rate in the other direction, exactly: what one `quote` is in `base`."""
+    return replace(
+        rate, base=rate.quote, quote=rate.base, numerator=rate.denominator, denominator=rate.numerator
+    )
+
+
+def to_pay(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
+    """What an amount in the invoice currency costs, both in base units, rounded up in the payee's favour."""
+    numerator, denominator = _in_base_units(rate, invoice, payment)
+    return BaseUnits(-(-units * numerator // denominator))
+
+
+def value_of(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
+    """What a paid amount is worth in the invoice currency, both in base units, rounded down.
+
+    It never says more than was paid, and what `to_pay` asks for is worth at least the amount that it was asked for.
+    """
+    numerator, denominator = _in_base_units(rate, invoice, payment)
+    return BaseUnits(units * denominator // numerator)
+
+
+def most_to_spend(on_chain_units: int, found: PathRate, slippage_bps: int) -> BaseUnits:
+    """The limit of a conversion by the contracts, in base units of the payment currency, rounded up.
+
+    `on_chain_units` are amount and fee together, as the contracts count them. The limit is what both cost at the rate
+    that was read, and `slippage_bps` more.
+    """
+    numerator = on_chain_units * found.rate * (_BASIS + slippage_bps)
+    return BaseUnits(-(-numerator // (found.divisor * _BASIS)))
+
+
+def agree(one: Rate, other: Rate, tolerance_bps: int) -> bool:
+    """Whether two rates of the same currencies differ by at most `tolerance_bps` of the lower one.
+
+    Raises ValueError for rates of different currencies.
+    """
+    if (one.base, one.quote) != (other.base, other.quote):
+        raise ValueError("rates of different currencies are not compared")
+    first, second = one.numerator * other.denominator, other.numerator * one.denominator
+    return abs(first - second) * _BASIS <= tolerance_bps * min(first, second)
+
+
+def is_fresh(rate: Rate, now: datetime, max_age: timedelta) -> bool:
+    """Whether a rate is at most so old. One from the future, by more than that, is not fresh either."""
+    return abs(now - rate.at) <= max_age
+
+
+def agreed(rates: Sequence[Rate | None], now: datetime, trust: Trust) -> Rate:
+    """The first of the rates that the sources give, where each gives one that is fresh, and all agree with each other.
+
+    Raises RateUnavailable with the reason otherwise, ValueError for fewer than two sources.
+    """
+    if len(rates) < 2:
+        raise ValueError("one source cannot agree with another")
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates):
+        raise RateUnavailable("There is no exchange rate from every source now; please try again in a minute")
+    first = known[0]
+    pair = f"{first.base} in {first.quote}"
+    if not all(is_fresh(rate, now, trust.max_age) for rate in known):
+        raise RateUnavailable(f"The exchange rate of {pair} is out of date; please try again in a minute")
+    pairs = ((one, other) for index, one in enumerate(known) for other in known[index + 1 :])
+    if not all(agree(one, other, trust.tolerance_bps) for one, other in pairs):
+        raise RateUnavailable(f"The sources of the exchange rate of {pair} do not agree; please try again in a minute")
+    return first
+
+
+def _in_base_units(rate: Rate, invoice: Token, payment: Token) -> tuple[int, int]:
+    """What one base unit of the invoice currency is in base units of the payment currency, as a fraction.
+
+    Raises ValueError for a rate of other currencies.
+    """
+    if (rate.base, rate.quote) != (invoice.id, payment.id):
+        raise ValueError(f"a rate of {rate.base} in {rate.quote} is not one of {invoice.id} in {payment.id}")
+    return rate.numerator * 10**payment.decimals, rate.denominator * 10**invoice.decimals

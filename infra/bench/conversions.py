@@ -1,0 +1,73 @@
+"""Calldata of conversions, single and in a batch: compared with the npm package, which must return the same bytes.
+
+Both start with what an invoice says: they look up the path of feeds and compute the payment reference.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from chalicelib.calldata.batch import BatchItem, pay_batch
+from chalicelib.calldata.conversion_proxy import pay_erc20_converted, pay_native_converted
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.tokens import token_with_id
+from infra.bench.figures import ROUNDS, Figure
+from tests.calldata.payment_builder import FEE_ADDRESS, Item
+from tests.oracles.node import ask_builder
+
+PACKAGE = "npm @requestnetwork/payment-processor"
+BATCHED = 20
+_CALLS, _PACKAGE_CALLS, _WARM_UP = 200, 20, 50
+
+
+def measure() -> list[Figure]:
+    """Returns CPU microseconds for the calldata of one transaction, after imports and a warm-up."""
+    token, coin = _item("USDC-mainnet", 0), _item("ETH-mainnet", 0)
+    many = [_item("USDC-mainnet", number) for number in range(BATCHED)]
+    return [
+        _figure("conversion to a token", {"ask": "erc20", "item": token.asked()}, lambda: _single(token)),
+        _figure("conversion to the native coin", {"ask": "native", "item": coin.asked()}, lambda: _single(coin)),
+        _figure(
+            f"batch of {BATCHED} conversions",
+            {"ask": "batch", "items": [item.asked() for item in many]},
+            lambda: pay_batch("mainnet", [_batched(item) for item in many], FEE_ADDRESS),
+        ),
+    ]
+
+
+def _figure(name: str, question: dict[str, Any], build: Callable[[], Transaction]) -> Figure:
+    (made,) = ask_builder([question])
+    built = build()
+    if (made["to"], made["data"]) != (built.to, built.data):
+        raise AssertionError(f"{name}: the two do not build the same bytes, so their times cannot be compared")
+    ask_builder([{"ask": "seconds", "question": question, "times": _WARM_UP}])
+    ours, theirs = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        for _ in range(_CALLS):
+            build()
+        ours.append((time.process_time() - started) / _CALLS)
+        (seconds,) = ask_builder([{"ask": "seconds", "question": question, "times": _PACKAGE_CALLS}])
+        theirs.append(seconds / _PACKAGE_CALLS)
+    medians = (statistics.median(taken) * 1e6 for taken in (ours, theirs))
+    value, reference = medians
+    return Figure(name, value, "us", PACKAGE, reference, "0.1 or less")
+
+
+def _item(payment: str, number: int) -> Item:
+    invoice, paid = token_with_id("EUR"), token_with_id(payment)
+    assert invoice is not None and paid is not None
+    payee = f"0x{0xA11CE0000 + number:040x}"
+    return Item(invoice, paid, payee, 1250 + number, 13, 10**16, 3600, f"01{number:064x}", f"{number:016x}")
+
+
+def _single(item: Item) -> Transaction:
+    pay = pay_native_converted if item.payment.is_native else pay_erc20_converted
+    return pay("mainnet", item.converted())
+
+
+def _batched(item: Item) -> BatchItem:
+    payment = item.converted()
+    amounts = payment.amount, payment.reference, payment.fee_amount
+    return BatchItem(item.payment.address, payment.payee, *amounts, payment.conversion)

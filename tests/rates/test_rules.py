@@ -1,0 +1,212 @@
+"""Rates: exact, never a float; rounding in the payee's favour; sources that must be fresh and agree."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.catalogue.conversions import on_chain_units
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.rates.records import Rate
+from chalicelib.rates.rules import (
+    RateUnavailable,
+    Trust,
+    agree,
+    agreed,
+    inverted,
+    is_fresh,
+    most_to_spend,
+    rate_of_path,
+    rate_of_price,
+    to_pay,
+    value_of,
+)
+
+NOW = datetime(2026, 3, 15, 10, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+TRUST = Trust(tolerance_bps=50, max_age=10 * MINUTE)
+FIAT, TOKENS = find_tokens(network="fiat"), [token for token in find_tokens() if not token.is_fiat]
+
+fractions = st.tuples(st.integers(1, 10**40), st.integers(1, 10**40))
+units = st.integers(0, 10**40)
+
+
+def token(id: str) -> Token:
+    found = token_with_id(id)
+    assert found is not None
+    return found
+
+
+USD, EUR, JPY, USDC, DAI = (token(id) for id in ("USD", "EUR", "JPY", "USDC-base", "DAI-mainnet"))
+
+
+def rate(numerator: int, denominator: int = 1, base: Token = USD, quote: Token = USDC, at: datetime = NOW) -> Rate:
+    return Rate(base.id, quote.id, numerator, denominator, "chainlink", at)
+
+
+# --- amounts ---
+
+
+def test_a_fiat_amount_is_paid_in_tokens_at_the_rate() -> None:
+    assert to_pay(1250, rate(1), USD, USDC) == 12_500_000
+    assert to_pay(1250, rate(10_003, 10_000), USD, USDC) == 12_503_750
+    assert to_pay(150_000, rate(67, 10_000, JPY, DAI), JPY, DAI) == 1005 * 10**18
+    assert to_pay(1, rate(1, 3), USD, USDC) == 3_334, "rounded up to a base unit"
+
+
+def test_a_stablecoin_off_its_peg_is_worth_what_its_rate_says() -> None:
+    """88 cents a dollar: more tokens are asked for, and one token for each dollar is not the whole amount."""
+    off = inverted(rate_of_price(USDC, USD, Decimal("0.88"), "chainlink", NOW))
+    assert to_pay(8_800, off, USD, USDC) == 100_000_000
+    assert value_of(88_000_000, off, USD, USDC) == 7_744
+
+
+@given(st.sampled_from(FIAT), st.sampled_from(TOKENS), fractions, units)
+def test_what_is_asked_for_is_the_least_that_is_worth_the_amount(
+    invoice: Token, payment: Token, fraction: tuple[int, int], amount: int
+) -> None:
+    known = rate(*fraction, invoice, payment)
+    exact = Fraction(*fraction) * amount * 10**payment.decimals / 10**invoice.decimals
+    asked = to_pay(amount, known, invoice, payment)
+    assert exact <= asked < exact + 1
+    assert value_of(asked, known, invoice, payment) >= amount
+    if asked:
+        assert value_of(asked - 1, known, invoice, payment) < amount
+
+
+@given(st.sampled_from(FIAT), st.sampled_from(TOKENS), fractions, units)
+def test_a_value_never_says_more_than_was_paid(
+    invoice: Token, payment: Token, fraction: tuple[int, int], paid: int
+) -> None:
+    known = rate(*fraction, invoice, payment)
+    exact = paid * Fraction(10**invoice.decimals, 10**payment.decimals) / Fraction(*fraction)
+    assert exact - 1 < value_of(paid, known, invoice, payment) <= exact
+
+
+@given(fractions, st.lists(units, min_size=2, max_size=6))
+def test_payments_in_parts_are_together_worth_no_more_than_one(fraction: tuple[int, int], parts: list[int]) -> None:
+    known = rate(*fraction)
+    whole = value_of(sum(parts), known, USD, USDC)
+    assert 0 <= whole - sum(value_of(part, known, USD, USDC) for part in parts) < len(parts)
+
+
+def test_a_rate_of_other_currencies_gives_no_amount() -> None:
+    for invoice, payment in ((EUR, USDC), (USD, DAI), (USDC, USD)):
+        for amount_of in (to_pay, value_of):
+            with pytest.raises(ValueError, match="a rate of USD in USDC-base is not one of"):
+                amount_of(1, rate(1), invoice, payment)
+
+
+# --- where rates come from ---
+
+
+@given(st.decimals(min_value=Decimal("1e-30"), max_value=Decimal("1e30"), allow_nan=False))
+def test_a_price_is_kept_exactly(price: Decimal) -> None:
+    found = rate_of_price(EUR, USDC, price, "http", NOW)
+    assert Fraction(found.numerator, found.denominator) == Fraction(price)
+    assert (found.base, found.quote, found.source, found.at) == ("EUR", "USDC-base", "http", NOW)
+    assert inverted(inverted(found)) == found
+    assert Fraction(inverted(found).numerator, inverted(found).denominator) == 1 / Fraction(price)
+
+
+@pytest.mark.parametrize("price", ["0", "-1", "-0.0001", "0.000"])
+def test_a_price_that_is_not_above_zero_is_refused(price: str) -> None:
+    with pytest.raises(ValueError, match="the rate of USD in USDC-base is not above 0"):
+        rate_of_price(USD, USDC, Decimal(price), "http", NOW)
+
+
+@pytest.mark.parametrize("price", ["NaN", "sNaN", "Infinity", "-Infinity"])
+def test_a_price_that_is_no_number_is_refused(price: str) -> None:
+    with pytest.raises(ValueError, match="is not a number"):
+        rate_of_price(USD, USDC, Decimal(price), "http", NOW)
+
+
+def test_equal_rates_are_one_record_however_they_are_written() -> None:
+    assert rate(2, 4) == rate(1, 2) == rate(50, 100)
+    for numerator, denominator in ((0, 1), (1, 0), (-1, 1), (1, -1)):
+        with pytest.raises(ValueError, match="is not above 0"):
+            rate(numerator, denominator)
+
+
+def test_the_rate_of_a_path_is_in_whole_units() -> None:
+    """As mainnet's contract answers for USD to USDC at 0.9997 USD a USDC: from 8 decimals to 6."""
+    usdc = token("USDC-mainnet")
+    found = PathRate(10_003_000_900_270_081, 1_795_350_063, 10**18)
+    known = rate_of_path(USD, usdc, found, "chainlink", NOW)
+    assert Fraction(known.numerator, known.denominator) == Fraction(10_003_000_900_270_081, 10**16)
+    assert to_pay(1250, known, USD, usdc) == 12_503_752
+
+
+@given(
+    st.sampled_from([USD, EUR, JPY]),
+    st.integers(0, 10**15),
+    st.integers(0, 10**12),
+    st.integers(1, 10**30),
+    st.integers(0, 1_000),
+)
+def test_the_most_to_spend_covers_what_the_contract_takes_at_rates_up_to_the_slippage(
+    invoice: Token, amount: int, fee: int, found: int, slippage_bps: int
+) -> None:
+    read = PathRate(found, 0, 10**18)
+    counted = [on_chain_units(invoice, each) for each in (amount, fee)]
+    most = most_to_spend(sum(counted), read, slippage_bps)
+    worst = found * (10_000 + slippage_bps) // 10_000
+    assert sum(each * worst // 10**18 for each in counted) <= most
+    assert most < Fraction(sum(counted) * found * (10_000 + slippage_bps), 10**22) + 1
+
+
+# --- when rates hold ---
+
+
+@given(fractions, fractions, st.integers(0, 10_000))
+def test_sources_agree_or_not_whichever_comes_first(one: tuple[int, int], other: tuple[int, int], bps: int) -> None:
+    assert agree(rate(*one), rate(*other), bps) == agree(rate(*other), rate(*one), bps)
+    assert agree(inverted(rate(*one)), inverted(rate(*other)), bps) == agree(rate(*one), rate(*other), bps)
+    assert agree(rate(*one), rate(*one), 0)
+
+
+def test_the_tolerance_is_a_part_of_the_lower_rate() -> None:
+    assert agree(rate(10_000), rate(10_050), 50)
+    assert not agree(rate(10_000), rate(10_051), 50)
+    assert not agree(rate(10_000_000), rate(10_000_001), 0)
+    with pytest.raises(ValueError, match="different currencies"):
+        agree(rate(1), rate(1, base=EUR), 50)
+
+
+def test_a_rate_is_fresh_up_to_its_age_and_not_from_the_future() -> None:
+    for minutes, fresh in ((0, True), (10, True), (11, False), (-10, True), (-11, False)):
+        assert is_fresh(rate(1, at=NOW - minutes * MINUTE), NOW, 10 * MINUTE) is fresh
+
+
+def test_the_first_of_sources_that_agree_gives_the_rate() -> None:
+    first, second = rate(10_000, 10_000), replace(rate(10_049, 10_000), source="http")
+    assert agreed([first, second], NOW, TRUST) == first
+    assert agreed([second, first], NOW, TRUST) == second
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ([rate(1), None], "no exchange rate from every source"),
+        ([None, None], "no exchange rate from every source"),
+        ([rate(1), rate(1, at=NOW - 11 * MINUTE)], "USD in USDC-base is out of date"),
+        ([rate(100), rate(101)], "USD in USDC-base do not agree"),
+        ([rate(1_000), rate(1_004), rate(996)], "USD in USDC-base do not agree"),  # the second and third differ
+    ],
+)
+def test_without_two_fresh_sources_that_agree_there_is_no_rate(rates: list[Rate | None], message: str) -> None:
+    with pytest.raises(RateUnavailable, match=message) as refused:
+        agreed(rates, NOW, TRUST)
+    assert refused.value.status == 503
+    assert refused.value.message.endswith("please try again in a minute")
+
+
+@pytest.mark.parametrize("rates", [[], [rate(1)]])
+def test_one_source_is_not_enough(rates: list[Rate | None]) -> None:
+    with pytest.raises(ValueError, match="one source cannot agree"):
+        agreed(rates, NOW, TRUST)
