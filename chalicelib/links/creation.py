@@ -35,6 +35,11 @@ class Item:
     invoice_currency: str | None
     payment_currency: str | None
 
+    @property
+    def names_payee(self) -> bool:
+        """Whether any of the three is given; an empty text is, and is refused."""
+        return (self.payee, self.invoice_currency, self.payment_currency) != (None, None, None)
+
 
 @frozen
 class Draft:
@@ -178,7 +183,7 @@ def _resolve_all(items: Sequence[Item], terms: Terms, bound: Destination | None)
 def _resolve(item: Item, position: int, terms: Terms, bound: Destination | None) -> Target:
     if item.destination_id is not None:
         payee, token = _from_destination(item, terms)
-    elif bound is not None and not (item.payee or item.invoice_currency or item.payment_currency):
+    elif bound is not None and not item.names_payee:
         payee, token = bound.wallet, _token_of(bound)
     else:
         payee, token = _from_fields(item, position)
@@ -194,7 +199,7 @@ def _resolve(item: Item, position: int, terms: Terms, bound: Destination | None)
 
 
 def _from_destination(item: Item, terms: Terms) -> tuple[str, Token]:
-    if item.payee or item.invoice_currency or item.payment_currency:
+    if item.names_payee:
         raise BadRequest("Give either destinationId, or payee, invoiceCurrency and paymentCurrency, not both")
     assert item.destination_id is not None
     destination = parse_destination_id(item.destination_id, terms.strict_checksum).destination

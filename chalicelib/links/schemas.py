@@ -60,9 +60,6 @@ class ChainAnswer(Output):
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
-_NOT_EMPTY = StringConstraints(min_length=1)
-
-
 _SAFE_LABEL = "^[^<>&\"'`]*$"
 
 
@@ -82,9 +79,9 @@ class RequestItem(Input):
 
     amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
     destinationId: DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
-    payee: Annotated[Recipient, _NOT_EMPTY] | None = Field(None, description="Who is paid, on the currency's network")
-    invoiceCurrency: Annotated[CurrencyId, _NOT_EMPTY] | None = Field(None, description="The token of the amount")
-    paymentCurrency: Annotated[CurrencyId, _NOT_EMPTY] | None = Field(None, description="Which token is paid: the same")
+    payee: Recipient | None = Field(None, description="Who is paid, on the currency's network")
+    invoiceCurrency: CurrencyId | None = Field(None, description="The token of the amount")
+    paymentCurrency: CurrencyId | None = Field(None, description="Which token is paid: the same")
 
 
 _REDIRECT = {"redirectLabel": ["redirectUrl"]}
