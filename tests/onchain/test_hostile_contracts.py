@@ -24,7 +24,7 @@ from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_
 from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.jsonrpc import READ_GAS
 from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents.rules import IntentDraft
+from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.links.reading import Viewer
 from infra.local.chain import Chain
 from infra.local.safe import Safe, sign_safe_message

@@ -8,13 +8,12 @@ import json
 import pytest
 
 from chalicelib.http.openapi import build
-from chalicelib.webhooks.rules import EventContext
-from chalicelib.webhooks.samples import CORE_KINDS, VARIANT_KINDS, sample_event
+from chalicelib.webhooks.rules import KINDS, EventContext
+from chalicelib.webhooks.samples import sample_event
 from chalicelib.webhooks.schemas import EVENTS, HEADERS
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.world import START, World
 
-KINDS = (*CORE_KINDS, *VARIANT_KINDS)
 CONTEXT = EventContext(START, bytes, "https://explorer.example", "service-network")
 DOCUMENT = build("http://api.test")
 
