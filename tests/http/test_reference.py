@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -88,4 +89,4 @@ def test_lengths_are_said_in_words(page: str) -> None:
 def test_no_level_of_headings_is_skipped(page: str) -> None:
     levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", page)]
     assert levels[0] == 1 and levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
