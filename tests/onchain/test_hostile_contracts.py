@@ -252,6 +252,7 @@ def test_the_code_that_a_key_delegates_to_signs_for_another_account_than_the_key
 
 @programs(FAILS, NO_ANSWER)
 def test_a_contract_that_is_no_safe_cannot_be_waited_for(world: World, place: Place, program: str) -> None:
+    world.tick()  # detection has begun
     contract, payment = place(program), world.create_link()
     world.services.store.write(Cursor("sepolia", 100, (), 2000))
     draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "fUSDC", contract)
