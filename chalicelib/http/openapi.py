@@ -238,5 +238,9 @@ def _schema(model: Any, mode: JsonSchemaMode, schemas: Json) -> Json:
 
 def _schema_of(model: Any, mode: JsonSchemaMode, schemas: Json) -> Json:
     schema = TypeAdapter(model).json_schema(mode=mode, ref_template=_REFERENCE, schema_generator=_Schemas)
-    schemas.update(schema.pop("$defs", {}))
+    models = schema.pop("$defs", {})
+    for each in (schema, *models.values()):
+        if mode == "serialization" and each.get("additionalProperties") is False:
+            del each["additionalProperties"]  # a later version may add fields, also to models that have no others
+    schemas.update(models)
     return schema
