@@ -16,6 +16,14 @@ def page(stack: Stack, new_visitor: NewVisitor) -> Page:
     return page
 
 
+def test_it_asks_for_nothing_but_itself(stack: Stack, new_visitor: NewVisitor) -> None:
+    page, asked = new_visitor().page, list[str]()
+    page.on("request", lambda request: asked.append(request.url.partition("#")[0]))
+    page.goto(f"{stack.api_url}/docs")
+    page.get_by_role("link", name="PayAnswer", exact=True).first.click()
+    assert {url for url in asked if "favicon" not in url} == {f"{stack.api_url}/docs"}
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 def test_nothing_is_wider_than_the_screen(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
