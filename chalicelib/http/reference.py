@@ -229,6 +229,8 @@ def _limits(schema: Json) -> str:
 
 def _range(low: int | None, high: int | None, unit: str) -> str:
     """The bounds in words, of which at least one is given."""
+    if (low, high) == (1, None) and unit:
+        return "not empty"
     bounds = f"at least {low}" if high is None else f"at most {high}" if low is None else f"{low} to {high}"
     return f"{bounds} {unit}".strip()
 
