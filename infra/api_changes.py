@@ -15,7 +15,7 @@ Seen = frozenset[tuple[str, str]]
 _METHODS = ("get", "put", "post", "patch", "delete")
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems")
 _UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems")
-_ANY_OTHER = ("pattern", "format", "if", "then", "else", "dependentSchemas", "not")
+_FORMS, _RULES = ("pattern", "format"), ("if", "then", "else", "dependentSchemas", "not")
 """Keywords of which any change, and any addition, can refuse what was allowed."""
 
 
@@ -77,9 +77,9 @@ class _Comparison:
         for keyword in _UPPER:
             if keyword in after and after[keyword] < before.get(keyword, float("inf")):
                 yield f"{where}: {keyword} is {after[keyword]} now"
-        for keyword in _ANY_OTHER:
+        for keyword in (*_FORMS, *_RULES):
             if keyword in after and after[keyword] != before.get(keyword):
-                yield f"{where}: {keyword} is {after[keyword]} now"
+                yield f"{where}: {keyword} " + (f"is {after[keyword]} now" if keyword in _FORMS else "has changed")
 
     def _fields(self, where: str, before: Json, after: Json, seen: Seen) -> Iterator[str]:
         fields, now = before.get("properties", {}), after.get("properties", {})

@@ -4,7 +4,8 @@
     python -m infra.api_docs --check   exit with status 1 if the file is not what the app serves
 
 A change that a client can notice (infra/api_changes.py) needs another version in chalicelib/http/openapi.py and
-pyproject.toml: while the first number is 0 the second one rises, afterwards the first.
+pyproject.toml: while the first number is 0 the second one rises, afterwards the first. If only the document was wrong,
+and the service refused before what it refuses now, delete the file and write it anew.
 """
 
 import argparse

@@ -50,7 +50,7 @@ ACCESS = {
         },
         sends=("webhooks", "webhook-retries"),
         encrypts_for="*",
-        decrypts_for="answer#*",  # responses stored for idempotency keys, but no webhook secrets
+        decrypts_for="answer#*",  # responses and nonces of idempotency keys, but no webhook secrets
         rpc_urls=True,
     ),
     "announce_events": Access(

@@ -22,8 +22,8 @@ OPERATIONS = (
         "The transactions that pay a link",
         description=(
             "Sign and send `transactions` in their order; `metadata.explanation` says what each does. Without "
-            "`wallet` nothing is said about balances, and every approval is included. After part of a link was paid, "
-            "the transactions pay the rest."
+            "`wallet` balances are not read (a batch then has `hasEnoughBalance` false), and every approval is "
+            "included. After part of a link was paid, the transactions pay the rest."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:read",

@@ -13,7 +13,8 @@ from pydantic import BeforeValidator, Field
 _HEX_ADDRESS = "0x[0-9a-fA-F]{40}"
 _TRON_ADDRESS = "T[1-9A-HJ-NP-Za-km-z]{33}"
 _NOT_ZERO = "(?!0x0{40}$)"
-_UNSAFE = r"""<>"'`\s\x00-\x1f\x7f"""
+_UNSAFE = r"""<>"'`\x00-\x20\x7f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"""
+"""Every kind of space is written out, as the meaning of \\s differs between implementations of JSON Schema."""
 SAFE_URL = rf"^[hH][tT][tT][pP][sS]?://[^/?#{_UNSAFE}][^{_UNSAFE}]*$"
 """An http(s) URL that can stand in HTML."""
 
@@ -53,17 +54,20 @@ WHOLE = BeforeValidator(_whole)
 """For strict integers: 1.0 is one too, as in JSON Schema. It stands after the bounds, which are else left out there."""
 
 
-def together(needs: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """For `json_schema_extra` of a model: each of these fields, unless it is null, needs the others beside it."""
+def together(needs: Mapping[str, Sequence[str]], excludes: Mapping[str, Sequence[str]] | None = None) -> dict[str, Any]:
+    """For `json_schema_extra` of a model: a field of `needs`, unless it is null, needs the others beside it, and one of
+    `excludes` none of the others."""
+    rules = {name: {"required": list(others), **_each(others, {"not": _NULL})} for name, others in needs.items()}
+    rules |= {name: _each(others, _NULL) for name, others in (excludes or {}).items()}
     return {
         "dependentSchemas": {
-            name: {
-                "if": {"properties": {name: {"not": {"type": "null"}}}},
-                "then": {
-                    "required": list(others),
-                    "properties": {other: {"not": {"type": "null"}} for other in others},
-                },
-            }
-            for name, others in needs.items()
+            name: {"if": _each([name], {"not": _NULL}), "then": rule} for name, rule in rules.items()
         }
     }
+
+
+_NULL = {"type": "null"}
+
+
+def _each(names: Sequence[str], schema: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": dict.fromkeys(names, schema)}

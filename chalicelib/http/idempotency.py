@@ -9,7 +9,6 @@ from chalicelib.access.idempotency.flows import Journal, claim
 from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import RESPONSE_LOST, STILL_RUNNING, begin, check_key, entropy_of
 from chalicelib.base.errors import Conflict
-from chalicelib.http.credentials import session_token
 from chalicelib.http.request import CHANGING, HttpRequest
 from chalicelib.http.responses import HttpResponse, error_response
 from chalicelib.services import Services
@@ -29,19 +28,24 @@ def run_once(
 
     `run` is given the services of `Journal.services`, with which no transaction is made twice. Responses with status
     429 or from 500 up are not stored: the request can be sent again, and is resumed if it made something. Responses
-    that show a secret or set a cookie are stored encrypted. Raises Conflict while another process holds the key.
+    that show a secret or set a cookie are stored encrypted, and so is the nonce that secrets are made from. Raises
+    Conflict while another process holds the key.
     """
     text = request.headers.get("idempotency-key")
     if text is None or request.method not in CHANGING:
         return run(services)
     scope = "\n".join((caller.key_scope, request.method, request.path, check_key(text)))
     content = _content(request)
-    record = claim(services, begin(scope, content, services.clock(), services.entropy(16).hex()))
+    begun = begin(scope, content, services.clock(), services.entropy(16).hex())
+    if shows_secret:
+        begun = replace(begun, nonce=services.secrets.encrypt(begun.nonce, _owner(begun)))
+    record = claim(services, begun)
     if record.status is not None:
         return _replay(services, record)
     journal = Journal(services, record)
     try:
-        response = run(journal.services(entropy_of(scope, _credentials(request), content, record.nonce)))
+        nonce = services.secrets.decrypt(record.nonce, _owner(record)) if shows_secret else record.nonce
+        response = run(journal.services(entropy_of(scope, content, nonce)))
     except BaseException:
         journal.release()
         raise
@@ -53,12 +57,6 @@ def run_once(
     is_secret = response.status < 400 and (shows_secret or "Set-Cookie" in response.headers)
     _store_response(services, journal.record, response, is_secret)
     return response
-
-
-def _credentials(request: HttpRequest) -> tuple[str, ...]:
-    """The secrets that a request was sent with; empty texts for those it does not have."""
-    headers = request.headers
-    return headers.get("x-api-key", ""), headers.get("x-orchestrator-key", ""), session_token(headers) or ""
 
 
 def _content(request: HttpRequest) -> bytes:
@@ -95,5 +93,5 @@ def _replay(services: Services, stored: IdempotentRequest) -> HttpResponse:
 
 
 def _owner(stored: IdempotentRequest) -> str:
-    """The owner a response is encrypted for. The API may decrypt only what has this prefix (infra/iam.py)."""
+    """The owner that both are encrypted for. The API may decrypt only what has this prefix (infra/iam.py)."""
     return f"answer#{stored.scope_hash}"

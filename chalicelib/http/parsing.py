@@ -1,5 +1,6 @@
 """Parses bodies and queries into models, and turns pydantic's errors into sentences."""
 
+import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -88,7 +89,7 @@ def _problem(detail: Any) -> Problem:
     path = tuple(str(step) for step in detail["loc"])
     kind = detail["type"]
     if kind in _SENTENCES:
-        sentence = _SENTENCES[kind].format(**detail.get("ctx", {}))
+        sentence = re.sub(r"\b1 (character|item)s$", r"1 \1", _SENTENCES[kind].format(**detail.get("ctx", {})))
         return Problem(path, sentence, kind)
     if kind == "rule":
         return Problem((*path, *detail.get("ctx", {}).get("fields", ())), detail["msg"])

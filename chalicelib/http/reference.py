@@ -1,7 +1,8 @@
 """The page /docs: the OpenAPI document as HTML, without scripts and without anything that it loads.
 
-Operations are grouped by their tag; each has an anchor, its operationId. Schemas have the anchor `schema-<name>`, error
-statuses `status-<status>`, credentials `credential-<name>`, and events `event-<kind>`.
+Contents stand beside it on wide screens, above it on narrow ones. Operations are grouped by their tag; each has an
+anchor, its operationId. Schemas have the anchor `schema-<name>`, error statuses `status-<status>`, credentials
+`credential-<name>`, events `event-<kind>`, and groups `group-<name>`.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ import json
 import re
 import shlex
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from html import escape
 from http import HTTPStatus
@@ -29,14 +30,7 @@ _CREDENTIALS = {
     "sessionToken": "authorization: Bearer $TOKEN",
 }
 """The header of each security scheme."""
-_TITLES = {
-    "http": "Service",
-    "scanning": "Networks",
-    "accounts": "Accounts and sign-in",
-    "payees": "Payee destinations",
-}
-"""Of groups that are not headed by the name of their package."""
-_LIMITS = ("format", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum")
+_BOUNDS = (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "entries"), ("minimum", "maximum", ""))
 
 
 @frozen
@@ -77,58 +71,81 @@ def headers(made: Page) -> dict[str, str]:
 
 
 def _body(document: Json) -> Iterator[str]:
-    groups: dict[str, list[str]] = {}
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            text = "".join(_operation(document, method.upper(), path, operation))
-            groups.setdefault(operation["tags"][0], []).append(text)
-    titles = {tag: _TITLES.get(tag, tag.title()) for tag in groups}
-    others = {"events": "Events", "credentials": "Credentials", "errors": "Errors", "schemas": "Schemas"}
-    info = document["info"]
-    yield f"<header><h1>{escape(info['title'])}</h1><p>Version {escape(info['version'])}, at "
-    yield f'<code>{escape(document["servers"][0]["url"])}</code>. <a href="openapi.json">openapi.json</a></p>'
-    yield f"<p>{_prose(info['description'])}</p><nav aria-label=\"Parts\"><ul>"
-    yield from (f'<li><a href="#{tag}">{escape(title)}</a></li>' for tag, title in {**titles, **others}.items())
-    yield "</ul></nav></header><main>"
-    for tag, operations in groups.items():
-        listed = [each for methods in document["paths"].values() for each in methods.values() if each["tags"] == [tag]]
-        entries = (f'<li><a href="#{each["operationId"]}">{_prose(each["summary"])}</a></li>' for each in listed)
-        yield f'<section><h2 id="{tag}">{escape(titles[tag])}</h2><ul>{"".join(entries)}</ul>'
-        yield f"{''.join(operations)}</section>"
+    info, url = document["info"], escape(document["servers"][0]["url"])
+    yield f'<header><h1>{escape(info["title"])}</h1><p>{_prose(info["description"])}</p>'
+    yield f"<p>Version {escape(info['version'])}, at <code>{url}</code>. Generate a client from "
+    yield '<a href="openapi.json">openapi.json</a>.</p></header>'
+    yield f'<nav id="contents" aria-label="Contents"><h2>Contents</h2>{"".join(_contents(document))}</nav><main>'
+    for tag in document["tags"]:
+        name = tag["name"]
+        yield f'<section><h2 id="{_group(name)}">{escape(name)}</h2><p>{_prose(tag["description"])}.</p>'
+        yield from (_operation(document, *known) for known in _operations(document, name))
+        yield "</section>"
     yield from (_events(document), _credentials(document), _errors(document), _schemas(document))
-    yield "</main>"
+    yield '</main><p class="up"><a href="#contents">Contents</a></p>'
 
 
-def _operation(document: Json, method: str, path: str, operation: Json) -> Iterator[str]:
+def _contents(document: Json) -> Iterator[str]:
+    """A list of links for each part of the page, which opens at a click."""
+    parts: dict[str, list[tuple[str, str]]] = {}
+    for name in (tag["name"] for tag in document["tags"]):
+        operations = [each for _, _, each in _operations(document, name)]
+        parts[name] = [(each["operationId"], _prose(each["summary"])) for each in operations]
+    parts["Events"] = [(f"event-{kind}", f"<code>{kind}</code>") for kind in document["webhooks"]]
+    parts["Credentials"] = [(f"credential-{name}", name) for name in document["components"]["securitySchemes"]]
+    parts["Errors"] = [(f"status-{status}", f"{status} {HTTPStatus(status).phrase}") for status in _statuses(document)]
+    parts["Schemas"] = [(f"schema-{name}", name) for name in document["components"]["schemas"]]
+    for name, entries in parts.items():
+        listed = [(_group(name), "All"), *entries]
+        links = "".join(f'<li><a href="#{anchor}">{text}</a></li>' for anchor, text in listed)
+        yield f"<details><summary>{escape(name)}</summary><ul>{links}</ul></details>"
+
+
+def _group(name: str) -> str:
+    """The anchor of a part of the page."""
+    return f"group-{name.lower().replace(' ', '-')}"
+
+
+def _operations(document: Json, tag: str) -> list[tuple[str, str, Json]]:
+    """Method, path and description of each operation of a group."""
+    return [
+        (method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if operation["tags"] == [tag]
+    ]
+
+
+def _operation(document: Json, method: str, path: str, operation: Json) -> str:
     name, status = operation["operationId"], min(operation["responses"])
-    yield f'<article><h3 id="{name}"><a href="#{name}">{_prose(operation["summary"])}</a></h3>'
-    yield f"<p><code><b>{method}</b> {escape(path)}</code></p><p>{_prose(operation['description'])}</p>"
-    yield f"<p>Credentials: {_ways(operation['security'])}</p>"
+    body, answer, said = operation.get("requestBody"), operation["responses"][status], ""
     if operation["parameters"]:
         rows = (_row(each["name"], each, each["schema"], each["in"]) for each in operation["parameters"])
-        yield f"<h4>Parameters</h4><dl>{''.join(rows)}</dl>"
-    body = operation.get("requestBody")
+        said += f"<h4>Parameters</h4><dl>{''.join(rows)}</dl>"
     if body:
         optional = "" if body["required"] else " (optional)"
-        yield f"<h4>Body{optional}: {_type(_schema(body))}</h4><dl>{_fields(document, _schema(body))}</dl>"
-    yield f"<h4>Example</h4>{_code(_curl(document, method, path, operation))}"
-    answer = operation["responses"][status]
-    yield f"<h4>Response {status}: {_type(_schema(answer))}</h4>{_code(_json(answer))}"
+        said += f"<h4>Body{optional}: {_type(_schema(body))}</h4><dl>{_fields(document, _schema(body))}</dl>"
     errors = ", ".join(f'<a href="#status-{each}">{each}</a>' for each in operation["responses"] if each != status)
-    yield f"<p>Errors: {errors}</p></article>"
+    return (
+        f'<article id="{name}"><h3><a href="#{name}">{_prose(operation["summary"])}</a></h3><div><div>'
+        f"<p><code><b>{method}</b> {escape(path)}</code></p><p>{_prose(operation['description'])}</p>"
+        f"<p>Credentials: {_ways(operation['security'])}</p>{said}<p>Errors: {errors}</p></div>"
+        f"<div><h4>Example</h4>{_code(_curl(document, method, path, operation))}"
+        f"<h4>Response {status}: {_type(_schema(answer))}</h4>{_code(_json(answer))}</div></div></article>"
+    )
 
 
 def _events(document: Json) -> str:
     first = next(iter(document["webhooks"].values()))["post"]
     rows = "".join(_row(each["name"], each, each["schema"], each["in"]) for each in first["parameters"])
     events = (
-        f'<article><h3 id="event-{kind}"><a href="#event-{kind}"><code>{kind}</code></a></h3>'
+        f'<article id="event-{kind}"><h3><a href="#event-{kind}"><code>{kind}</code></a></h3>'
         f"<p>{_prose(event['post']['summary'])}. Body: {_type(_schema(event['post']['requestBody']))}</p>"
         f"{_code(_json(event['post']['requestBody']))}</article>"
         for kind, event in document["webhooks"].items()
     )
     said = f"<p>{_prose(first['description'])}</p><h3>Headers</h3><dl>{rows}</dl>"
-    return f'<section><h2 id="events">Events</h2>{said}{"".join(events)}</section>'
+    return f'<section><h2 id="group-events">Events</h2>{said}{"".join(events)}</section>'
 
 
 def _credentials(document: Json) -> str:
@@ -136,33 +153,33 @@ def _credentials(document: Json) -> str:
         f'<dt id="credential-{name}"><code>{_CREDENTIALS[name]}</code></dt><dd>{_prose(each["description"])}</dd>'
         for name, each in document["components"]["securitySchemes"].items()
     )
-    return f'<section><h2 id="credentials">Credentials</h2><dl>{"".join(rows)}</dl></section>'
+    return f'<section><h2 id="group-credentials">Credentials</h2><dl>{"".join(rows)}</dl></section>'
 
 
 def _errors(document: Json) -> str:
-    statuses = {answer["content"]["application/json"]["example"]["statusCode"]: answer for answer in _answers(document)}
     rows = (
         f'<dt id="status-{status}">{status} {HTTPStatus(status).phrase}</dt><dd>{_prose(answer["description"])}</dd>'
-        for status, answer in statuses.items()
+        for status, answer in _statuses(document).items()
     )
     shape = _type({"$ref": "#/components/schemas/ErrorAnswer"})
-    return f'<section><h2 id="errors">Errors</h2><p>Body: {shape}</p><dl>{"".join(rows)}</dl></section>'
+    return f'<section><h2 id="group-errors">Errors</h2><p>Body: {shape}</p><dl>{"".join(rows)}</dl></section>'
 
 
-def _answers(document: Json) -> Iterable[Json]:
-    answers: dict[str, Json] = document["components"]["responses"]
-    return answers.values()
+def _statuses(document: Json) -> dict[int, Json]:
+    """The responses with an error, by their status."""
+    answers = document["components"]["responses"].values()
+    return {answer["content"]["application/json"]["example"]["statusCode"]: answer for answer in answers}
 
 
 def _schemas(document: Json) -> str:
     parts = (
-        f'<article><h3 id="schema-{name}"><a href="#schema-{name}">{name}</a></h3>'
+        f'<article id="schema-{name}"><h3><a href="#schema-{name}">{name}</a></h3>'
         f"<p>{_prose(schema.get('description', ''))}</p>"
         + (f"<dl>{_fields(document, schema)}</dl>" if schema.get("properties") else f"<p>{_type(schema)}</p>")
         + "</article>"
         for name, schema in document["components"]["schemas"].items()
     )
-    return f'<section><h2 id="schemas">Schemas</h2>{"".join(parts)}</section>'
+    return f'<section><h2 id="group-schemas">Schemas</h2>{"".join(parts)}</section>'
 
 
 def _fields(document: Json, schema: Json) -> str:
@@ -202,10 +219,20 @@ def _limits(schema: Json) -> str:
     for each in schema.get("anyOf", ()):
         if found := _limits(each):
             return found
-    parts = [f"{name} <code>{escape(str(schema[name]))}</code>" for name in _LIMITS if name in schema]
+    parts = [f"{name} <code>{escape(str(schema[name]))}</code>" for name in ("format", "pattern") if name in schema]
+    bounded = (each for each in _BOUNDS if schema.keys() & set(each[:2]))
+    parts += [_range(schema.get(low), schema.get(high), unit) for low, high, unit in bounded]
     if schema.get("default") is not None:
         parts.append(f"default <code>{escape(json.dumps(schema['default']))}</code>")
     return f"<small>{', '.join(parts)}</small>" if parts else ""
+
+
+def _range(low: int | None, high: int | None, unit: str) -> str:
+    """The bounds in words, of which at least one is given."""
+    if (low, high) == (1, None) and unit:
+        return "not empty"
+    bounds = f"at least {low}" if high is None else f"at most {high}" if low is None else f"{low} to {high}"
+    return f"{bounds} {unit}".strip()
 
 
 def _ways(security: list[Json]) -> str:
@@ -220,7 +247,9 @@ def _curl(document: Json, method: str, path: str, operation: Json) -> str:
     query = urlencode({name: text for (where, name), text in shown.items() if where == "query"})
     url = document["servers"][0]["url"] + path + (f"?{query}" if query else "")
     lines = [f"curl {'' if method == 'GET' else f'-X {method} '}{shlex.quote(url)}"]
-    lines += [f'-H "{_CREDENTIALS[name]}"' for name in operation["security"][0]]
+    ways = operation["security"]
+    way = next((each for each in ways if not each or list(each) == ["apiKey"]), ways[0])
+    lines += [f'-H "{_CREDENTIALS[name]}"' for name in way]
     if "example" in operation.get("requestBody", {}).get("content", {}).get("application/json", {}):
         lines += ["-H 'content-type: application/json'", f"-d {shlex.quote(_json(operation['requestBody']))}"]
     return " \\\n  ".join(lines)

@@ -35,6 +35,11 @@ class Item:
     invoice_currency: str | None
     payment_currency: str | None
 
+    @property
+    def names_payee(self) -> bool:
+        """Whether any of the three is given; an empty text is, and is refused."""
+        return (self.payee, self.invoice_currency, self.payment_currency) != (None, None, None)
+
 
 @frozen
 class Draft:
@@ -165,7 +170,7 @@ def _resolve_all(items: Sequence[Item], terms: Terms, bound: Destination | None)
 def _resolve(item: Item, path: tuple[str, ...], terms: Terms, bound: Destination | None) -> Target:
     if item.destination_id is not None:
         payee, token = _from_destination(item, path, terms)
-    elif bound is not None and not (item.payee or item.invoice_currency or item.payment_currency):
+    elif bound is not None and not item.names_payee:
         payee, token = bound.wallet, _token_of(bound, path)
     else:
         payee, token = _from_fields(item, path)
@@ -181,7 +186,7 @@ def _resolve(item: Item, path: tuple[str, ...], terms: Terms, bound: Destination
 
 
 def _from_destination(item: Item, path: tuple[str, ...], terms: Terms) -> tuple[str, Token]:
-    if item.payee or item.invoice_currency or item.payment_currency:
+    if item.names_payee:
         raise _refused(path, "Give either destinationId, or payee, invoiceCurrency and paymentCurrency, not both")
     assert item.destination_id is not None
     where = (*path, "destinationId")

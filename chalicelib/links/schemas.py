@@ -75,7 +75,8 @@ class RequestItem(Input):
                 "payee": ["invoiceCurrency", "paymentCurrency"],
                 "invoiceCurrency": ["payee", "paymentCurrency"],
                 "paymentCurrency": ["payee", "invoiceCurrency"],
-            }
+            },
+            excludes={"destinationId": ["payee", "invoiceCurrency", "paymentCurrency"]},
         )
     )
 
@@ -83,7 +84,7 @@ class RequestItem(Input):
     destinationId: DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
     payee: Recipient | None = Field(None, description="Who is paid, on the currency's network")
     invoiceCurrency: CurrencyId | None = Field(None, description="The token of the amount")
-    paymentCurrency: CurrencyId | None = Field(None, description="The token that is paid: the same one")
+    paymentCurrency: CurrencyId | None = Field(None, description="Which token is paid: the same")
 
 
 _REDIRECT = {"redirectLabel": ["redirectUrl"]}

@@ -81,7 +81,7 @@ def add(
 def remove(
     services: Services, actor: Actor, client: ClientId, id_text: str, nonce_text: str, signature: str
 ) -> PayeeDestination:
-    """Deactivates a destination of the client id, as its wallet signed. The client id stays bound to that wallet.
+    """Deactivates a destination of the client id, as its wallet signed. Then another wallet can be bound to it.
 
     Raises BadRequest, Unauthorized, Forbidden if it belongs to another client id, NotFound if the id is cut off at its
     `#`.

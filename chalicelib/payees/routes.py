@@ -34,7 +34,7 @@ OPERATIONS = (
     ),
     Operation(
         "GET", "/v2/payee-destination/{destination_id}", "read_payee_destination",
-        "Read a payee destination; the # of its id is sent as %23",
+        "Read a payee destination",
         description="Also one that is not active any more.",
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="payee_destinations:read",
@@ -42,8 +42,10 @@ OPERATIONS = (
     ),
     Operation(
         "DELETE", "/v2/payee-destination/{destination_id}", "remove_payee_destination",
-        "Deactivate a payee destination, as its wallet signed; the # of its id is sent as %23",
-        description="The wallet signs for it (`action` deactivate). The client id stays bound to that wallet.",
+        "Deactivate a payee destination",
+        description=(
+            "Its wallet signs for it (`action` deactivate). Afterwards the client id can be bound to another wallet."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="payee_destinations:write",
         errors=(400, 401, 403, 404, 409),

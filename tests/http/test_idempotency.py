@@ -629,7 +629,7 @@ def test_what_was_done_is_answered_though_its_answer_cannot_be_kept(
     secrets, sealed = running().secrets, running().secrets.encrypt
 
     def away(text: str, owner: str) -> str:
-        if owner.startswith("answer#"):
+        if text.startswith("["):  # the answer
             raise ConnectionError("KMS is away")
         return sealed(text, owner)
 

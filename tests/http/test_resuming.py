@@ -13,7 +13,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING
+from chalicelib.access.callers import SentCredential
+from chalicelib.access.flows import identify
+from chalicelib.access.idempotency.records import IdempotentRequest
+from chalicelib.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING, entropy_of, scope_hash
+from chalicelib.access.modes import Mode
+from chalicelib.base.ids import webhook_secret
 from chalicelib.links import expiry, reading
 from chalicelib.links.multicalls import reading as multicall_reading
 from chalicelib.links.records import ASSEMBLY_TIME
@@ -25,7 +30,7 @@ from tests.fakes.intents import HASH, SAFE
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import PAYEE, PREFIX, World, in_process_aws
 from tests.support.client import item
-from tests.support.keyed import WALLET, Account, Deployment, RandomSecrets, Reply, Sent
+from tests.support.keyed import ADDRESS, ORIGIN, WALLET, Account, Deployment, RandomSecrets, Reply, Sent
 from tests.support.light_passwords import light_passwords
 
 PARALLEL = 20
@@ -318,3 +323,17 @@ def items_of(client: Any, account_id: str) -> list[Any]:
         ExpressionAttributeValues={":link": {"S": "LINK"}, ":account": {"S": account_id}},
     )
     return [found for page in pages for found in page["Items"]]
+
+
+def test_a_secret_cannot_be_computed_from_what_is_stored(account: Account) -> None:
+    """Even with an idempotency key that is easy to guess, from a client id, which is public."""
+    sent = Sent("create_webhook", {"url": "https://shop.example/hook"}, account.by_client)
+    services = replace(account.world.services, secrets=RandomSecrets())
+    reply = sent.to(services)
+    assert reply.status == 201, reply.text
+    caller = identify(services, SentCredential(Mode.CLIENT_ID, account.client_id), ORIGIN, ADDRESS)
+    scope = "\n".join((caller.key_scope, "POST", "/v1/webhook", "once"))
+    record = services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash(scope)))
+    assert record is not None
+    entropy = entropy_of(scope, b"\n" + json.dumps(sent.body).encode(), record.nonce)
+    assert reply.json["secret"] not in {webhook_secret(entropy) for _ in range(10)}

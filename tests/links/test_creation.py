@@ -106,6 +106,12 @@ def test_an_item_with_a_part_of_the_fields_is_incomplete_also_with_a_bound_desti
     refused("needs destinationId, or payee", items=(item(**others),), bound=BOUND)
 
 
+def test_an_empty_text_is_not_the_same_as_none_also_with_a_bound_destination() -> None:
+    empty = item(payee="", invoice_currency=None, payment_currency=None)
+    refused("needs destinationId, or payee", items=(empty,), bound=BOUND)
+    refused("Give either destinationId", items=(replace(by_id(), payee=""),))
+
+
 def test_a_client_id_is_paid_at_its_bound_destination_alone() -> None:
     assert made(bound=BOUND).requests[0].payee == PAYEE
     for other in (item(payee=WALLET), item(invoice_currency="FAU-sepolia", payment_currency="FAU-sepolia")):

@@ -406,7 +406,7 @@ def test_an_email_session_has_no_wallet(api: Api) -> None:
         ({"accessPolicy": {}}, "accessPolicy.mode is required"),
         ({"accessPolicy": "off"}, "accessPolicy must be an object"),
         ({"chainId": "11155111"}, "chainId must be a whole number"),
-        ({"chainId": 11155111.0}, "chainId must be a whole number"),
+        ({"chainId": 11155111.5}, "chainId must be a whole number"),
         ({"chainId": True}, "chainId must be a whole number"),
         ({"chainId": 0}, "chainId must be greater than 0"),
         ({"chainId": 2**53}, "chainId must be at most"),

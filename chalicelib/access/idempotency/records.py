@@ -14,10 +14,10 @@ CONFLICT = "conflict"
 class IdempotentRequest(Record):
     """A request that was sent with an idempotency key, the transactions that it has made, and its response.
 
-    `status` is None while it runs. `answer` is the response, encrypted if it contains a secret. A run sees `started_at`
-    as the time, and draws its random bytes from `nonce`, which is not secret. `steps` has a short hash of each
-    transaction that was made, in order, and CONFLICT for each in between that conflicted. Items of earlier versions
-    have none of the three, and their requests begin anew.
+    `status` is None while it runs. `answer` is the response. A run sees `started_at` as the time, and draws its random
+    bytes from `nonce`. Both `answer` and `nonce` are encrypted if the operation shows a secret. `steps` has a short
+    hash of each transaction that was made, in order, and CONFLICT for each in between that conflicted. Items of earlier
+    versions have neither `started_at`, `nonce` nor `steps`, and their requests begin anew.
     """
 
     KEY = KeyPattern(OPS, "REPEAT#{scope_hash}", "REPEAT")

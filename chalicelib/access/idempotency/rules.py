@@ -5,7 +5,6 @@ get its response, byte for byte, for a day. The same key with another body is an
 """
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -44,13 +43,13 @@ def begin(scope: str, body: bytes, now: datetime, nonce: str) -> IdempotentReque
     )
 
 
-def entropy_of(scope: str, credentials: Sequence[str], body: bytes, nonce: str) -> Entropy:
+def entropy_of(scope: str, body: bytes, nonce: str) -> Entropy:
     """The random bytes of a request, which are the same whenever it is run again with the same nonce.
 
-    `scope` includes the idempotency key, and `credentials` are those that were sent. Neither is stored, nor is the
-    body, so a reader of the table cannot compute the API keys, session tokens and webhook secrets that a request made.
+    A request that makes API keys, session tokens or webhook secrets needs a nonce that readers of the table do not
+    have: they might guess the rest, as an idempotency key may be `order-1` and a client id is public.
     """
-    seed = hashlib.sha256("\n".join((scope, *credentials, nonce)).encode() + b"\n" + body).digest()
+    seed = hashlib.sha256(f"{scope}\n{nonce}".encode() + b"\n" + body).digest()
     calls = count()
     return lambda length: hashlib.shake_256(seed + next(calls).to_bytes(8, "big")).digest(length)
 

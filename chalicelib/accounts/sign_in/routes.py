@@ -27,8 +27,11 @@ OPERATIONS = (
     ),
     Operation(
         "POST", "/v1/auth/register", "register",
-        "Register with an e-mail address; the response does not show whether it was registered before",
-        description="No e-mail is sent. Sign in afterwards.",
+        "Register with an e-mail address",
+        description=(
+            "The response does not show whether the address was registered before. No e-mail is sent. Sign in "
+            "afterwards."
+        ),
         modes=(Mode.PUBLIC,),
         rate=Rate.SIGN_IN,
         status=201,

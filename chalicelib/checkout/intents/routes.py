@@ -6,7 +6,7 @@ from chalicelib.http.operation import Operation
 OPERATIONS = (
     Operation(
         "POST", "/v2/secure-payments/{token}/intent", "record_intent",
-        "Announce a transaction that pays a link, proposed to a Safe or sent; nobody else may pay it meanwhile",
+        "Announce a transaction that pays a link",
         description=(
             "Tells the service about a Safe transaction that waits for signatures (`safeTxHash`), or about one that a "
             "wallet has sent (`txHash`). The link is locked (423) until it is confirmed, fails, is dropped or "
@@ -20,9 +20,10 @@ OPERATIONS = (
     ),
     Operation(
         "DELETE", "/v2/secure-payments/{token}/intent", "withdraw_intent",
-        "Withdraw the transactions that a link waits for; anybody may pay the link again",
+        "Withdraw the transactions that a link waits for",
         description=(
-            "For transactions that will not be executed. If one is executed nevertheless, its payment counts."
+            "For transactions that will not be executed: the link can be paid again. If one is executed nevertheless, "
+            "its payment counts."
         ),
         modes=(Mode.API_KEY, Mode.SESSION),
         scope="secure_payments:write",

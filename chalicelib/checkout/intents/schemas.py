@@ -78,7 +78,7 @@ class IntentRecorded(Output):
     safeTxHash: str | None = None
     safePaymentDeadline: int | None = None
     isListening: Literal[True]
-    payerAddress: str | None = Field(None, description="The Safe")
+    payerAddress: str | None = Field(None, description="The Safe, or the wallet that sent the transaction")
 
 
 class IntentWithdrawn(Output):

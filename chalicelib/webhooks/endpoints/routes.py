@@ -9,7 +9,7 @@ OPERATIONS = (
         "Register a webhook",
         description=(
             "The response has the signing secret, which cannot be read again. With an API key or a session alone the "
-            "webhook receives the events of the whole account."
+            "webhook receives the events of the whole account; in a session `clientId` names a client id."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:write",
@@ -20,7 +20,10 @@ OPERATIONS = (
     Operation(
         "GET", "/v1/webhook", "list_webhooks",
         "List webhooks",
-        description="Those of the calling client id, or of the account as a whole.",
+        description=(
+            "Those of the calling client id, or with an API key alone those of the account as a whole. In a session "
+            "also those of all its client ids; `clientId` limits the list to one."
+        ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
         scope="webhooks:read",
         errors=(400, 401, 403, 404),

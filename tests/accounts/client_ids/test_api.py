@@ -224,7 +224,7 @@ def test_a_setting_that_cannot_be_is_refused_by_name_when_making_and_when_changi
 
 def test_a_client_id_without_domains_is_made_on_the_auth_host_alone(new_shop: Shop) -> None:
     refused = api_host(new_shop).create(allowedDomains=[])
-    assert (refused.status, refused.message) == (400, "allowedDomains must have at least 1 items")
+    assert (refused.status, refused.message) == (400, "allowedDomains must have at least 1 item")
     assert api_host(new_shop).send("POST", None, {"label": "x"}).status == 400
     made = auth_host(new_shop).created(allowedDomains=[])
     assert create_link(new_shop.api, made["clientId"], None).status == 201

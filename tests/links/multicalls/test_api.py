@@ -138,7 +138,7 @@ def test_a_child_is_in_one_multicall(shop: Shop) -> None:
         ({"childTokens": ["a"]}, "childTokens must have at least 2 items"),
         ({"childTokens": "a,b"}, "childTokens must be an array"),
         ({"childTokens": ["a", 5]}, "childTokens.1 must be a string"),
-        ({"childTokens": ["a", ""]}, "childTokens.1 must have at least 1 characters"),
+        ({"childTokens": ["a", ""]}, "childTokens.1 must have at least 1 character"),
         ({"childTokens": ["a", "x" * 65]}, "childTokens.1 must have at most 64 characters"),
         ({"childTokens": ["a", "b"], "requestedExecutionKind": "x"}, "requestedExecutionKind must be one of 'evm_same_chain'"),
         ({"childTokens": ["a", "b"], "reference": "x"}, "reference is not a field of this body"),

@@ -1,0 +1,120 @@
+"""What the OpenAPI document says of all operations: groups, credentials, path parameters, headers, error statuses."""
+
+from typing import Any
+
+from chalicelib.access.idempotency.rules import MAX_KEY_LENGTH
+from chalicelib.access.modes import Mode
+from chalicelib.access.sessions.rules import COOKIE
+
+DESCRIPTION = (
+    "Payment links and payouts in tokens on EVM networks and Tron. Amounts are decimal texts, times are ISO 8601 in "
+    "UTC, unknown fields of a body are ignored unless its schema says otherwise, and a response may get new fields."
+)
+
+TAGS = {
+    "links": ("Links", "Create payment links, payouts, and links over several payouts"),
+    "checkout": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
+    "transfers": ("Transfers", "Every transfer of a link, and refunds"),
+    "webhooks": ("Webhooks", "Receive events, and see what was delivered"),
+    "currencies": ("Currencies", "The tokens that are supported"),
+    "payees": ("Payee destinations", "In which token and on which chain a wallet is paid"),
+    "accounts.sign_in": ("Sign in", "Sessions by e-mail address or wallet"),
+    "accounts.api_keys": ("API keys", "Credentials of servers"),
+    "accounts.client_ids": ("Client ids", "Credentials of web pages, and what they may create"),
+    "accounts.branding": ("Branding", "How payment pages of a client id look"),
+    "accounts.orchestrators": ("Orchestrators", "Platforms that create links for other accounts"),
+    "accounts.audit_log": ("Audit log", "Who changed what"),
+    "scanning": ("Networks", "How far each network is read"),
+    "http": ("Service", "Health, and this document"),
+}
+"""The name and description of each group of operations, in the order of reading, by the package below chalicelib."""
+
+
+def tag_of(api: str) -> str:
+    """The name of the group of a module such as `chalicelib.links.payouts.api`."""
+    package = api.removeprefix("chalicelib.").removesuffix(".api")
+    return next(name for key, (name, _) in TAGS.items() if f"{package}.".startswith(f"{key}."))
+
+
+SECURITY_SCHEMES: dict[str, dict[str, str]] = {
+    "apiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "For servers; a key can be limited to scopes and addresses",
+    },
+    "clientId": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-client-id",
+        "description": "With an Origin header among the client id's allowed domains, unless it has none",
+    },
+    "orchestratorKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-orchestrator-key",
+        "description": "Of a platform, mostly beside the client id that it acts for",
+    },
+    "sessionCookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "Set by signing in"},
+    "sessionToken": {"type": "http", "scheme": "bearer", "description": "The value of the session cookie"},
+}
+SECURITY: dict[Mode, list[dict[str, list[str]]]] = {
+    Mode.PUBLIC: [{}],
+    Mode.ORCHESTRATOR: [{"orchestratorKey": [], "clientId": []}],
+    Mode.ORCHESTRATOR_KEY: [{"orchestratorKey": []}],
+    Mode.API_KEY: [{"apiKey": []}],
+    Mode.CLIENT_ID: [{"clientId": []}],
+    Mode.SESSION: [{"sessionCookie": []}, {"sessionToken": []}],
+}
+"""The entries of a list are alternatives; the names in an entry are needed together."""
+
+PATH_PARAMETERS = {
+    "client_id": "A client id, as in x-client-id",
+    "currency_id": "An `id` of GET /v2/currencies",
+    "delivery_id": "The id of a delivery",
+    "destination_id": "`<wallet>@eip155:<chain id>#<checksum>:<token address>`, the # sent as %23",
+    "id": "The `id` of a client id's record",
+    "key_id": "The `id` of an API key",
+    "session_id": "The `id` of a session",
+    "token": "The token of a link",
+    "webhook_id": "The `id` of a webhook",
+}
+"""What stands at each place of a path."""
+
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A request that is sent again under its key within 24 hours has no second effect",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[ -~]*$"},
+    "example": "order-1001",
+}
+HEADERS: dict[str, dict[str, Any]] = {
+    "x-request-id": {"description": "Names the request, also in the service's log", "schema": {"type": "string"}},
+    "RateLimit-Limit": {"description": "Calls allowed in the window", "schema": {"type": "integer", "minimum": 0}},
+    "RateLimit-Remaining": {"description": "Calls left in the window", "schema": {"type": "integer", "minimum": 0}},
+    "RateLimit-Reset": {"description": "Seconds until it ends", "schema": {"type": "integer", "minimum": 0}},
+    "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer", "minimum": 0}},
+    "Idempotent-Replayed": {
+        "description": "Sent if the response is the one stored for the Idempotency-Key",
+        "schema": {"const": "true"},
+    },
+}
+ERRORS = {
+    400: ("The request cannot be used; the message says what to change", "amount: Amount must be greater than 0"),
+    401: ("The credential is missing, unknown, expired or revoked", "Unauthorized"),
+    403: ("The credential may not do this, or the link cannot be paid", "This API key lacks the scope audit:read"),
+    404: ("It does not exist, or it belongs to another account", "Secure payment not found"),
+    409: ("It conflicts with the present state, or the request with this key is running", "Payment completed"),
+    413: ("The body is larger than 256 kB", "The body is larger than 256 kB: send less at once"),
+    415: ("The body is not JSON", "Send the body as JSON, with content-type: application/json"),
+    422: (
+        "The idempotency key was used with another body",
+        "This Idempotency-Key was used with another body: use a new key for a new request",
+    ),
+    423: ("A transaction that pays the link is pending", "Payment in progress"),
+    429: ("A rate limit is exceeded", "Too many requests"),
+    502: ("The Tron node did not confirm that it received the transaction", "The Tron node did not answer"),
+    503: ("A node or another service did not answer", "The node of sepolia did not answer: try again"),
+}
+"""What an error status means, and a message with it."""
