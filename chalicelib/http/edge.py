@@ -147,9 +147,12 @@ def _respond(
     check_body(request)
     record_use(services, caller.credential_ids)
 
+    def count(items: int) -> None:  # now, and not at the time that a resumed request sees
+        allowances.extend(count_items(services, caller, items))
+
     def run(joined: Services) -> HttpResponse:
         try:
-            return _run(operation, view, joined, caller, request, allowances)
+            return _run(operation, view, joined, caller, request, count)
         except NotFound as error:
             if operation.looks_up_token:
                 count_unknown_token(services, caller)
@@ -166,13 +169,13 @@ def _run(
     services: Services,
     caller: Caller,
     request: HttpRequest,
-    allowances: list[Allowance],
+    count: Callable[[int], None],
 ) -> HttpResponse:
     models, listed = models_of(view), operation.lists_problems
     body: Input | None = None
     if models.body is not None and (request.raw_body or not models.is_body_optional):
         body = parse_body(request, models.body, listed)
-        allowances += count_items(services, caller, body.items_written)
+        count(body.items_written)
     call = Call(
         services=services,
         caller=caller,

@@ -18,6 +18,8 @@ from chalicelib.access.flows import identify
 from chalicelib.access.idempotency.records import IdempotentRequest
 from chalicelib.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING, entropy_of, scope_hash
 from chalicelib.access.modes import Mode
+from chalicelib.access.rate_limits.flows import count
+from chalicelib.access.rate_limits.rules import account_quota, units_window
 from chalicelib.base.ids import webhook_secret
 from chalicelib.links import expiry, reading
 from chalicelib.links.multicalls import reading as multicall_reading
@@ -283,6 +285,19 @@ def test_a_multicall_that_was_abandoned_meanwhile_is_made_anew(account: Account)
     token = reply.json["token"]
     assert multicall_reading.read(account.world.services, token, account.account_id).can_execute
     assert sent.to(deployment.process(seed=3)).text == reply.text
+
+
+def test_a_resumed_request_is_counted_when_it_is_resumed(account: Account) -> None:
+    """The minute in which it began, which it sees as the present one, may be used up."""
+    sent = Sent("create_secure_payment", {"requests": [item()] * 200}, account.by_key)
+    deployment, services = Deployment(account.world), account.world.services
+    die_after(deployment, sent, 1)
+    minute = units_window(account_quota(account.account_id), services.settings.rate_limit_scale, services.clock())
+    while count(services, minute, 100):
+        pass
+    deployment.world.advance(LEASE.total_seconds())
+    reply = sent.to(deployment.process(seed=2))
+    assert reply.status == 201, reply.text
 
 
 def test_many_retries_at_once_after_a_death_have_one_effect(cloud: Cloud) -> None:
