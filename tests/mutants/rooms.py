@@ -9,7 +9,7 @@ TARGETS = {
     "base": "*.py",
     "catalogue": "*.py",
     "calldata": "*.py",
-    "storage": "store.py",
+    "storage": "store.py items.py",
     "chain": "blocks.py hex_values.py jsonrpc.py logs.py ranges.py receipts.py safe_reads.py safe_service.py simulation.py",
     "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
@@ -18,12 +18,13 @@ TARGETS = {
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
     "payees": "**/rules.py",
     "currencies": "**/rules.py",
+    "rates": "rules.py",
     "requests": "**/rules.py references.py",
     "links": "**/rules.py creation.py permissions.py",
     "transfers": "**/rules.py",
     "scanning": "rules.py transfer_log.py",
     "recording": "rules.py payments.py refunds.py unmatched.py events.py",
-    "checkout": "**/rules.py",
+    "checkout": "**/rules.py intents/announcements.py",
     "pages": "payment/check.js",
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""
