@@ -65,8 +65,8 @@ settings.load_profile("this suite")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: many tests wait for browsers, chains, queues and schedules."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes more than there are cores: many tests wait for browsers, chains, queues and schedules."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook

@@ -26,7 +26,6 @@ from chalicelib.chain.jsonrpc import READ_GAS
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.links.reading import Viewer
-from chalicelib.scanning.records import Cursor
 from infra.local.chain import Chain
 from infra.local.safe import Safe, sign_safe_message
 from tests.fakes.wallets import EvmWallet, evm_wallet
@@ -254,7 +253,6 @@ def test_the_code_that_a_key_delegates_to_signs_for_another_account_than_the_key
 def test_a_contract_that_is_no_safe_cannot_be_waited_for(world: World, place: Place, program: str) -> None:
     world.tick()  # detection has begun
     contract, payment = place(program), world.create_link()
-    world.services.store.write(Cursor("sepolia", 100, (), 2000))
     draft = IntentDraft(None, "0x" + "ab" * 32, None, "SEPOLIA", "fUSDC", contract)
     with pytest.raises(BadRequest, match="payerAddress is no Safe on SEPOLIA"):
         intents.record(world.services, payment.link.token, Viewer(world.account_id, None), draft)

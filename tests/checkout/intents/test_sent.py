@@ -282,7 +282,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(steps)
 def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_not_offered(taken: list[str]) -> None:
     with in_process_aws() as client:

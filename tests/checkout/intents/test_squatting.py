@@ -124,7 +124,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(steps, steps)
 def test_whatever_others_announce_and_emit_a_link_stays_locked_while_its_safes_transaction_is_pending(
     before: list, after: list
