@@ -41,9 +41,14 @@ def holds(schema: dict[str, Any], value: Any) -> None:
 
 
 def ways_of(known: Operation) -> list[Way]:
-    """The kinds of credentials that are sent: all of them, or for a short run one, another for each operation."""
+    """The kinds of credentials that are sent: all of them, or for a short run one, another for each operation.
+
+    The short run leaves out operations of the auth host that have the schemas of one on the API host.
+    """
     ways = [way for way in accepted_ways(known) if not is_barred(known, way)]
-    return ways if EXAMPLES else [ways[len(known.name) % len(ways)]]
+    if EXAMPLES:
+        return ways
+    return [] if known.name.endswith("_by_session") else [ways[len(known.name) % len(ways)]]
 
 
 @pytest.fixture(autouse=True)
