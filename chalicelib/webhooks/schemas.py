@@ -82,7 +82,16 @@ class _MovedPayload(PaymentEventPayload):
     isCryptoToFiat: Literal[False] = Field(description="Always false")
 
 
-class PaymentPayload(_MovedPayload):
+class _ConfirmedPayload(_MovedPayload):
+    subStatus: Literal[""] = Field(description="Always empty")
+    fees: list[EventFee] = Field(description="The fees that reached the link's fee address")
+    payee: str = Field(description="The payee's address")
+    reference: str | None = Field(description="Your own reference of the link")
+    payerIdentifier: str | None = Field(description="As the link was created with")
+    excessAmount: str = Field("", description="By how much the request is overpaid; otherwise absent")
+
+
+class PaymentPayload(_ConfirmedPayload):
     """A confirmed payment."""
 
     event: Literal[
@@ -91,22 +100,16 @@ class PaymentPayload(_MovedPayload):
         "payment.confirmed.checkout",
         "payment.partial.checkout",
     ] = Field(description="The kind of the event")
-    subStatus: Literal[""] = Field(description="Always empty")
-    fees: list[EventFee] = Field(description="The fees that reached the link's fee address")
-    payee: str = Field(description="The payee's address")
-    reference: str | None = Field(description="Your own reference of the link")
-    payerIdentifier: str | None = Field(description="As the link was created with")
-    excessAmount: str = Field("", description="By how much the request is overpaid; otherwise absent")
     clientId: str = Field("", description="The client id of the link; absent without one")
     origin: str = Field(
         "", description="The page that the link was created from; empty without one, absent without a client id"
     )
 
 
-class ClientPaymentPayload(PaymentPayload):
+class ClientPaymentPayload(_ConfirmedPayload):
     """A confirmed payment of a client id's link, or a sample of one."""
 
-    event: Literal["payment.confirmed.client_id", "payment.partial.client_id"] = Field(  # type: ignore[assignment]
+    event: Literal["payment.confirmed.client_id", "payment.partial.client_id"] = Field(
         description="The kind of the event"
     )
     clientId: str = Field(description="The client id of the link")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.base.errors import Locked
 from chalicelib.calldata import safe as safe_calldata
 from chalicelib.calldata.safe import SafeTerms
 from chalicelib.chain.chains import Chains
@@ -18,10 +17,10 @@ from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
-from chalicelib.links.rules import check_payable
 from infra.local.chain import Chain
 from infra.local.safe import Safe, SafeTransaction
 from tests.fakes.chain import SENDER
+from tests.fakes.intents import is_free
 from tests.fakes.world import PAYEE, World, in_process_aws
 from tests.onchain.conftest import SAFE_OWNERS, Nodes
 from tests.onchain.payer import FUSDC, pay_body
@@ -74,11 +73,7 @@ class Merchant:
         return intent
 
     def is_free(self, payment: SecurePayment) -> bool:
-        try:
-            check_payable(self.world.load(payment), self.world.now)
-        except Locked:
-            return False
-        return True
+        return is_free(self.world, payment)
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from chalicelib.base.errors import BadRequest, Locked
+from chalicelib.base.errors import BadRequest
 from chalicelib.chain.chains import Chains
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import IntentDraft
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
-from chalicelib.links.rules import check_payable
 from infra.local.chain import Chain
+from tests.fakes.intents import is_free
 from tests.fakes.world import World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.onchain.payer import pay_body
@@ -66,11 +66,7 @@ class Shop:
         self.world.tick()
 
     def is_free(self, payment: SecurePayment) -> bool:
-        try:
-            check_payable(self.world.load(payment), self.world.now)
-        except Locked:
-            return False
-        return True
+        return is_free(self.world, payment)
 
 
 @pytest.fixture(scope="module")
