@@ -242,10 +242,10 @@ def _check_networks(targets: Sequence[Target]) -> None:
         raise BadRequest(f"A batch is paid on one network and these items are on {', '.join(names)}: make one for each")
 
 
-def _new_request(link_token: str, position: int, target: Target, owner: Owner, entropy: Entropy) -> Request:
+def _new_request(bill_id: str, position: int, target: Target, owner: Owner, entropy: Entropy) -> Request:
     request_id, salt = ids.request_id(entropy), ids.salt(entropy)
     return Request(
-        link_token=link_token,
+        bill_id=bill_id,
         position=position,
         request_id=request_id,
         salt=salt,

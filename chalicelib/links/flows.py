@@ -60,10 +60,10 @@ def save(services: Services, payment: SecurePayment) -> None:
         raise BadRequest(f"This deployment does not serve {name}: payments there would not be seen")
     check_fee_addresses(services, (payment,))
     references = (
-        Reference(reference_topic(bytes.fromhex(r.payment_reference[2:])), r.link_token, r.position)
+        Reference(reference_topic(bytes.fromhex(r.payment_reference[2:])), r.bill_id, r.position)
         for r in payment.requests
     )
-    pointers = (RequestPointer(r.request_id, r.link_token, r.position) for r in payment.requests)
+    pointers = (RequestPointer(r.request_id, r.bill_id, r.position) for r in payment.requests)
     records = [*payment.requests, *references, *pointers, payment.link]
     for start in range(0, len(records), LARGEST_TRANSACTION):
         services.store.write(*records[start : start + LARGEST_TRANSACTION])

@@ -96,7 +96,7 @@ def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: 
 def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
     return (
         (Link.KEY.of(token=token), Link),
-        (Request.KEY.of(link_token=token, position=0), Request),
+        (Request.KEY.of(bill_id=token, position=0), Request),
         (Intent.KEY.of(link_token=token), Intent),
     )
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from math import gcd
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
 
 
 @frozen
@@ -17,8 +18,9 @@ class Rate:
 
     base: str
     quote: str
-    numerator: int
-    denominator: int
+    numerator: BaseUnits
+    denominator: BaseUnits
+    """Both may have more digits than a number of DynamoDB."""
     source: str
     at: datetime
 
@@ -26,5 +28,5 @@ class Rate:
         if self.numerator <= 0 or self.denominator <= 0:
             raise ValueError(f"the rate of {self.base} in {self.quote} is not above 0")
         common = gcd(self.numerator, self.denominator)
-        object.__setattr__(self, "numerator", self.numerator // common)
-        object.__setattr__(self, "denominator", self.denominator // common)
+        object.__setattr__(self, "numerator", BaseUnits(self.numerator // common))
+        object.__setattr__(self, "denominator", BaseUnits(self.denominator // common))

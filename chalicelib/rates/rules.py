@@ -37,13 +37,14 @@ def rate_of_price(base: Token, quote: Token, price: Decimal, source: str, at: da
     """The rate that a source gives as the price of one `base` in `quote`. Raises ValueError unless it is above 0."""
     if not price.is_finite():
         raise ValueError(f"the rate of {base.id} in {quote.id} is not a number")
-    return Rate(base.id, quote.id, *price.as_integer_ratio(), source, at)
+    numerator, denominator = (BaseUnits(part) for part in price.as_integer_ratio())
+    return Rate(base.id, quote.id, numerator, denominator, source, at)
 
 
 def rate_of_path(base: Token, quote: Token, found: PathRate, source: str, at: datetime) -> Rate:
     """The rate at which the conversion contracts would convert an invoice in `base` to `quote`."""
-    numerator = found.rate * 10 ** on_chain_decimals(base)
-    return Rate(base.id, quote.id, numerator, found.divisor * 10**quote.decimals, source, at)
+    numerator = BaseUnits(found.rate * 10 ** on_chain_decimals(base))
+    return Rate(base.id, quote.id, numerator, BaseUnits(found.divisor * 10**quote.decimals), source, at)
 
 
 def inverted(rate: Rate) -> Rate:

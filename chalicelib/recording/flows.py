@@ -80,10 +80,10 @@ def _record_part(
     Raises _RecordedByOther if another run has recorded the part meanwhile.
     """
     for _ in range(_ATTEMPTS):
-        payment = payment or link_store.current_link(services.store, part.link_token)
+        payment = payment or link_store.current_link(services.store, part.bill_id)
         try:
             if payment is None:
-                services.log.error("transfers without a link", extra={"network": part.network, "link": part.link_token})
+                services.log.error("transfers without a link", extra={"network": part.network, "link": part.bill_id})
                 services.store.write(Delete(part))
                 return None, 0
             return _commit(services, part, payment)
@@ -101,7 +101,7 @@ def _commit(services: Services, part: UnrecordedTransfers, payment: SecurePaymen
     services.store.write(Delete(part), *changes.records.values(), *changes.events, *written)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
-        services.log.warning("transfer does not count", extra={**facts, "link": part.link_token})
+        services.log.warning("transfer does not count", extra={**facts, "link": part.bill_id})
     webhooks.queue_announcements(services, changes.events)
     return _after(changes, bool(written)), changes.recorded
 

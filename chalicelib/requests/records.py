@@ -1,13 +1,18 @@
 """Stored records: requests, their payments, and their unmatched transfers."""
 
 
-from datetime import datetime
+from dataclasses import field
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.access.modes import Mode
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.rates.records import Rate
+
+QUOTE_RETENTION = timedelta(days=30)
+"""How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
 
 
 @frozen
@@ -20,7 +25,7 @@ class Reference(Record):
     KEY = KeyPattern(PAYMENTS, "REFERENCE#{topic}", "REFERENCE")
 
     topic: str
-    link_token: str
+    bill_id: str = field(metadata={"attribute": "link_token"})
     position: int
     is_refund: bool = False
     version: int = 0
@@ -28,12 +33,12 @@ class Reference(Record):
 
 @frozen
 class RequestPointer(Record):
-    """Index entry from a request id to the link that the request belongs to."""
+    """Index entry from a request id to the bill that the request is part of."""
 
     KEY = KeyPattern(PAYMENTS, "REQUEST#{request_id}", "REQUEST")
 
     request_id: str
-    link_token: str
+    bill_id: str = field(metadata={"attribute": "link_token"})
     position: int
     version: int = 0
 
@@ -45,18 +50,64 @@ class RequestStatus(StrEnum):
 
 
 @frozen
+class CustomerAddress:
+    """As the merchant sent it."""
+
+    street: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postal_code: str | None = None
+    country: str | None = None
+
+
+@frozen
+class CustomerInfo:
+    """Who the invoice is for, as the merchant sent it."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+    address: CustomerAddress | None = None
+
+
+class Frequency(StrEnum):
+    DAILY = "DAILY"
+    WEEKLY = "WEEKLY"
+    MONTHLY = "MONTHLY"
+    YEARLY = "YEARLY"
+
+
+@frozen
+class Recurrence:
+    """How often an invoice recurs. It is kept for the merchant; nothing is done by it."""
+
+    start_date: str
+    """As it was sent: a date or an instant, in ISO 8601."""
+    frequency: Frequency
+    is_stopped: bool = False
+
+
+@frozen
 class Request(Record):
-    """One amount owed to one payee. Amounts are base units; `paid` is the sum of all confirmed payments.
+    """One amount owed to one payee, alone or as part of a link.
+
+    Requests that are recorded together are one bill: all those of a link, whose token is their `bill_id`, or a request
+    without a link, whose `bill_id` is its own id.
+
+    `amount` and `paid` are in the invoice currency, in the units that the conversion contracts count in: those of the
+    token, or 8 decimals for fiat. `currency` is the token that is paid; `invoice_currency` is None if it is the same.
+    `paid` is the value of all confirmed payments.
 
     The totals change in the transaction that records a transfer, so that recording reads no earlier payments.
     `payment_count` is the number of its Payments, confirmed or reversed; None in items that were written before it
-    existed, and they have no other totals either. `unlisted_count` and `unlisted_amount` are the payments that are too
-    small to have a Payment; the last three fields are the numbers of its UnmatchedTransfers by kind.
+    existed, and they have no other totals either. `unlisted_count` and `unlisted_amount` (a value, as `paid`) are the
+    payments that are too small to have a Payment; the next three fields are the numbers of its UnmatchedTransfers by
+    kind.
     """
 
-    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "REQUEST#{position:04}")
+    KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "REQUEST#{position:04}")
 
-    link_token: str
+    bill_id: str = field(metadata={"attribute": "link_token"})
     position: int
     request_id: str
     salt: str
@@ -69,7 +120,7 @@ class Request(Record):
     paid: BaseUnits
     tx_hash: str | None
     reference: str | None = None
-    """The merchant's reference of the original link, if that link was merged into a batch."""
+    """The merchant's reference of the request, or of the original link if that link was merged into a batch."""
     created_with: Mode | None = None
     """The credential that the request was created with, also after a merge; None in items from before it was kept."""
     payment_count: int | None = None
@@ -78,12 +129,41 @@ class Request(Record):
     unknown_token_count: int = 0
     other_payee_count: int = 0
     right_payee_count: int = 0
+    account_id: str = ""
+    """Its owner; in items from before it was kept, links/store.py fills in the owner of the link."""
+    client_id: str | None = None
+    origin: str | None = None
+    created_at: datetime | None = None
+    """None in items from before it was kept, in which links/store.py fills in that of the link."""
+    invoice_currency: str | None = None
+    payer: str | None = None
+    """Who is expected to pay; anybody can."""
+    fee_percentage: str | None = None
+    fee_address: str | None = None
+    """The platform fee that its calldata asked for last; of a link's request the link has it."""
+    customer_info: CustomerInfo | None = None
+    recurrence: Recurrence | None = None
+    original_request_id: str | None = None
+    original_payment_reference: str | None = None
+    listening_since: datetime | None = None
+    """When calldata for it was first asked for; None before, and for the requests of links."""
     version: int = 0
+
+    @property
+    def link_token(self) -> str | None:
+        """The link that it is part of; None if it stands by itself."""
+        return None if self.bill_id == self.request_id else self.bill_id
 
 
 class PaymentStatus(StrEnum):
     CONFIRMED = "confirmed"
     REVERSED = "reversed"
+
+
+class PaymentKind(StrEnum):
+    DIRECT = "direct"
+    CONVERSION = "conversion"
+    """Invoice and payment are in different currencies."""
 
 
 @frozen
@@ -92,6 +172,11 @@ class Payment(Record):
 
     So it stays the same payment if a fork moves the transaction to another block. `is_announced` means that the
     merchant was told of it by an event.
+
+    `amount` and `fee_amount` are in base units of `currency`, the token that moved. `value` is what counts for the
+    request, in the units of the request's amount; `rate` is how it was valued, None if invoice and payment are in the
+    same currency. What follows `value` repeats the request, so that payments are found and shown without it; items from
+    before have the empty text or None there.
     """
 
     KEY = KeyPattern(PAYMENTS, "PAYMENTS#{request_id}", "{network}#{tx_hash}#{event_key}")
@@ -111,7 +196,41 @@ class Payment(Record):
     """The block's timestamp."""
     event_key: str = ""
     is_announced: bool = True
+    payer: str | None = None
+    """Who paid, as its network writes addresses; None if the chain does not tell."""
+    type: PaymentKind = PaymentKind.DIRECT
+    rate: Rate | None = None
+    value: BaseUnits | None = None
+    account_id: str = ""
+    client_id: str | None = None
+    payee: str = ""
+    currency: str = ""
+    invoice_currency: str = ""
+    payment_reference: str = ""
+    reference: str | None = None
     version: int = 0
+
+
+@frozen
+class Quote(Record):
+    """A rate that is held for the payers of one request from `at` to `ends_at`.
+
+    A payment in a block of that time is valued by it, however the rate has moved.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "QUOTES#{request_id}", "QUOTE#{number:06}")
+
+    request_id: str
+    number: int
+    """Counts the quotes of the request from 0; two processes cannot both write the next one."""
+    rate: Rate
+    at: datetime
+    ends_at: datetime
+    version: int = 0
+
+    @property
+    def vanishes_at(self) -> datetime:
+        return self.ends_at + QUOTE_RETENTION
 
 
 @frozen
@@ -128,7 +247,7 @@ class Refund(Record):
     topic: str
     currency: str
     request_id: str
-    link_token: str
+    bill_id: str = field(metadata={"attribute": "link_token"})
     network: str
     payer: str
     offered_at: datetime

@@ -47,7 +47,7 @@ class _Found:
 
     @property
     def links(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(part.link_token for part in self.work))
+        return tuple(dict.fromkeys(part.bill_id for part in self.work))
 
 
 def scan(services: Services, name: str) -> int:
@@ -146,7 +146,7 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
         cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
         hint(services, found.links)
         if index == len(cursor.verifications) - 1:
-            hint(services, {entry.link_token for entry in matched}, reconcile=True)
+            hint(services, {entry.bill_id for entry in matched}, reconcile=True)
     return missing
 
 
@@ -189,7 +189,7 @@ def _matched(services: Services, chain: "Chain", reading: RangeReading) -> list[
     """
     transfers = transfer_log.counting(logs.transfers_of(chain.network, reading.logs))
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
-    links = {reference.topic: reference.link_token for reference in found}
+    links = {reference.topic: reference.bill_id for reference in found}
     matched = [transfer for transfer in transfers if transfer.reference_topic in links]
     return transfer_log.entries(_dated(chain, matched), links, services.clock())
 

@@ -1,5 +1,6 @@
 """Stored records: how far a network is read, the log of its transfers to requests, and what is not recorded yet."""
 
+from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -95,10 +96,26 @@ class TransferId:
 
 
 @frozen
+class LoggedConversion:
+    """What the event of a conversion proxy says (chain/conversion_logs.py): an amount in an invoice currency.
+
+    `currency` is its hash in lower case, amounts are in the units that the contracts count in, `max_rate_age` is in
+    seconds.
+    """
+
+    currency: str
+    amount: BaseUnits
+    fee_amount: BaseUnits
+    max_rate_age: int
+
+
+@frozen
 class LoggedTransfer(Record):
     """A transfer that has the reference of a request, in a block that was confirmed when it was read.
 
-    Its fields are those of the event (chain/logs.py). `link_token` is the link of the reference when it was read.
+    Its fields are those of the event (chain/logs.py). `bill_id` is that of the reference's request when it was read.
+    `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion` is set if a
+    conversion proxy paid it.
     """
 
     KEY = KeyPattern(
@@ -112,7 +129,7 @@ class LoggedTransfer(Record):
     event_key: str
     log_index: int
     reference_topic: str
-    link_token: str
+    bill_id: str = field(metadata={"attribute": "link_token"})
     token_address: str | None
     payee: str
     amount: BaseUnits
@@ -121,6 +138,8 @@ class LoggedTransfer(Record):
     paid_at: datetime
     detected_at: datetime
     state: TransferState = TransferState.UNRECORDED
+    payer: str | None = None
+    conversion: LoggedConversion | None = None
     version: int = 0
 
     @property
@@ -150,7 +169,7 @@ class LoggedTransfer(Record):
 
 @frozen
 class UnrecordedTransfers(Record):
-    """Work for the recorder: some transfers of one link, as many as fit into one transaction.
+    """Work for the recorder: some transfers of one bill, as many as fit into one transaction.
 
     `added` are transfers to record, `removed` transfers whose block a fork removed; a transfer in both has moved to
     another block. The sort key orders the work as the blocks were read: by `sequence`, the version of the network's
@@ -159,11 +178,11 @@ class UnrecordedTransfers(Record):
     """
 
     KEY = KeyPattern(
-        PAYMENTS, "UNRECORDED#{link_token}", "{network}#{sequence:012}#{block_number:012}#{part:06}#{digest}"
+        PAYMENTS, "UNRECORDED#{bill_id}", "{network}#{sequence:012}#{block_number:012}#{part:06}#{digest}"
     )
     DUE_GROUP = "UNRECORDED"
 
-    link_token: str
+    bill_id: str = field(metadata={"attribute": "link_token"})
     network: str
     sequence: int
     block_number: int

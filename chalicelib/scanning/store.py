@@ -47,7 +47,7 @@ def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedT
 
 def unrecorded(store: Store, token: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
     """The oldest work of a link, at most `limit` parts. One query."""
-    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(link_token=token), limit)
+    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(bill_id=token), limit)
 
 
 def has_work(store: Store, tokens: Iterable[str]) -> bool:

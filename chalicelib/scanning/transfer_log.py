@@ -41,7 +41,7 @@ def entries(
             event_key=transfer.event_key,
             log_index=transfer.log_index,
             reference_topic=transfer.reference_topic,
-            link_token=links[transfer.reference_topic],
+            bill_id=links[transfer.reference_topic],
             token_address=transfer.token_address,
             payee=transfer.payee,
             amount=transfer.amount,
@@ -149,7 +149,7 @@ def _time(transfer: ProxyTransfer) -> datetime:
 def _by_link(found: Iterable[LoggedTransfer]) -> dict[str, list[LoggedTransfer]]:
     by_link: dict[str, list[LoggedTransfer]] = {}
     for entry in found:
-        by_link.setdefault(entry.link_token, []).append(entry)
+        by_link.setdefault(entry.bill_id, []).append(entry)
     return by_link
 
 
@@ -163,7 +163,7 @@ def _part(
 ) -> UnrecordedTransfers:
     first = (*removed, *added)[0]
     part = UnrecordedTransfers(
-        link_token=token,
+        bill_id=token,
         network=first.network,
         sequence=sequence,
         block_number=min(entry.block_number for entry in (*removed, *added)),

@@ -76,8 +76,8 @@ def _defaults(cls: type) -> dict[str, Any]:
 
 def _required(hint: Any) -> Any:
     """The type without None (`str` for `str | None`): fields that are None have no attribute."""
-    if isinstance(hint, types.UnionType):
-        return next(arm for arm in hint.__args__ if arm is not type(None))
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return next(arm for arm in typing.get_args(hint) if arm is not type(None))
     return hint
 
 

@@ -134,14 +134,14 @@ def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[
                     topic=topic,
                     currency=currency,
                     request_id=request.request_id,
-                    link_token=request.link_token,
+                    bill_id=request.bill_id,
                     network=request.network,
                     payer=payer,
                     offered_at=services.clock(),
                 )
             )
             if topic not in known:
-                references[topic] = Reference(topic, request.link_token, request.position, is_refund=True)
+                references[topic] = Reference(topic, request.bill_id, request.position, is_refund=True)
         with suppress(WriteConflict):  # another list of the link offers them, too
             services.store.write(*offered, *references.values())
     raise WriteConflict

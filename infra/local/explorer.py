@@ -33,7 +33,7 @@ class Explorer:
     def _respond(self, request: JsonRequest) -> JsonResponse:
         folder, _, request_id = request.path.rpartition("/")
         found = pointer(self._services.store, request_id) if folder == "/request" and request_id else None
-        payment = current_link(self._services.store, found.link_token) if found else None
+        payment = current_link(self._services.store, found.bill_id) if found else None
         if payment is None:
             return _NOT_FOUND
         return JsonResponse(None, 302, f"{self._pay_url}/?token={payment.link.token}")

@@ -66,7 +66,7 @@ def transfer(amount: int, number: int = 1, **changes: object) -> LoggedTransfer:
         block_number=number,
         block_hash=f"0x{number:064x}",
         event_key="e-0",
-        link_token="01M",
+        bill_id="01M",
         paid_at=START,
         detected_at=START,
     )

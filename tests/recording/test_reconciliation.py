@@ -25,7 +25,7 @@ def paid_request(world: World) -> Request:
 def test_totals_that_are_the_sum_of_the_payments_do_not_differ(world: World) -> None:
     request = paid_request(world)
     assert request.paid == 11_000_000
-    assert reconcile(world.services, request.link_token) == []
+    assert reconcile(world.services, request.bill_id) == []
 
 
 def test_the_totals_include_what_was_only_summed_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,15 +35,15 @@ def test_the_totals_include_what_was_only_summed_up(world: World, monkeypatch: p
     for _ in range(3):
         world.chain.pay(request, amount=1)
     world.scan()
-    assert store.query(Request, Request.KEY.all(link_token=request.link_token))[0].unlisted_amount == 3
-    assert reconcile(world.services, request.link_token) == []
+    assert store.query(Request, Request.KEY.all(bill_id=request.bill_id))[0].unlisted_amount == 3
+    assert reconcile(world.services, request.bill_id) == []
 
 
 @pytest.mark.parametrize("change", [{"paid": BaseUnits(1)}, {"payment_count": 3}, {"unlisted_amount": BaseUnits(2)}])
 def test_a_total_that_differs_is_found(world: World, change: dict[str, int]) -> None:
     request = replace(paid_request(world), **change)  # type: ignore[arg-type]
     world.services.store.write(request)
-    assert [each.request_id for each in reconcile(world.services, request.link_token)] == [request.request_id]
+    assert [each.request_id for each in reconcile(world.services, request.bill_id)] == [request.request_id]
 
 
 def test_a_link_that_does_not_exist_has_no_totals(world: World) -> None:
@@ -59,4 +59,4 @@ def test_the_recorder_compares_a_link_six_hours_after_it_was_paid(world: World) 
         scanning.scan(world.services, "sepolia")
         asked[hours] = [each.body for each in world.queue.messages if "reconcile" in each.body]
         world.drain()
-    assert asked == {5: [], 7: [json.dumps({"link": request.link_token, "reconcile": True})]}
+    assert asked == {5: [], 7: [json.dumps({"link": request.bill_id, "reconcile": True})]}

@@ -58,7 +58,7 @@ class Recorder:
         for each in (*added, *removed):
             self.log.setdefault(each.transfer_id, each)
         part = UnrecordedTransfers(
-            link_token=LINK.link.token,
+            bill_id=LINK.link.token,
             network="sepolia",
             sequence=1,
             block_number=1,

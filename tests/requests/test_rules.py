@@ -9,7 +9,7 @@ from chalicelib.requests.rules import currency_of, remaining
 
 def request(amount: int = 10, paid: int = 0, currency: str = "fUSDC-sepolia") -> Request:
     return Request(
-        link_token="01M",
+        bill_id="01M",
         position=0,
         request_id="01R",
         salt="salt",

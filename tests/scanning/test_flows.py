@@ -62,7 +62,7 @@ def test_a_tick_writes_a_transfer_to_the_log_and_work_for_its_link_and_records_n
     assert scan(world) == 1
     (entry,) = logged(world)
     assert (entry.tx_hash, entry.amount, entry.fee_amount) == (log["transactionHash"], 5, 2)
-    assert (entry.link_token, entry.state) == (payment.link.token, TransferState.UNRECORDED)
+    assert (entry.bill_id, entry.state) == (payment.link.token, TransferState.UNRECORDED)
     (part,) = store.unrecorded(world.services.store, payment.link.token, 10)
     assert (part.added, part.removed) == ((entry.transfer_id,), ())
     assert hinted(world) == [payment.link.token]

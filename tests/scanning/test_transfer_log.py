@@ -64,7 +64,7 @@ def test_an_entry_has_every_fact_of_the_transfer_the_link_and_both_times() -> No
             event_key="e-2",
             log_index=3,
             reference_topic="0xaa",
-            link_token="01LINK",
+            bill_id="01LINK",
             token_address="0x" + "11" * 20,
             payee="0x" + "22" * 20,
             amount=BaseUnits(5),
@@ -121,15 +121,15 @@ def test_work_is_what_the_recorder_has_not_recorded_or_has_undone(state: Transfe
 def test_work_is_divided_by_link_and_into_parts_that_fit_into_a_transaction() -> None:
     found = [entry(number) for number in range(1, 101)]
     parts = work(found, 7, NOW)
-    assert [(part.link_token, part.part, len(part.added)) for part in parts] == [
+    assert [(part.bill_id, part.part, len(part.added)) for part in parts] == [
         *[("link1", index, size) for index, size in enumerate((24, 24, 2))],
         *[("link0", index, size) for index, size in enumerate((24, 24, 2))],
     ]
     assert {part.sequence for part in parts} == {7}
     assert all(part.removed == () for part in parts)
     for token in ("link0", "link1"):
-        added = [each for part in parts if part.link_token == token for each in part.added]
-        assert added == [each.transfer_id for each in found if each.link_token == token]
+        added = [each for part in parts if part.bill_id == token for each in part.added]
+        assert added == [each.transfer_id for each in found if each.bill_id == token]
     assert parts[1].block_number == found[48].block_number, "the first block of the part"
     assert (TRANSFERS_PER_PART, REMOVALS_PER_PART) == (24, 12)
 
@@ -176,7 +176,7 @@ def test_the_work_of_a_fork_has_each_transfer_once_and_one_that_moved_with_its_f
             assert (f"0x{number:02}" in hashes[0]) == (f"0x{number:02}" in hashes[1])
         assert len(hashes[0] | hashes[1]) <= REMOVALS_PER_PART // 2
         assert len({_link_of(each.tx_hash) for each in (*part.removed, *part.added)}) == 1
-        assert _link_of((*part.removed, *part.added)[0].tx_hash) == part.link_token
+        assert _link_of((*part.removed, *part.added)[0].tx_hash) == part.bill_id
     assert len({part.key for part in parts}) == len(parts)
 
 

@@ -30,9 +30,16 @@ from chalicelib.base.records import Record
 from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
+from chalicelib.rates.records import Rate
 from chalicelib.requests.records import (
+    CustomerAddress,
+    CustomerInfo,
+    Frequency,
     Payment,
+    PaymentKind,
     PaymentStatus,
+    Quote,
+    Recurrence,
     Reference,
     Refund,
     Request,
@@ -42,6 +49,7 @@ from chalicelib.requests.records import (
 )
 from chalicelib.scanning.records import (
     Cursor,
+    LoggedConversion,
     LoggedTransfer,
     ScanLease,
     TransferId,
@@ -92,7 +100,7 @@ MULTICALL = replace(
     execution_kind="evm_same_chain",
 )
 REQUEST = Request(
-    link_token=TOKEN,
+    bill_id=TOKEN,
     position=3,
     request_id=REQUEST_ID,
     salt="0011223344556677",
@@ -120,6 +128,9 @@ INTENT = Intent(
     ends_at=NOW + 24 * HOUR,
     check_at=NOW + timedelta(seconds=30),
     scanned_to=8_000_000,
+)
+QUOTE = Quote(
+    REQUEST_ID, 3, Rate("USD", "USDC-base", BaseUnits(10**30 + 1), BaseUnits(10**30), "chainlink", NOW), NOW, NOW + HOUR
 )
 PAYMENT = Payment(
     request_id=REQUEST_ID,
@@ -156,7 +167,7 @@ LOGGED = LoggedTransfer(
     event_key=f"{HASH[:16]}-1",
     log_index=17,
     reference_topic="0x" + HASH,
-    link_token=TOKEN,
+    bill_id=TOKEN,
     token_address=None,
     payee="0x" + "11" * 20,
     amount=BaseUnits(MAX_UINT256),
@@ -166,7 +177,7 @@ LOGGED = LoggedTransfer(
     detected_at=NOW,
 )
 UNRECORDED = UnrecordedTransfers(
-    link_token=TOKEN,
+    bill_id=TOKEN,
     network="sepolia",
     sequence=44,
     block_number=8_000_123,
@@ -290,6 +301,19 @@ RECORDS: dict[str, Record] = {
         other_payee_count=30,
         right_payee_count=50,
     ),
+    "request, by itself": replace(
+        REQUEST,
+        bill_id=REQUEST_ID,
+        position=0,
+        account_id=ACCOUNT,
+        client_id=CLIENT,
+        created_at=NOW,
+        invoice_currency="USD",
+        customer_info=CustomerInfo("Ada", None, "ada@example.com", CustomerAddress(city="London", country="GB")),
+        recurrence=Recurrence("2030-01-01", Frequency.MONTHLY, is_stopped=True),
+        listening_since=NOW,
+    ),
+    "quote": QUOTE,
     "reference": Reference("0x" + HASH, TOKEN, 3),
     "refund, offered": REFUND,
     "refund, sent": replace(
@@ -305,6 +329,18 @@ RECORDS: dict[str, Record] = {
     ),
     "payment": PAYMENT,
     "payment, with an event key, not announced": replace(PAYMENT, event_key=f"{HASH[:16]}-1", is_announced=False),
+    "payment, converted": replace(
+        PAYMENT,
+        payer=WALLET,
+        type=PaymentKind.CONVERSION,
+        rate=QUOTE.rate,
+        value=BaseUnits(1_250_000_000),
+        account_id=ACCOUNT,
+        payee=WALLET,
+        currency="fUSDC-sepolia",
+        invoice_currency="USD",
+        payment_reference="0x0123456789abcdef",
+    ),
     "payment, reversed": replace(PAYMENT, status=PaymentStatus.REVERSED, paid_at=NOW - HOUR, version=1),
     "unmatched transfer, of the coin": UNMATCHED,
     "unmatched transfer, of a token, reversed": replace(
@@ -312,6 +348,9 @@ RECORDS: dict[str, Record] = {
     ),
     "logged transfer": LOGGED,
     "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
+    "logged transfer, converted": replace(
+        LOGGED, payer=WALLET, conversion=LoggedConversion("0x" + "22" * 20, BaseUnits(MAX_UINT256), BaseUnits(0), 300)
+    ),
     "unrecorded transfers": UNRECORDED,
     "unrecorded transfers, after a fork": replace(UNRECORDED, added=(), removed=(TRANSFER_ID, TRANSFER_ID), version=1),
     "scan lease": ScanLease("sepolia", NOW, version=7),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
+from chalicelib.rates.records import Rate
 from chalicelib.storage import codec
 from infra.data_docs import record_classes
 
@@ -19,6 +20,8 @@ st.register_type_strategy(
     ),
 )
 AMOUNT = st.integers(0, MAX_UINT256).map(BaseUnits)
+ABOVE_0 = st.integers(1, MAX_UINT256).map(BaseUnits)
+st.register_type_strategy(Rate, st.builds(Rate, numerator=ABOVE_0, denominator=ABOVE_0))
 
 
 @pytest.mark.parametrize("cls", record_classes(), ids=lambda cls: cls.__name__)

@@ -93,7 +93,7 @@ def merge(
     requests = tuple(
         replace(
             payment.requests[0],
-            link_token=link.token,
+            bill_id=link.token,
             position=position,
             reference=payment.link.reference,
             version=0,
