@@ -17,7 +17,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.storage import codec
 from chalicelib.storage.clients import aws_client
-from chalicelib.storage.items import DUE_SHARDS, attributes_of, item_of, ttl_of, version_is, with_write_id
+from chalicelib.storage.items import DUE_SHARDS, added, attributes_of, item_of, ttl_of, version_is, with_write_id
+from chalicelib.storage.lists import Found, Span, found, looked_at, parameters
 
 T = TypeVar("T", bound=Record)
 C = TypeVar("C")
@@ -66,7 +67,19 @@ class Unchanged:
     record: Record
 
 
-Write = Record | Delete | Absent | Unchanged
+@frozen
+class Add:
+    """Adds amounts, also negative ones, to the counts of a record, by their names; a count that is not there is 0.
+
+    It has no condition: the record need not exist nor be read before, and its version stays as it is. Several
+    transactions that add to one record wait for each other and are all counted.
+    """
+
+    record: Record
+    amounts: Mapping[str, int]
+
+
+Write = Record | Delete | Absent | Unchanged | Add
 Join = Callable[[Callable[..., None], Sequence[Write]], None]
 """Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
 
@@ -260,8 +273,40 @@ class Store:
                     break
                 left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
+    def newest(self, cls: type[T], span: Span, limit: int, queries: int = 1) -> Found[T]:
+        """Up to `limit` records of a span of a list, the newest first, by at most `queries` queries.
+
+        One query is enough unless the span leaves records out (`Span.within`) or the records have more than 1 MB. Lists
+        follow the records within about a second.
+        """
+        items, start = list[codec.Attributes](), dict[str, Any]()
+        for turn in range(queries):
+            response = self.client.query(
+                TableName=self._table(cls.KEY.table), **parameters(span), **looked_at(span, limit + 1, turn), **start
+            )
+            items += response["Items"]
+            start = {"ExclusiveStartKey": last} if (last := response.get("LastEvaluatedKey")) else {}
+            if len(items) > limit or not start:
+                break
+        read_to = start["ExclusiveStartKey"]["listed_at"]["S"] if start else None
+        records = [codec.decode(cls, item) for item in items[: limit + 1]]
+        return found(records, [item["listed_at"]["S"] for item in items], limit, read_to)
+
+    def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
+        """The number of records in a span of a list, by one query for each MB; None if that takes more `queries`."""
+        start, counted = dict[str, Any](), 0
+        for _ in range(queries):
+            response = self.client.query(
+                TableName=self._table(cls.KEY.table), **parameters(span), Select="COUNT", **start
+            )
+            counted += int(response["Count"])
+            if "LastEvaluatedKey" not in response:
+                return counted
+            start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+        return None
+
     def write(self, *writes: Write) -> None:
-        """Applies all writes or none: records, `Delete`s, `Absent` and `Unchanged` checks, at most LARGEST_TRANSACTION.
+        """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
         which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
@@ -356,6 +401,8 @@ class Store:
                 return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(record.version)}}
             case Delete(record):
                 return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
+            case Add(record, amounts):
+                return {"Update": {**self._table_and_key(record.key), **added(amounts)}}
         key = write.key
         return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **version_is(write.version)}}
 
