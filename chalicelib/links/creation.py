@@ -121,7 +121,9 @@ def build_link(
         creator_wallet=creator_wallet,
         recipient_identifier=draft.recipient_identifier,
     )
-    requests = tuple(_new_request(token, position, target, owner, entropy) for position, target in enumerate(targets))
+    requests = tuple(
+        _new_request(token, position, target, owner, now, entropy) for position, target in enumerate(targets)
+    )
     check_totals(link, requests)
     return SecurePayment(link, requests)
 
@@ -242,7 +244,9 @@ def _check_networks(targets: Sequence[Target]) -> None:
         raise BadRequest(f"A batch is paid on one network and these items are on {', '.join(names)}: make one for each")
 
 
-def _new_request(bill_id: str, position: int, target: Target, owner: Owner, entropy: Entropy) -> Request:
+def _new_request(
+    bill_id: str, position: int, target: Target, owner: Owner, now: datetime, entropy: Entropy
+) -> Request:
     request_id, salt = ids.request_id(entropy), ids.salt(entropy)
     return Request(
         bill_id=bill_id,
@@ -259,4 +263,8 @@ def _new_request(bill_id: str, position: int, target: Target, owner: Owner, entr
         tx_hash=None,
         created_with=owner.mode,
         payment_count=0,
+        account_id=owner.account_id,
+        client_id=owner.client_id,
+        origin=owner.origin,
+        created_at=now,
     )
