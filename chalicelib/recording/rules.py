@@ -48,7 +48,7 @@ class Stored:
 
 @dataclass
 class Changes:
-    """What one part changes, in memory: `bill` is the bill after it, `records` what to write besides its link, by key."""
+    """What one part changes, in memory: `bill` is the bill after it, `records` the others to write, by key."""
 
     bill: Bill
     records: dict[Hashable, Record] = field(default_factory=dict)

@@ -235,6 +235,7 @@ class Quote(Record):
 
     @property
     def vanishes_at(self) -> datetime:
+        """30 days after it has ended."""
         return self.ends_at + QUOTE_RETENTION
 
 
