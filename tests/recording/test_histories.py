@@ -167,7 +167,7 @@ class History:
         cursor = scan_store.cursor(self.store, "sepolia")
         assert cursor is not None
         assert cursor.scanned_to == len(self.world.chain.blocks) - 2
-        assert list(scan_store.links_with_work(self.store, self.world.now, 1000, 0)) == []
+        assert list(scan_store.bills_with_work(self.store, self.world.now, 1000, 0)) == []
 
 
 AMOUNTS = st.sampled_from([10_000_000, 1, 25_000_000, 4_000_000, 5_000])
@@ -196,7 +196,7 @@ STEPS = st.one_of(
 
 def transfers_on_the_chain(history: History) -> dict[str, list[tuple[str, int]]]:
     """The (block hash, amount) of each transfer to the payee in a confirmed block, by request."""
-    topics = {topic: r.request_id for payment in history.links for topic, r in requests_by_topic(payment).items()}
+    topics = {topic: r.request_id for payment in history.links for topic, r in requests_by_topic(payment.requests).items()}
     found: dict[str, list[tuple[str, int]]] = {request.request_id: [] for request in history.requests}
     for block in history.world.chain.blocks[:-1]:
         for transfer in transfers_of("sepolia", block.logs):
