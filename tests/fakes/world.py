@@ -24,11 +24,13 @@ from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
 from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
-from chalicelib.links.creation import Draft, Item
+from chalicelib.links.creation import Draft, Terms
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers
+from chalicelib.requests import creation as request_creation
+from chalicelib.requests.creation import Item
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
 from chalicelib.settings import Settings
@@ -59,6 +61,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
+TERMS = Terms(timedelta(days=7), request_creation.Terms(strict_checksum=False))
 
 
 def create_tables(client: Any, prefix: str = PREFIX) -> None:
