@@ -10,7 +10,7 @@ import pytest
 from chalicelib.access.callers import Owner
 from chalicelib.access.modes import Mode
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Terms, create_link
+from chalicelib.links.creation import create_link
 from chalicelib.links.records import Bill, Link
 from chalicelib.rates.records import Rate
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
@@ -25,11 +25,10 @@ from chalicelib.requests.records import (
 )
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.event_bodies import assert_is_described
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 
 NOW = START + timedelta(minutes=3)
 CONTEXT = EventContext(NOW, lambda n: b"\7" * n, "https://explorer.example", "service-network")
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 MADE = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
 LINK = replace(MADE.link, payer_identifier="payer-7")
 PAYMENT = Payment(

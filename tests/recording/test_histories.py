@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from chalicelib.base.records import Record
 from chalicelib.chain.logs import transfers_of
-from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments
 from chalicelib.recording.rules import requests_by_topic
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain

@@ -13,7 +13,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links.creation import Draft, Item, Terms, create_link
+from chalicelib.links.creation import Draft, create_link
 from chalicelib.links.records import Bill, Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, fee_on, status_at
 from chalicelib.recording.payments import (
@@ -28,15 +28,15 @@ from chalicelib.recording.payments import (
     reverse,
     subtract,
 )
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.requests.rules import remaining
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.rules import EventContext
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 from tests.support.errors import body_of
 
 OWNER = Owner("acct", None, None)
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 CONTEXT = EventContext(START, lambda n: b"\7" * n, "https://explorer.example", "service-network")
 
 

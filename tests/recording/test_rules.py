@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Item
 from chalicelib.links.records import Bill, LinkStatus
 from chalicelib.recording import payments
 from chalicelib.recording.rules import (
@@ -22,6 +21,7 @@ from chalicelib.recording.rules import (
     with_totals,
 )
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind, unmatched_transfer
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, RequestStatus, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
