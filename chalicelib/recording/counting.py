@@ -5,7 +5,7 @@ so that a payment is counted once, however often it is recorded, reversed, moved
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -20,18 +20,19 @@ LARGEST = 5
 """The most records that one payment adds to: account, client id, payer, payee, reference."""
 
 
-def counted(payment: Payment) -> Payment:
+def marked(payment: Payment) -> Payment:
     """The payment with the mark that it has to be written with."""
     is_counted = payment.status is PaymentStatus.CONFIRMED and payment.account_id != ""
     return payment if payment.is_counted == is_counted else replace(payment, is_counted=is_counted)
 
 
-def amounts(before: Mapping[Key, Payment], after: Iterable[Payment]) -> list[tuple[DailyCount, dict[str, int]]]:
-    """What has to be added for payments that are written (`counted`), by record; `before` are they as stored."""
+def amounts(before: Iterable[Payment], after: Iterable[Payment]) -> list[tuple[DailyCount, dict[str, int]]]:
+    """What is added to which record when payments are written that are `marked`; `before` are they as stored."""
+    known = {payment.key: payment for payment in before}
     records: dict[Key, DailyCount] = {}
     total: dict[Key, Counter[str]] = defaultdict(Counter)
     for payment in after:
-        stored = before.get(payment.key)
+        stored = known.get(payment.key)
         for each, amount in ((stored, -1), (payment, 1)):
             if each is not None and each.is_counted:
                 for record, facets in _counts(each):

@@ -244,6 +244,11 @@ class Payment(Record):
     def listed_at(self) -> str:
         return place(self.at, self.payment_id)
 
+    @property
+    def counted(self) -> BaseUnits:
+        """What counts for the request, in its units; `amount` in items from before `value` was kept."""
+        return self.amount if self.value is None else self.value
+
 
 @frozen
 class Quote(Record):
@@ -264,6 +269,7 @@ class Quote(Record):
 
     @property
     def vanishes_at(self) -> datetime:
+        """30 days after it has ended."""
         return self.ends_at + QUOTE_RETENTION
 
 

@@ -10,17 +10,25 @@ import pytest
 from chalicelib.access.callers import Owner
 from chalicelib.access.modes import Mode
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Terms, create_link
-from chalicelib.links.records import Link
+from chalicelib.links.creation import create_link
+from chalicelib.links.records import Bill, Link
+from chalicelib.rates.records import Rate
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
-from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, RequestStatus
+from chalicelib.requests.records import (
+    CustomerAddress,
+    CustomerInfo,
+    Payment,
+    PaymentStatus,
+    Refund,
+    Request,
+    RequestStatus,
+)
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.event_bodies import assert_is_described
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 
 NOW = START + timedelta(minutes=3)
 CONTEXT = EventContext(NOW, lambda n: b"\7" * n, "https://explorer.example", "service-network")
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 MADE = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
 LINK = replace(MADE.link, payer_identifier="payer-7")
 PAYMENT = Payment(
@@ -37,14 +45,26 @@ PAYMENT = Payment(
     detected_at=NOW,
 )
 
+CONVERSION = {
+    "conversionRate",
+    "conversionRateSource",
+    "conversionRateDestination",
+    "convertedAmountSource",
+    "convertedAmountDestination",
+    "rateProvider",
+}
+
 
 def paid(amount: int = 10_000_000) -> Request:
     status = RequestStatus.PAID if amount >= 10_000_000 else RequestStatus.PARTIALLY_PAID
     return replace(MADE.requests[0], paid=BaseUnits(amount), status=status)
 
 
-def told(link: Link = LINK, request: Request | None = None, payment: Payment = PAYMENT) -> list[dict[str, Any]]:
-    event = payment_event(link, request or paid(), payment, CONTEXT)
+def told(
+    link: Link | None = LINK, request: Request | None = None, payment: Payment = PAYMENT
+) -> list[dict[str, Any]]:
+    request = request or paid()
+    event = payment_event(Bill((request,), link), request, payment, CONTEXT)
     forms = [(event.kind, event.body), *((variant.kind, variant.body) for variant in event.variants)]
     bodies = [json.loads(body) for _, body in forms]
     assert [kind for kind, _ in forms] == [body["event"] for body in bodies]
@@ -77,11 +97,12 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
         "payee": PAYEE,
         "reference": "INV-1",
         "payerIdentifier": "payer-7",
+        "payerAddress": None,
     }
 
 
 def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
-    event = failed_event(LINK, paid(4_000_000), PAYMENT, CONTEXT)
+    event = failed_event(paid(4_000_000), PAYMENT, CONTEXT)
     assert_is_described(json.loads(event.body))
     body = json.loads(event.body)
     assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
@@ -120,13 +141,67 @@ def test_what_did_not_reach_the_links_fee_address_is_no_fee(link: Link, payment:
 def test_the_variants_name_the_client_id_and_the_checkout() -> None:
     kinds = [body["event"] for body in told()]
     assert kinds == ["payment.confirmed", "payment.confirmed.checkout"]
-    bodies = told(replace(LINK, client_id="cli_shop"))
+    bodies = told(request=replace(paid(), client_id="cli_shop"))
     assert [body["event"] for body in bodies] == ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
     assert all((body["clientId"], body["origin"]) == ("cli_shop", "") for body in bodies)
-    core, *variants = told(replace(LINK, client_id="cli_shop", origin="https://shop.example"))
+    core, *variants = told(request=replace(paid(), client_id="cli_shop", origin="https://shop.example"))
     assert core["origin"] == "https://shop.example"
     assert all({**variant, "event": core["event"]} == core for variant in variants), "they differ in the event alone"
     assert not any("clientId" in body or "origin" in body for body in told())
+
+
+def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_rate() -> None:
+    """$10 of which $4.20 are paid in fUSDC, at 0.98 dollars for one."""
+    rate = Rate("USD", "fUSDC-sepolia", BaseUnits(100), BaseUnits(98), "coingecko", NOW)
+    request = replace(
+        paid(), invoice_currency="USD", amount=BaseUnits(1_000_000_000), paid=BaseUnits(420_000_000), status=RequestStatus.PARTIALLY_PAID
+    )
+    payment = replace(PAYMENT, amount=BaseUnits(4_285_715), value=BaseUnits(420_000_000), rate=rate)
+    failed = failed_event(request, payment, CONTEXT)
+    assert_is_described(json.loads(failed.body))
+    for body in (*told(request=request, payment=payment), json.loads(failed.body)):
+        assert (body["currency"], body["paymentCurrency"]) == ("USD", "fUSDC")
+        assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("4.2", "4.2", "10")
+        assert {name: body[name] for name in CONVERSION} == {
+            "conversionRate": "0.98",
+            "conversionRateSource": "1.02040816326530612",
+            "conversionRateDestination": "0.98",
+            "convertedAmountSource": "4.285715",
+            "convertedAmountDestination": "4.2",
+            "rateProvider": "coingecko",
+        }
+    assert told(request=request, payment=payment)[0]["fees"] == [{"type": "platform", "amount": "0.1", "currency": "fUSDC"}]
+
+
+def test_an_excess_is_told_in_the_invoice_currency() -> None:
+    request = replace(paid(), invoice_currency="USD", amount=BaseUnits(1_000_000_000), paid=BaseUnits(1_050_000_001))
+    assert told(request=request)[0]["excessAmount"] == "0.50000001"
+
+
+def test_a_payment_in_the_invoice_currency_tells_no_rate() -> None:
+    assert not told()[0].keys() & CONVERSION
+
+
+def test_payer_and_customer_are_told_as_they_are_known() -> None:
+    address = CustomerAddress(street="1 Main St", postal_code="10001", country="US")
+    info = CustomerInfo(first_name="Ada", email="ada@example.com", address=address)
+    body = told(request=replace(paid(), customer_info=info), payment=replace(PAYMENT, payer=PAYEE))[0]
+    assert body["payerAddress"] == PAYEE
+    assert body["customerInfo"] == {
+        "firstName": "Ada",
+        "email": "ada@example.com",
+        "address": {"street": "1 Main St", "postalCode": "10001", "country": "US"},
+    }
+    assert "customerInfo" not in told()[0]
+    assert told(request=replace(paid(), customer_info=CustomerInfo(last_name="L")))[0]["customerInfo"] == {"lastName": "L"}
+
+
+def test_a_request_without_a_link_is_told_with_the_same_fields_and_no_checkout() -> None:
+    alone = replace(paid(), reference="INV-1", fee_address=FEE_ADDRESS)
+    (body,) = told(None, alone)
+    assert body == told(replace(LINK, payer_identifier=None))[0]
+    kinds = [body["event"] for body in told(None, replace(alone, client_id="cli_shop"))]
+    assert kinds == ["payment.confirmed", "payment.confirmed.client_id"]
 
 
 @pytest.mark.parametrize("mode", [Mode.API_KEY, Mode.CLIENT_ID, Mode.ORCHESTRATOR, Mode.SESSION, None])
@@ -134,9 +209,9 @@ def test_every_event_of_a_request_says_what_it_was_created_with(mode: Mode | Non
     request = create_link(draft(), Owner("acct", None, None, mode=mode), TERMS, START, lambda n: b"\7" * n).requests[0]
     refund = Refund("0x", "fUSDC-sepolia", request.request_id, "token", "sepolia", PAYEE, NOW)
     events = [
-        payment_event(LINK, request, PAYMENT, CONTEXT),
-        failed_event(LINK, request, PAYMENT, CONTEXT),
-        refunded_event(LINK, request, refund, BaseUnits(1), CONTEXT),
+        payment_event(Bill((request,), LINK), request, PAYMENT, CONTEXT),
+        failed_event(request, PAYMENT, CONTEXT),
+        refunded_event(request, refund, BaseUnits(1), CONTEXT),
     ]
     bodies = [json.loads(each.body) for event in events for each in (event, *event.variants)]
     assert [body["createdWith"] for body in bodies] == [mode and mode.value] * 4
