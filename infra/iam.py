@@ -24,8 +24,8 @@ CHALICE_DIR = Path(__file__).resolve().parent.parent / ".chalice"
 
 @dataclass(frozen=True)
 class Access:
-    """What one function may use: actions by table, tables whose index `by_due` it reads, or the lists of accounts, queues,
-    key, node URLs.
+    """What one function may use: actions by table, tables whose index `by_due` or whose lists of accounts it reads,
+    queues, key, node URLs.
 
     `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (storage/secrets.py).
     """

@@ -26,9 +26,9 @@ class DeploymentStopped(Exception):
 def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
     """Creates or updates the stack of `stage` and waits for it; returns its outputs by name.
 
-    New indexes of tables that exist take an update each (infra/indexes.py). `cloudformation` is a boto3 client. A creation that fails is not rolled back: the next run continues it, and does
-    not fail because names are taken. CloudFormation rolls back an update that fails. Raises DeploymentStopped with the
-    reasons that CloudFormation gives.
+    `cloudformation` is a boto3 client. New indexes of a table that exists take an update each (infra/indexes.py). A
+    creation that fails is not rolled back: the next run continues it, and does not fail because names are taken.
+    CloudFormation rolls back an update that fails. Raises DeploymentStopped with the reasons that CloudFormation gives.
     """
     name, wanted = f"{APP}-{stage}", yaml.safe_load(TEMPLATE.read_text())
     request = {

@@ -145,6 +145,17 @@ def list_of(account_id: str, kind: str, *value: str) -> str:
     return "#".join((account_id, kind, *value))
 
 
+def lists(account_id: str, kind: str, values: Mapping[str, str | None]) -> dict[str, str]:
+    """The lists of an account with all records of a kind, and with those of each value, by index; None has no list.
+
+    None at all for a record from before it had an account.
+    """
+    if not account_id:
+        return {}
+    found = {index: list_of(account_id, kind, value) for index, value in values.items() if value}
+    return {"by_account": list_of(account_id, kind), **found}
+
+
 def place(at: datetime, record_id: str) -> str:
     """A text that sorts by time, and that no other record of the list has."""
     return f"{place_at(at)}#{record_id}"

@@ -5,12 +5,11 @@ so that a payment is counted once, however often it is recorded, reversed, moved
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from chalicelib.base.records import Key
 from chalicelib.recording.records import SHARDS, DailyCount, Facets, Role
 from chalicelib.requests.listing import wallet
 from chalicelib.requests.records import Payment, PaymentStatus
@@ -29,8 +28,8 @@ def marked(payment: Payment) -> Payment:
 def amounts(before: Iterable[Payment], after: Iterable[Payment]) -> list[tuple[DailyCount, dict[str, int]]]:
     """What is added to which record when payments are written that are `marked`; `before` are they as stored."""
     known = {payment.key: payment for payment in before}
-    records: dict[Key, DailyCount] = {}
-    total: dict[Key, Counter[str]] = defaultdict(Counter)
+    records: dict[Hashable, DailyCount] = {}
+    total: dict[Hashable, Counter[str]] = defaultdict(Counter)
     for payment in after:
         stored = known.get(payment.key)
         for each, amount in ((stored, -1), (payment, 1)):

@@ -20,7 +20,7 @@ from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.services import Services
-from chalicelib.storage.store import Add, Delete, WriteConflict
+from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
 
 _ATTEMPTS = 10
@@ -108,11 +108,19 @@ def _commit(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[
 
 
 def _count(stored: Stored, changes: Changes) -> list[Add]:
-    """Marks the payments that are written; returns what that adds to the daily counts."""
+    """Marks the payments that are written; returns what that adds to the daily counts.
+
+    Nothing if the transaction has no room for it: work that an earlier version made has up to 24 transfers, and
+    `python -m infra.admin reindex` counts the payments of that time.
+    """
     payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
-    changes.records |= payments
     before = [*stored.payments.values(), *(each for listed in stored.listed.values() for each in listed)]
-    return [Add(*each) for each in counting.amounts(before, payments.values())]
+    counts = [Add(*each) for each in counting.amounts(before, payments.values())]
+    others = len(changes.records) + len(changes.events) + 2  # the work itself and the link
+    if len(counts) + others > LARGEST_TRANSACTION:
+        return []
+    changes.records |= payments
+    return counts
 
 
 def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, Stored]:

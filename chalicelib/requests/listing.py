@@ -1,24 +1,15 @@
 """The lists of an account that payments and requests are in, by what they are found by."""
 
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from chalicelib.base.records import list_of
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.base.records import lists
 
 if TYPE_CHECKING:
     from chalicelib.requests.records import Payment, Request
 
 PAYMENT, REQUEST = "PAYMENT", "REQUEST"
-
-
-def lists(account_id: str, kind: str, values: Mapping[str, str | None]) -> dict[str, str]:
-    """The lists of all records of a kind, and of those with each of these values, by index; None has no list."""
-    if not account_id:
-        return {}
-    found = {index: list_of(account_id, kind, value) for index, value in values.items() if value}
-    return {"by_account": list_of(account_id, kind), **found}
+"""The kinds of these lists."""
 
 
 def wallet(address: str) -> str:
@@ -28,6 +19,8 @@ def wallet(address: str) -> str:
 
 def symbol(currency: str) -> str:
     """The symbol of a currency as lists name it."""
+    from chalicelib.catalogue.tokens import token_with_id  # most workers write no payment
+
     token = token_with_id(currency)
     return token.symbol.upper() if token is not None else currency.upper()
 
@@ -71,4 +64,5 @@ def payment_id(payment: "Payment") -> str:
     """26 characters of Crockford base32, which stay the same if a fork moves the payment to another block."""
     from ulid import ULID
 
-    return str(ULID(sha256(payment.key.sk.encode() + payment.request_id.encode()).digest()[:16]))
+    name = "#".join((payment.request_id, payment.network, payment.tx_hash, payment.event_key))
+    return str(ULID(sha256(name.encode()).digest()[:16]))

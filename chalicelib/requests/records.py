@@ -149,6 +149,8 @@ class Request(Record):
     original_payment_reference: str | None = None
     listening_since: datetime | None = None
     """When calldata for it was first asked for; None before, and for the requests of links."""
+    is_moved: bool = False
+    """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
     version: int = 0
 
     @property
@@ -158,7 +160,7 @@ class Request(Record):
 
     @property
     def listed(self) -> Mapping[str, str]:
-        return listing.of_request(self) if self.created_at is not None else {}
+        return listing.of_request(self) if self.created_at is not None and not self.is_moved else {}
 
     @property
     def listed_at(self) -> str:

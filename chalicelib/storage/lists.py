@@ -1,12 +1,15 @@
 """Reads of lists: which part of an index is read, and what is left out of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
+from chalicelib.storage.codec import Attributes
 
 T = TypeVar("T")
+Query = Callable[..., Any]
+"""DynamoDB's query of one table."""
 _DENSE = 4
 """A query of a list of which something is left out looks at first at so many records for each that is wanted."""
 
@@ -48,7 +51,33 @@ def below(place: str) -> str:
     return place[:-1] + chr(ord(place[-1]) - 1) + LAST_SORT_KEY
 
 
-def parameters(span: Span) -> dict[str, Any]:
+def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attributes], str | None]:
+    """Up to `limit` items of a span, the newest first, and the place up to which it was read (`Found.end`)."""
+    items, start = list[Attributes](), dict[str, Any]()
+    for turn in range(queries):
+        response = query(**_parameters(span), **_looked_at(span, limit + 1, turn), **start)
+        items += response["Items"]
+        start = {"ExclusiveStartKey": last} if (last := response.get("LastEvaluatedKey")) else {}
+        if len(items) > limit or not start:
+            break
+    if len(items) > limit:
+        return items[:limit], _place(items[limit - 1])
+    return items, _place(start["ExclusiveStartKey"]) if start else None
+
+
+def count(query: Query, span: Span, queries: int) -> int | None:
+    """The number of items of a span; None if it takes more `queries`."""
+    start, counted = dict[str, Any](), 0
+    for _ in range(queries):
+        response = query(**_parameters(span), Select="COUNT", **start)
+        counted += int(response["Count"])
+        if "LastEvaluatedKey" not in response:
+            return counted
+        start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+    return None
+
+
+def _parameters(span: Span) -> dict[str, Any]:
     """The parameters of a query that reads a span from its last place."""
     values = {":name": span.list.name, ":first": span.first, ":last": span.last}
     conditions = []
@@ -67,15 +96,13 @@ def parameters(span: Span) -> dict[str, Any]:
     }
 
 
-def looked_at(span: Span, wanted: int, turn: int) -> dict[str, int]:
+def _looked_at(span: Span, wanted: int, turn: int) -> dict[str, int]:
     """How many records a query looks at, which DynamoDB ends at 1 MB; `turn` counts the queries before it."""
     if not span.within:
         return {"Limit": wanted}
     return {"Limit": wanted * _DENSE} if turn == 0 else {}
 
 
-def found(records: Sequence[T], places: Sequence[str], limit: int, read_to: str | None) -> Found[T]:
-    """The first `limit` of these records, of which the places are known; `read_to` is None if there are no others."""
-    if len(records) > limit:
-        return Found(tuple(records[:limit]), places[limit - 1])
-    return Found(tuple(records), read_to)
+def _place(item: Attributes) -> str:
+    place: str = item["listed_at"]["S"]
+    return place

@@ -9,16 +9,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
-from chalicelib.storage import codec
+from chalicelib.storage import codec, lists
 from chalicelib.storage.clients import aws_client
 from chalicelib.storage.items import DUE_SHARDS, added, attributes_of, item_of, ttl_of, version_is, with_write_id
-from chalicelib.storage.lists import Found, Span, found, looked_at, parameters
 
 T = TypeVar("T", bound=Record)
 C = TypeVar("C")
@@ -276,37 +275,18 @@ class Store:
                     break
                 left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
-    def newest(self, cls: type[T], span: Span, limit: int, queries: int = 1) -> Found[T]:
+    def newest(self, cls: type[T], span: lists.Span, limit: int, queries: int = 1) -> lists.Found[T]:
         """Up to `limit` records of a span of a list, the newest first, by at most `queries` queries.
 
         One query is enough unless the span leaves records out (`Span.within`) or the records have more than 1 MB. Lists
         follow the records within about a second.
         """
-        items, start = list[codec.Attributes](), dict[str, Any]()
-        for turn in range(queries):
-            response = self.client.query(
-                TableName=self._table(cls.KEY.table), **parameters(span), **looked_at(span, limit + 1, turn), **start
-            )
-            items += response["Items"]
-            start = {"ExclusiveStartKey": last} if (last := response.get("LastEvaluatedKey")) else {}
-            if len(items) > limit or not start:
-                break
-        read_to = start["ExclusiveStartKey"]["listed_at"]["S"] if start else None
-        records = [codec.decode(cls, item) for item in items[: limit + 1]]
-        return found(records, [item["listed_at"]["S"] for item in items], limit, read_to)
+        items, end = lists.read(partial(self.client.query, TableName=self._table(cls.KEY.table)), span, limit, queries)
+        return lists.Found(tuple(codec.decode(cls, item) for item in items), end)
 
-    def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
+    def count_listed(self, cls: type[Record], span: lists.Span, queries: int) -> int | None:
         """The number of records in a span of a list, by one query for each MB; None if that takes more `queries`."""
-        start, counted = dict[str, Any](), 0
-        for _ in range(queries):
-            response = self.client.query(
-                TableName=self._table(cls.KEY.table), **parameters(span), Select="COUNT", **start
-            )
-            counted += int(response["Count"])
-            if "LastEvaluatedKey" not in response:
-                return counted
-            start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
-        return None
+        return lists.count(partial(self.client.query, TableName=self._table(cls.KEY.table)), span, queries)
 
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.

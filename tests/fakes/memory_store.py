@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
 from chalicelib.storage.items import DUE_SHARDS
-from chalicelib.storage.lists import Found, Named, Span, found
+from chalicelib.storage.lists import Found, Named, Span
 from chalicelib.storage.store import (
     LARGEST_TRANSACTION,
     Absent,
@@ -62,7 +62,7 @@ class MemoryStore(Store):
     def newest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:
         self._count("Query")
         listed = [self._records[key] for key in self._span(cls, span)]
-        return found(listed[: limit + 1], [each.listed_at for each in listed], limit, None)
+        return Found(tuple(listed[:limit]), listed[limit - 1].listed_at if len(listed) > limit else None)
 
     def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
         self._count("Query")
