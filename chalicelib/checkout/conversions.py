@@ -7,12 +7,12 @@ from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout.rules import Owed, Position, by_contract, by_quote, direct
+from chalicelib.currencies.flows import conversion_facts
 from chalicelib.currencies.rules import Way, way_of
-from chalicelib.rates import flows as rates
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import RateUnavailable, is_fresh, rate_of_path
 from chalicelib.requests import quotes
-from chalicelib.requests.records import Quote
+from chalicelib.requests.records import Quote, Request
 from chalicelib.services import Services
 
 _PATHS_PER_READ = 40
@@ -45,39 +45,40 @@ def priced(services: Services, owed: Sequence[Owed], held: Mapping[str, Quote]) 
 
 def hold(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
     """The quotes of stored requests that are paid by a quoted rate, by request id. Raises RateUnavailable."""
-    return {
-        each.request.request_id: quotes.hold(services, each.request, each.invoice, each.token)
-        for each in _quoted(services, owed)
-    }
+    return quotes.hold(services, _quoted(services, owed))
 
 
 def first_quotes(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
-    """The first quotes of new requests, not written yet, by request id. One rate for each pair of currencies.
+    """The same of requests that are not stored yet; the quotes are not written. Raises RateUnavailable."""
+    return quotes.first(services, _quoted(services, owed))
 
-    Raises RateUnavailable.
+
+def valid_quotes(services: Services, owed: Sequence[Owed]) -> list[dict[str, Quote]]:
+    """What `hold` may have returned for one request to a payer who pays it now; nothing is written.
+
+    For several requests none may be paid by a quoted rate.
     """
-    found = _quoted(services, owed)
-    current = {pair: rates.current(services, *pair) for pair in {_pair(each): None for each in found}}
-    return {
-        each.request.request_id: quotes.first(services, each.request, current[_pair(each)]) for each in found
-    }
+    quoted = _quoted(services, owed)
+    if not quoted:
+        return [{}]
+    (request,) = quoted
+    held = quotes.all_valid_at(services.store, request.request_id, services.clock())
+    return [{request.request_id: quote} for quote in held]
 
 
 def ways_of(services: Services, owed: Sequence[Owed]) -> list[Way]:
     """How each amount is paid. Raises RateUnavailable if this deployment cannot convert one any more."""
-    facts, ways = rates.conversion_facts(services), []
+    facts, ways = conversion_facts(services), []
     for each in owed:
-        way = way_of(each.invoice, each.token, facts)
+        way = Way.DIRECT if each.invoice == each.token else way_of(each.invoice, each.token, facts)
         if way is None:
             raise RateUnavailable(f"{each.invoice.id} cannot be converted to {each.token.id} at present")
         ways.append(way)
     return ways
 
 
-def _quoted(services: Services, owed: Sequence[Owed]) -> list[Owed]:
-    if all(each.invoice == each.token for each in owed):
-        return []
-    return [each for each, way in zip(owed, ways_of(services, owed), strict=True) if way is Way.QUOTED]
+def _quoted(services: Services, owed: Sequence[Owed]) -> list[Request]:
+    return [each.request for each, way in zip(owed, ways_of(services, owed), strict=True) if way is Way.QUOTED]
 
 
 def _contract_rates(services: Services, pairs: Sequence[Pair]) -> dict[Pair, tuple[tuple[str, ...], PathRate, Rate]]:

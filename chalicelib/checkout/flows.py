@@ -9,7 +9,6 @@ from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import Fee
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata import safe
 from chalicelib.calldata.checkout import Checkout
@@ -18,7 +17,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared, check_family, payments_of, read_and_build
-from chalicelib.checkout.rules import Owed, Position, check_source, direct
+from chalicelib.checkout.rules import Owed, Position, check_source, direct, owed_of
 from chalicelib.links.errors import WrongWallet
 from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
 from chalicelib.links.multicalls import reading as multicalls
@@ -26,7 +25,6 @@ from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import Link, PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable
-from chalicelib.requests.rules import remaining
 from chalicelib.services import Services
 
 
@@ -44,7 +42,7 @@ class Description:
 
 @frozen
 class PreparedLink:
-    """The transactions that pay a link. `parts` are the links that are paid: the link itself, or a multicall's children."""
+    """The transactions that pay a link. `parts` are what is paid: the link itself, or the children of a multicall."""
 
     payment: SecurePayment
     parts: tuple[SecurePayment, ...]
@@ -106,8 +104,8 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
     if owed[0].token.network != "tron":
         raise BadRequest(f"This link is paid on {owed[0].token.network}: only transactions on tron are broadcast here")
     _check_options(PayOptions(wallet), parts, owed)
-    found = []
-    for held in conversions.valid(services, owed):
+    found: list[Transaction] = []
+    for held in conversions.valid_quotes(services, owed):
         dues = [each.due for each in conversions.priced(services, owed, held)]
         checkout = payments_of(dues, 0, batched=is_batched(payment.link))
         resets = frozenset(token.address for token in checkout.debits)
@@ -134,16 +132,6 @@ def safe_transactions(
     bundles = [safe.bundle(name, each.transactions) for each in (paid, *approved)]
     only = paid.transactions[0] if len(paid.transactions) == 1 else None
     return tuple(dict.fromkeys([*bundles, *([SafeTransaction(only.to, only.value, only.data, 0)] if only else [])]))
-
-
-def owed_of(parts: Sequence[SecurePayment]) -> list[Owed]:
-    """The remaining amounts of the unpaid requests, in order, with the fees of their links."""
-    return [
-        Owed(request, remaining(request), Fee(part.link.fee_percentage, part.link.fee_address))
-        for part in parts
-        for request in part.requests
-        if remaining(request)
-    ]
 
 
 def is_batched(link: Link) -> bool:

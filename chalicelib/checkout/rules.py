@@ -1,8 +1,8 @@
-"""What is due now of each request: in the token that is paid, or in the invoice currency where a contract converts it."""
+"""What is due now of each request: in the token that is paid, or in the invoice currency if a contract converts it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from chalicelib.base import money
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
@@ -12,10 +12,11 @@ from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.rules import Way
+from chalicelib.links.records import SecurePayment
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import most_to_spend, to_pay
 from chalicelib.requests.records import Quote, Request
-from chalicelib.requests.rules import currency_of, invoice_of
+from chalicelib.requests.rules import currency_of, invoice_of, remaining
 
 
 @frozen
@@ -66,6 +67,16 @@ class Position:
     converted: Converted | None = None
 
 
+def owed_of(parts: Sequence[SecurePayment]) -> list[Owed]:
+    """The remaining amounts of the unpaid requests, in order, with the fees of their links."""
+    return [
+        Owed(request, remaining(request), part.link.fee)
+        for part in parts
+        for request in part.requests
+        if remaining(request)
+    ]
+
+
 def check_source(request: Request, source: SourceToken) -> None:
     """Raises BadRequest unless the source is the request's own network and token; bridging is not supported."""
     chain, currency = network(request.network), currency_of(request)
@@ -74,13 +85,6 @@ def check_source(request: Request, source: SourceToken) -> None:
             f"Paying from {source.token} on {source.chain} is not supported here: omit chain and token to pay "
             f"in {currency.id}"
         )
-
-
-def fee_on(amount: int, fee: Fee) -> BaseUnits:
-    """The platform fee that is paid on top of `amount`, in the units of the amount, rounded down."""
-    if not fee.is_charged:
-        return BaseUnits(0)
-    return money.fee_of(amount, money.parse_percentage(str(fee.percentage)))
 
 
 def direct(owed: Owed) -> Position:
@@ -97,8 +101,8 @@ def by_quote(owed: Owed, quote: Quote) -> Position:
 def by_contract(
     owed: Owed, path: tuple[str, ...], found: PathRate, rate: Rate, slippage_bps: int, max_rate_age: int
 ) -> Position:
-    """The payment of an amount that a contract converts; `found` is the rate that the contract has now, as is `rate`."""
-    units = owed.amount + fee_on(owed.amount, owed.fee)
+    """The payment of an amount that a contract converts; `found` and `rate` are the rate that it has now."""
+    units = owed.amount + owed.fee.on(owed.amount)
     conversion = Conversion(path, most_to_spend(units, found, slippage_bps), max_rate_age)
     costs = to_pay(owed.amount, rate, owed.invoice, owed.token)
     return Position(owed, _due(owed, owed.amount, conversion), Converted(Way.ON_CHAIN, rate, costs))
@@ -109,7 +113,7 @@ def _due(owed: Owed, amount: BaseUnits, conversion: Conversion | None = None) ->
         token=owed.token,
         payee=owed.request.payee,
         amount=amount,
-        fee=fee_on(amount, owed.fee),
+        fee=owed.fee.on(amount),
         fee_address=owed.fee.address,
         reference=bytes.fromhex(owed.request.payment_reference[2:]),
         conversion=conversion,
