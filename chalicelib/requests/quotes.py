@@ -7,6 +7,7 @@ from chalicelib.rates import flows as rates
 from chalicelib.rates.records import Rate
 from chalicelib.requests.records import Quote, Request
 from chalicelib.requests.rules import currency_of, invoice_of
+from chalicelib.requests.store import first_quotes, newest_quotes, quotes
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Store, WriteConflict
 
@@ -23,7 +24,7 @@ def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     one transaction for 99 new quotes. Raises RateUnavailable.
     """
     least = timedelta(seconds=services.settings.quote_seconds) / 2
-    held = _newest(services.store, requests)
+    held = newest_quotes(services.store, [each.request_id for each in requests])
     while lacking := [each for each in requests if not _holds(held.get(each.request_id), services.clock() + least)]:
         new = _next(services, lacking, held, {})
         try:
@@ -31,7 +32,7 @@ def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
                 services.store.write(*new[start : start + LARGEST_TRANSACTION])
             held |= {quote.request_id: quote for quote in new}
         except WriteConflict:  # another process wrote the same number, which may be an old one by now
-            held |= _newest(services.store, lacking)
+            held |= newest_quotes(services.store, [each.request_id for each in lacking])
     return held
 
 
@@ -41,8 +42,7 @@ def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     Whoever resumes the same call finds those that were written, and takes the rates of the others from them. Raises
     RateUnavailable.
     """
-    keys = {Quote.KEY.of(request_id=each.request_id, number=0): Quote for each in requests}
-    known = {quote.request_id: quote for quote in services.store.get_many(keys).values()}
+    known = first_quotes(services.store, [each.request_id for each in requests])
     rates_known = {(quote.rate.base, quote.rate.quote): quote.rate for quote in known.values()}
     lacking = [each for each in requests if each.request_id not in known]
     return known | {quote.request_id: quote for quote in _next(services, lacking, {}, rates_known)}
@@ -60,12 +60,6 @@ def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
 def all_valid_at(store: Store, request_id: str, instant: datetime) -> list[Quote]:
     """The quotes that held at an instant, newest first: any of them may be what a payer was given."""
     return [quote for quote in _since(store, request_id, instant - _LONGEST) if quote.at <= instant <= quote.ends_at]
-
-
-def _newest(store: Store, requests: Sequence[Request]) -> dict[str, Quote]:
-    """The newest quotes of the requests that ever had one, by request id."""
-    partitions = [Quote.KEY.partition(request_id=each.request_id) for each in requests]
-    return {quote.request_id: quote for quote in store.newest_of_each(Quote, partitions)}
 
 
 def _holds(quote: Quote | None, until: datetime) -> bool:
@@ -99,9 +93,9 @@ def _next(
 
 def _since(store: Store, request_id: str, start: datetime) -> Iterator[Quote]:
     """The quotes of a request from the newest back to those of `start`."""
-    partition, before = Quote.KEY.partition(request_id=request_id), None
+    before = None
     for _ in range(_MOST_PAGES):
-        page, before = store.page(Quote, partition, before, _PAGE, consistent=True)
+        page, before = quotes(store, request_id, before, _PAGE)
         for quote in page:
             if quote.at < start:
                 return
