@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.money import Fee
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record, lists, place
 from chalicelib.requests.records import Request, RequestStatus
 
@@ -91,6 +92,11 @@ class Link(Record):
     @property
     def listed_at(self) -> str:
         return place(self.created_at, self.token)
+
+    @property
+    def fee(self) -> Fee:
+        """The platform fee on each of its amounts."""
+        return Fee(self.fee_percentage, self.fee_address)
 
     @property
     def next_due(self) -> datetime | None:

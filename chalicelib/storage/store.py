@@ -68,10 +68,9 @@ class Unchanged:
 
 @frozen
 class Add:
-    """Adds amounts, also negative ones, to the counts of a record, by their names; a count that is not there is 0.
+    """Adds amounts, also negative ones, to the counts of a record, by name, whether it exists or not.
 
-    It has no condition: the record need not exist nor be read before, and its version stays as it is. Several
-    transactions that add to one record wait for each other and are all counted.
+    It has no condition and leaves the version as it is. Transactions that add to one record wait for each other.
     """
 
     record: Record
@@ -181,6 +180,11 @@ class Store:
         next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
         return tuple(codec.decode(cls, item) for item in items), next_cursor
 
+    def newest_of_each(self, cls: type[T], partitions: Sequence[str]) -> list[T]:
+        """The record with the highest sort key of each partition that has one; one consistent query each."""
+        pages = self._for_each(partitions, lambda pk: self.page(cls, pk, None, 1, consistent=True)[0])
+        return [record for found in pages for record in found]
+
     def head(self, cls: type[T], pk: str, after: str | None, limit: int) -> tuple[T, ...]:
         """The first `limit` records of a partition in the order of sort keys above `after`, by a consistent read."""
         above = (after or FIRST_SORT_KEY)[:_LONGEST_SORT_KEY]
@@ -201,8 +205,7 @@ class Store:
         """Adds an amount to the attribute `calls` of a record and returns the new count.
 
         If that would exceed `limit`, adds nothing and returns None. One conditional write, so the count is exact under
-        concurrent calls. Only the record's key and `vanishes_at` are
-        used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
+        concurrent calls. Only the record's key and `vanishes_at` are used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
         A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
         """
         if amount > limit:
@@ -278,15 +281,17 @@ class Store:
     def newest(self, cls: type[T], span: lists.Span, limit: int, queries: int = 1) -> lists.Found[T]:
         """Up to `limit` records of a span of a list, the newest first, by at most `queries` queries.
 
-        One query is enough unless the span leaves records out (`Span.within`) or the records have more than 1 MB. Lists
-        follow the records within about a second.
+        One is enough, unless the span leaves records out or they have more than 1 MB. Lists lag by about a second.
         """
-        items, end = lists.read(partial(self.client.query, TableName=self._table(cls.KEY.table)), span, limit, queries)
+        items, end = lists.read(self._query_of(cls), span, limit, queries)
         return lists.Found(tuple(codec.decode(cls, item) for item in items), end)
 
     def count_listed(self, cls: type[Record], span: lists.Span, queries: int) -> int | None:
         """The number of records in a span of a list, by one query for each MB; None if that takes more `queries`."""
-        return lists.count(partial(self.client.query, TableName=self._table(cls.KEY.table)), span, queries)
+        return lists.count(self._query_of(cls), span, queries)
+
+    def _query_of(self, cls: type[Record]) -> lists.Query:
+        return partial(self.client.query, TableName=self._table(cls.KEY.table))
 
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
@@ -327,8 +332,8 @@ class Store:
     def put_many(self, records: Iterable[Record]) -> None:
         """Puts records of any tables, 25 per call, in place of stored ones: no version is checked.
 
-        Only for records whose content is a pure function of their key, so that writing one again changes nothing. Not
-        one transaction: after an error some may be written; write all again. Raises Throttled.
+        Only for records that whoever writes them again writes with the same content, so that nothing changes. Not one
+        transaction: after an error some may be written; write all again. Raises Throttled.
         """
         puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
         self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)
