@@ -13,11 +13,15 @@ from functools import cached_property, partial
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
-from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.storage import codec, lists
 from chalicelib.storage.clients import aws_client
 from chalicelib.storage.items import DUE_SHARDS, added, attributes_of, item_of, ttl_of, version_is, with_write_id
+from chalicelib.storage.writes import Absent as Absent
+from chalicelib.storage.writes import Add as Add
+from chalicelib.storage.writes import Delete as Delete
+from chalicelib.storage.writes import Unchanged as Unchanged
+from chalicelib.storage.writes import Write as Write
 
 T = TypeVar("T", bound=Record)
 C = TypeVar("C")
@@ -45,39 +49,6 @@ class Throttled(Exception):
     """DynamoDB refuses these calls at the moment because there are too many."""
 
 
-@frozen
-class Delete:
-    """Deletes a record if it still has the version that was read."""
-
-    record: Record
-
-
-@frozen
-class Absent:
-    """Requires that no record with this record's key exists; writes nothing."""
-
-    record: Record
-
-
-@frozen
-class Unchanged:
-    """Requires that a record still has the version that was read; writes nothing."""
-
-    record: Record
-
-
-@frozen
-class Add:
-    """Adds amounts, also negative ones, to the counts of a record, by name, whether it exists or not.
-
-    It has no condition and leaves the version as it is. Transactions that add to one record wait for each other.
-    """
-
-    record: Record
-    amounts: Mapping[str, int]
-
-
-Write = Record | Delete | Absent | Unchanged | Add
 Join = Callable[[Callable[..., None], Sequence[Write]], None]
 """Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
 
