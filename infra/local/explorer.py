@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from chalicelib.links.store import current_link
-from chalicelib.requests.store import pointer
+from chalicelib.requests.store import bill_id
 from chalicelib.services import Services
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
@@ -32,8 +32,8 @@ class Explorer:
 
     def _respond(self, request: JsonRequest) -> JsonResponse:
         folder, _, request_id = request.path.rpartition("/")
-        found = pointer(self._services.store, request_id) if folder == "/request" and request_id else None
-        payment = current_link(self._services.store, found.bill_id) if found else None
+        found = bill_id(self._services.store, request_id) if folder == "/request" and request_id else None
+        payment = current_link(self._services.store, found) if found else None
         if payment is None:
             return _NOT_FOUND
         return JsonResponse(None, 302, f"{self._pay_url}/?token={payment.link.token}")
