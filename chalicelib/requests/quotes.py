@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from chalicelib.catalogue.tokens import Token
 from chalicelib.rates import flows as rates
 from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.store import newest_quote, quotes
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, WriteConflict
 
@@ -21,7 +22,7 @@ def hold(services: Services, request: Request, invoice: Token, payment: Token) -
     RateUnavailable.
     """
     lifetime = timedelta(seconds=services.settings.quote_seconds)
-    held = newest(services.store, request.request_id)
+    held = newest_quote(services.store, request.request_id)
     while held is None or held.ends_at - services.clock() < lifetime / 2:
         rate = rates.current(services, invoice, payment)
         now = services.clock()
@@ -30,14 +31,8 @@ def hold(services: Services, request: Request, invoice: Token, payment: Token) -
             services.store.write(quote)
             return quote
         except WriteConflict:  # another process wrote the same number, which may be an old one by now
-            held = newest(services.store, request.request_id)
+            held = newest_quote(services.store, request.request_id)
     return held
-
-
-def newest(store: Store, request_id: str) -> Quote | None:
-    """The newest quote of a request; None if it never had one. One query."""
-    found, _ = store.page(Quote, Quote.KEY.partition(request_id=request_id), None, 1, consistent=True)
-    return found[0] if found else None
 
 
 def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
@@ -52,9 +47,9 @@ def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
 
 def _since(store: Store, request_id: str, start: datetime) -> Iterator[Quote]:
     """The quotes of a request from the newest back to those of `start`."""
-    partition, before = Quote.KEY.partition(request_id=request_id), None
+    before = None
     for _ in range(_MOST_PAGES):
-        page, before = store.page(Quote, partition, before, _PAGE, consistent=True)
+        page, before = quotes(store, request_id, before, _PAGE)
         for quote in page:
             if quote.at < start:
                 return
