@@ -22,11 +22,12 @@ from chalicelib.payees.records import Action
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
 from tests.fakes.payouts import store_payouts
+from tests.fakes.requests import store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
 from tests.support.client import Api, Reply
 from tests.support.running import running
-from tests.support.stored_transfers import store_payment
+from tests.support.stored_transfers import store_payment, store_payment_of
 from tests.support.tenants import WAYS, Headers, Tenant, Way
 
 Make = Callable[[Tenant, Way], Any]
@@ -138,6 +139,12 @@ def paid_token(owner: Tenant, way: Way) -> str:
     return token
 
 
+def paid_request(owner: Tenant, way: Way) -> str:
+    request = store_request(running(), owner.account_id)
+    store_payment_of(request, 12_500_000)
+    return request.request_id
+
+
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
     payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
@@ -165,6 +172,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/pay"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/transfers"): example({"token": paid_token}),
+    ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"): example(

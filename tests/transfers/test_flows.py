@@ -233,7 +233,7 @@ def test_the_transfers_of_another_accounts_request_are_not_found(world: World) -
 
 
 def test_a_pending_announced_transaction_locks_the_list_of_its_requests(world: World) -> None:
-    world.tick()
+    with_safe(world)
     payment = world.create_link()
     intents.record(world, payment)
     with pytest.raises(Locked):
