@@ -44,10 +44,16 @@ def refunds(store: Store, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, 
     return {(each.topic, each.currency): each for each in store.get_many(keys).values()} if keys else {}
 
 
-def newest_quote(store: Store, request_id: str) -> Quote | None:
-    """The newest quote of a request; None if it never had one. One query."""
-    found, _ = quotes(store, request_id, None, 1)
-    return found[0] if found else None
+def newest_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
+    """The newest quotes of the requests that ever had one, by request id. One query for each."""
+    partitions = [Quote.KEY.partition(request_id=each) for each in request_ids]
+    return {quote.request_id: quote for quote in store.newest_of_each(Quote, partitions)}
+
+
+def first_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
+    """The first quotes of the requests that ever had one, by request id; read in batches of 100."""
+    keys = {Quote.KEY.of(request_id=each, number=0): Quote for each in request_ids}
+    return {quote.request_id: quote for quote in store.get_many(keys).values()} if keys else {}
 
 
 def quotes(store: Store, request_id: str, before: str | None, limit: int) -> tuple[tuple[Quote, ...], str | None]:
