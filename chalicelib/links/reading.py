@@ -10,6 +10,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.links import store
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.requests import store as request_store
+from chalicelib.requests.permissions import sees
 from chalicelib.services import Services
 
 if TYPE_CHECKING:
@@ -51,10 +52,7 @@ def load(services: Services, token: str) -> SecurePayment | None:
 
 
 def _is_visible(viewer: Viewer, link: Link) -> bool:
-    if viewer.reads_any_link:
-        return True
-    is_of_client = viewer.client_id is None or link.client_id in (viewer.client_id, None)
-    return link.account_id == viewer.account_id and is_of_client
+    return viewer.reads_any_link or sees(viewer.account_id, viewer.client_id, link)
 
 
 def load_by_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
