@@ -6,7 +6,7 @@ No currency is taken for another: a stablecoin has a rate as any other token, wh
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
@@ -61,6 +61,13 @@ def divided(one: Rate, other: Rate) -> Rate:
         numerator=BaseUnits(one.numerator * other.denominator),
         denominator=BaseUnits(one.denominator * other.numerator),
     )
+
+
+def rate_text(rate: Rate) -> str:
+    """The rate as a decimal of at most 18 significant digits, without exponent and trailing zeros."""
+    rounded = Context(prec=18).divide(Decimal(rate.numerator), Decimal(rate.denominator))
+    text = format(rounded, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def to_pay(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
