@@ -6,7 +6,7 @@ for an optional body.
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
@@ -34,6 +34,8 @@ class Call(Generic[Body, Query]):
     body: Body
     query: Query
     path: Mapping[str, str]
+    accept: str = ""
+    """The header Accept, in lower case."""
 
 
 AnyCall = Call[object, object]
@@ -88,6 +90,8 @@ def models_of(view: View) -> Models:
     response = hints["return"]
     if get_origin(response) is Reply:
         (response,) = get_args(response)
+    if get_origin(response) is UnionType:  # a model, or the same as a file
+        response = next(each for each in get_args(response) if each is not HttpResponse)
     return Models(
         body=body_models[0] if body_models else None,
         is_body_optional=len(get_args(body)) > 0,

@@ -1,0 +1,300 @@
+"""Models of the search for payments."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from chalicelib.base.addresses import evm_address, tron_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import format_amount, format_ratio
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.http.fields import Address, NetworkName, ShortText, form
+from chalicelib.http.schemas import Input, Output, rule, unsent
+from chalicelib.requests import listing
+from chalicelib.requests.records import CustomerInfo, Payment, Request, RequestStatus
+from chalicelib.search.payments.records import Filters, Page
+
+_INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$"
+_FILTERS = (
+    "txHash", "walletAddress", "paymentReference", "requestId", "reference", "type", "invoiceCurrency",
+    "paymentCurrency", "payer", "payee", "network", "clientId",
+)  # fmt: skip
+MOST, MOST_ROWS = 100, 5_000
+Hash = Annotated[str, form("^(0x)?[0-9a-fA-F]{64}$")]
+Instant = Annotated[str, Field(pattern=_INSTANT)]
+PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
+
+
+class PaymentsQuery(Input):
+    txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$")] | None = Field(
+        None, description="As `sourceTxHash` shows it; finds all payments of the transaction"
+    )
+    walletAddress: Address | None = Field(None, description="The payer or the payee")
+    paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = None
+    requestId: Annotated[str, Field(pattern="^[0-9a-fA-F]{66}$")] | None = None
+    reference: ShortText | None = Field(None, description="The merchant's own, exactly")
+    type: PaymentType | None = None
+    invoiceCurrency: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="A currency's id, or a symbol of several"
+    )
+    paymentCurrency: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="A currency's id, or a symbol of several"
+    )
+    payer: Address | None = None
+    payee: Address | None = None
+    network: NetworkName | None = None
+    clientId: Annotated[str, Field(max_length=64)] | None = None
+    fromDate: Instant | None = Field(None, description="UTC, included")
+    toDate: Instant | None = Field(None, description="UTC, included")
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
+        20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
+    )
+    offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Payments to pass over; not with `cursor`")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
+        None, description="`nextCursor` of the page before; empty to start without counting"
+    )
+
+    @field_validator("walletAddress", "payer", "payee")
+    @classmethod
+    def _wallet(cls, text: str | None) -> str | None:
+        return None if text is None else listing.wallet(_address(text))
+
+    @field_validator("network")
+    @classmethod
+    def _network(cls, name: str | None) -> str | None:
+        found = None if name is None else network(name)
+        if name is not None and found is None:
+            raise rule("is not a network of this service: GET /v2/currencies lists them")
+        return found.name if found else None
+
+    @field_validator("invoiceCurrency", "paymentCurrency")
+    @classmethod
+    def _currency(cls, text: str | None) -> str | None:
+        if text is not None and token_with_id(text) is None and not find_tokens(symbol=text):
+            raise rule("is no currency: send an id or a symbol of GET /v2/currencies")
+        return text
+
+    @field_validator("fromDate", "toDate")
+    @classmethod
+    def _instant(cls, text: str | None) -> str | None:
+        if text is not None:
+            try:
+                datetime.fromisoformat(text)
+            except ValueError:
+                raise rule("is no such day or time") from None
+        return text
+
+    @model_validator(mode="after")
+    def _dates(self) -> Self:
+        if self.fromDate and self.toDate and _parsed(self.toDate) < _parsed(self.fromDate):
+            raise rule("toDate must be after or equal to fromDate", "toDate")
+        return self
+
+    @property
+    def has_filter(self) -> bool:
+        return any(getattr(self, name) is not None for name in _FILTERS)
+
+    def filters(self, account_id: str, client_id: str | None, request_id: str | None) -> Filters:
+        """The search in an account. The currency of a text that is an id is found by it, else those of the symbol."""
+        invoice, paid = token_with_id(self.invoiceCurrency or ""), token_with_id(self.paymentCurrency or "")
+        return Filters(
+            account_id=account_id,
+            request_id=request_id,
+            tx_hash=self.txHash.lower() if self.txHash else None,
+            reference=self.reference,
+            payer=self.payer,
+            payee=self.payee,
+            wallet=self.walletAddress,
+            client_id=client_id,
+            type=self.type,
+            invoice_currency=invoice.id if invoice else None,
+            invoice_symbol=self.invoiceCurrency.upper() if self.invoiceCurrency and not invoice else None,
+            currency=paid.id if paid else None,
+            symbol=self.paymentCurrency.upper() if self.paymentCurrency and not paid else None,
+            network=self.network,
+            first=_parsed(self.fromDate) if self.fromDate else None,
+            last=_parsed(self.toDate) if self.toDate else None,
+        )
+
+
+def _parsed(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _address(text: str) -> str:
+    try:
+        return evm_address(text) if text.startswith("0x") else tron_address(text)
+    except BadRequest as error:
+        raise rule(error.message) from None
+
+
+class FeeAnswer(Output):
+    type: str
+    stage: str
+    provider: str
+    amount: str
+    currency: str
+    receiverAddress: str
+    network: str
+
+
+class CustomerAddressAnswer(Output):
+    street: str | None = Field(default_factory=unsent)
+    city: str | None = Field(default_factory=unsent)
+    state: str | None = Field(default_factory=unsent)
+    postalCode: str | None = Field(default_factory=unsent)
+    country: str | None = Field(default_factory=unsent)
+
+
+class CustomerAnswer(Output):
+    """As the merchant sent it, without what was not sent."""
+
+    firstName: str | None = Field(default_factory=unsent)
+    lastName: str | None = Field(default_factory=unsent)
+    email: str | None = Field(default_factory=unsent)
+    address: CustomerAddressAnswer | None = Field(default_factory=unsent)
+
+
+class PaidRequestAnswer(Output):
+    requestId: str
+    paymentReference: str
+    hasBeenPaid: bool
+    customerInfo: CustomerAnswer | None
+    reference: str | None
+
+
+class PaymentAnswer(Output):
+    id: str
+    amount: str
+    sourceNetwork: str
+    destinationNetwork: str
+    sourceTxHash: str | None
+    destinationTxHash: str | None
+    timestamp: str = Field(json_schema_extra={"format": "date-time"}, description="The time of the block")
+    type: str
+    conversionRateSource: str | None = Field(description="What of the payment currency one of the invoice currency was")
+    conversionRateDestination: str | None = Field(description="What of the invoice currency one that was paid was worth")
+    convertedAmountSource: str | None
+    convertedAmountDestination: str | None = Field(description="What counted, in the invoice currency")
+    currency: str = Field(description="The symbol of the invoice currency")
+    paymentCurrency: str = Field(description="The symbol of what was paid")
+    fees: list[FeeAnswer]
+    recurringPaymentId: str | None
+    rateProvider: str | None = Field(default_factory=unsent)
+    request: PaidRequestAnswer
+    payer: str | None = Field(description="Null if the chain does not tell")
+    payee: str
+
+
+class Pagination(Output):
+    total: int | None = Field(default_factory=unsent, description="Not sent where a list is read from an empty cursor")
+    limit: int
+    offset: int
+    hasMore: bool
+    nextCursor: str | None = Field(description="Null on the last page")
+
+
+class PaymentsPage(Output):
+    payments: list[PaymentAnswer]
+    pagination: Pagination
+
+    @classmethod
+    def of(cls, page: Page, limit: int, provider: str, shows_customers: bool) -> Self:
+        paging: dict[str, Any] = {"limit": limit, "offset": page.offset, "hasMore": page.cursor is not None}
+        if page.total is not None:
+            paging["total"] = page.total
+        found = [(each, page.requests.get(each.request_id)) for each in page.payments]
+        answers = [payment_answer(each, request, provider, shows_customers) for each, request in found]
+        return cls(payments=answers, pagination=Pagination(**paging, nextCursor=page.cursor))
+
+
+def payment_answer(payment: Payment, request: Request | None, provider: str, shows_customer: bool) -> PaymentAnswer:
+    """A payment; `request` is that which it pays."""
+    token, invoice = currency(payment.currency), currency(payment.invoiced_in)
+    amount = format_amount(payment.amount, token.decimals)
+    rate, value = payment.rate, invoice_amount(payment)
+    info = request.customer_info if request is not None and shows_customer else None
+    known: dict[str, Any] = {
+        "id": payment.payment_id,
+        "amount": amount,
+        "sourceNetwork": payment.network,
+        "destinationNetwork": payment.network,
+        "sourceTxHash": payment.tx_hash,
+        "destinationTxHash": None,
+        "timestamp": iso(payment.at),
+        "type": payment.type,
+        "conversionRateSource": format_ratio(rate.numerator, rate.denominator) if rate else None,
+        "conversionRateDestination": format_ratio(rate.denominator, rate.numerator) if rate else None,
+        "convertedAmountSource": amount if invoice != token else None,
+        "convertedAmountDestination": value if invoice != token else None,
+        "currency": invoice.symbol,
+        "paymentCurrency": token.symbol,
+        "fees": _fees(payment, token, provider),
+        "recurringPaymentId": None,
+        "request": PaidRequestAnswer(
+            requestId=payment.request_id,
+            paymentReference=payment.payment_reference,
+            hasBeenPaid=request is not None and request.status is RequestStatus.PAID,
+            customerInfo=_customer(info) if info is not None else None,
+            reference=payment.reference,
+        ),
+        "payer": payment.payer,
+        "payee": payment.payee,
+    }
+    if rate is not None:
+        known["rateProvider"] = provider_of(rate.source)
+    return PaymentAnswer(**known)
+
+
+def currency(id: str) -> Token:
+    found = token_with_id(id)
+    assert found is not None, "a stored payment always has catalogued currencies"
+    return found
+
+
+def invoice_amount(payment: Payment) -> str:
+    """What counts of a payment, in its invoice currency."""
+    return format_amount(payment.counted, on_chain_decimals(currency(payment.invoiced_in)))
+
+
+def provider_of(source: str) -> str:
+    """A source of rates as clients know it."""
+    return next((name for name in ("chainlink", "coingecko", "lifi") if name in source.lower()), "unknown")
+
+
+def _fees(payment: Payment, token: Token, provider: str) -> list[FeeAnswer]:
+    if not payment.fee_amount:
+        return []
+    amount = format_amount(payment.fee_amount, token.decimals)
+    fee = FeeAnswer(
+        type="platform",
+        stage="sending",
+        provider=provider,
+        amount=amount,
+        currency=token.symbol,
+        receiverAddress=payment.fee_address,
+        network=payment.network,
+    )
+    return [fee]
+
+
+def _customer(info: CustomerInfo) -> CustomerAnswer:
+    shown: dict[str, Any] = {"firstName": info.first_name, "lastName": info.last_name, "email": info.email}
+    if (address := info.address) is not None:
+        place: dict[str, Any] = {
+            "street": address.street,
+            "city": address.city,
+            "state": address.state,
+            "postalCode": address.postal_code,
+            "country": address.country,
+        }
+        shown["address"] = CustomerAddressAnswer(**_given(place))
+    return CustomerAnswer(**_given(shown))
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
