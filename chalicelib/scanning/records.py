@@ -7,7 +7,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
-from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 
 LOG_RETENTION = timedelta(days=7)
 """How long a recorded transfer stays in the log. No supported network forks deeper than this."""
@@ -93,20 +93,6 @@ class TransferId:
     block_hash: str
     tx_hash: str
     event_key: str
-
-
-@frozen
-class LoggedConversion:
-    """What the event of a conversion proxy says (chain/conversion_logs.py): an amount in an invoice currency.
-
-    `currency` is its hash in lower case, amounts are in the units that the contracts count in, `max_rate_age` is in
-    seconds.
-    """
-
-    currency: str
-    amount: BaseUnits
-    fee_amount: BaseUnits
-    max_rate_age: int
 
 
 @frozen

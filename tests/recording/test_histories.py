@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.records import Record
-from chalicelib.chain.logs import transfers_of
+from chalicelib.chain.transfers import transfers_of
 from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording

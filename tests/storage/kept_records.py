@@ -27,7 +27,7 @@ from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Or
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Record
-from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.rates.records import Rate
@@ -49,7 +49,6 @@ from chalicelib.requests.records import (
 )
 from chalicelib.scanning.records import (
     Cursor,
-    LoggedConversion,
     LoggedTransfer,
     ScanLease,
     TransferId,
