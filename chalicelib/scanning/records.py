@@ -101,7 +101,8 @@ class LoggedTransfer(Record):
 
     Its fields are those of the event (chain/logs.py). `bill_id` is that of the reference's request when it was read.
     `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion` is set if a
-    conversion proxy paid it.
+    conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the catalogue, None if
+    that is not known (scanning/details.py).
     """
 
     KEY = KeyPattern(
@@ -126,6 +127,7 @@ class LoggedTransfer(Record):
     state: TransferState = TransferState.UNRECORDED
     payer: str | None = None
     conversion: LoggedConversion | None = None
+    path_amount: BaseUnits | None = None
     version: int = 0
 
     @property
