@@ -19,11 +19,6 @@ from chalicelib.catalogue.tokens import FIAT, Token, find_tokens, token_with_id
 
 FIAT_DECIMALS_ON_CHAIN = 8
 """ChainlinkConversionPath.getDecimals; npm payment-detection's padAmountForChainlink, which builds the same amounts."""
-MAX_RATE_AGE = 25 * 3600
-"""Seconds: how old the oldest rate of a path may be, as calldata asks the contracts and as a payment is valued.
-
-Chainlink updates its slowest feeds, those of fiat and of stablecoins, once in 24 hours unless the price moves; an hour
-is for a late update."""
 _ETHER = "ETH-mainnet"
 
 

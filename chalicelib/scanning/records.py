@@ -102,7 +102,8 @@ class LoggedTransfer(Record):
     Its fields are those of the event (chain/logs.py). `bill_id` is that of the reference's request when it was read.
     `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion` is set if a
     conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the catalogue, None if
-    that is not known (scanning/details.py).
+    that is not known (scanning/details.py). `value` is what it counts for once it is SUMMED, in the units of the
+    request's amount; None in items from before it was kept, where it is `amount`.
     """
 
     KEY = KeyPattern(
@@ -128,6 +129,7 @@ class LoggedTransfer(Record):
     payer: str | None = None
     conversion: LoggedConversion | None = None
     path_amount: BaseUnits | None = None
+    value: BaseUnits | None = None
     version: int = 0
 
     @property

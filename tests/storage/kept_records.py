@@ -348,8 +348,12 @@ RECORDS: dict[str, Record] = {
     "logged transfer": LOGGED,
     "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
     "logged transfer, converted": replace(
-        LOGGED, payer=WALLET, conversion=LoggedConversion("0x" + "22" * 20, BaseUnits(MAX_UINT256), BaseUnits(0), 300)
+        LOGGED,
+        payer=WALLET,
+        conversion=LoggedConversion("0x" + "22" * 20, BaseUnits(MAX_UINT256), BaseUnits(0), 300),
+        path_amount=BaseUnits(MAX_UINT256),
     ),
+    "logged transfer, summed": replace(LOGGED, state=TransferState.SUMMED, value=BaseUnits(0), version=1),
     "unrecorded transfers": UNRECORDED,
     "unrecorded transfers, after a fork": replace(UNRECORDED, added=(), removed=(TRANSFER_ID, TRANSFER_ID), version=1),
     "scan lease": ScanLease("sepolia", NOW, version=7),
