@@ -19,6 +19,12 @@ class Fee:
     def is_charged(self) -> bool:
         return self.percentage is not None and self.address is not None and parse_percentage(self.percentage) > 0
 
+    def on(self, amount: int) -> "BaseUnits":
+        """The fee that is paid on top of `amount`, in the units of the amount, rounded down."""
+        if self.percentage is None or self.address is None:
+            return BaseUnits(0)
+        return fee_of(amount, parse_percentage(self.percentage))
+
 
 BaseUnits = NewType("BaseUnits", int)
 """An amount in the smallest unit of its token: 1.5 USDC (6 decimals) is 1_500_000."""

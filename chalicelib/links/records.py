@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.money import Fee
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.requests.records import Request, RequestStatus
 
@@ -77,6 +78,11 @@ class Link(Record):
     expiry_check_at: datetime | None = None
     """When it is checked again whether the chain was read past `expires_at`; None before the first check."""
     version: int = 0
+
+    @property
+    def fee(self) -> Fee:
+        """The platform fee on each of its amounts."""
+        return Fee(self.fee_percentage, self.fee_address)
 
     @property
     def next_due(self) -> datetime | None:

@@ -5,6 +5,7 @@ from itertools import islice
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import Fee
 from chalicelib.base.records import Record
 from chalicelib.catalogue.interop import Destination
 from chalicelib.payees import flows as destinations
@@ -12,6 +13,7 @@ from chalicelib.requests import permissions
 from chalicelib.requests.creation import Draft, Terms, create_request, for_each
 from chalicelib.requests.records import Reference, Request
 from chalicelib.requests.references import reference_topic
+from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION
 
@@ -78,6 +80,24 @@ def check_served(services: Services, requests: Iterable[Request]) -> None:
     for request in requests:
         if request.network not in services.chains.networks:
             raise BadRequest(f"This deployment does not serve {request.network}: payments there would not be seen")
+
+
+def check_fee_addresses(services: Services, charged: Iterable[tuple[Request, Fee]]) -> None:
+    """Raises BadRequest if a fee in a native coin goes to a contract, ChainUnavailable if the node does not answer.
+
+    The native proxies send the fee with 2,300 gas, so with a contract as fee address every payment would revert. One
+    call to the node per network and fee address.
+    """
+    receivers = {
+        (request.network, fee.address): request.currency
+        for request, fee in charged
+        if currency_of(request).is_native and fee.on(request.amount) > 0
+    }
+    for (name, fee_address), currency in receivers.items():
+        if fee_address is not None and services.chains.of(name).has_code(fee_address):
+            raise BadRequest(
+                f"feeAddress is a contract, which cannot receive a fee in {currency}: give a wallet address"
+            )
 
 
 def terms_of(services: Services) -> Terms:

@@ -169,6 +169,11 @@ class Store:
         next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
         return tuple(codec.decode(cls, item) for item in items), next_cursor
 
+    def newest_of_each(self, cls: type[T], partitions: Sequence[str]) -> list[T]:
+        """The record with the highest sort key of each partition that has one; one consistent query each."""
+        pages = self._for_each(partitions, lambda pk: self.page(cls, pk, None, 1, consistent=True)[0])
+        return [record for found in pages for record in found]
+
     def head(self, cls: type[T], pk: str, after: str | None, limit: int) -> tuple[T, ...]:
         """The first `limit` records of a partition in the order of sort keys above `after`, by a consistent read."""
         above = (after or FIRST_SORT_KEY)[:_LONGEST_SORT_KEY]
@@ -302,8 +307,8 @@ class Store:
     def put_many(self, records: Iterable[Record]) -> None:
         """Puts records of any tables, 25 per call, in place of stored ones: no version is checked.
 
-        Only for records whose content is a pure function of their key, so that writing one again changes nothing. Not
-        one transaction: after an error some may be written; write all again. Raises Throttled.
+        Only for records that whoever writes them again writes with the same content, so that nothing changes. Not one
+        transaction: after an error some may be written; write all again. Raises Throttled.
         """
         puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
         self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)

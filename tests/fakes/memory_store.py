@@ -1,7 +1,7 @@
 """A `Store` in memory, for simulations of many thousand writes: the same conditions, order and index, but no DynamoDB."""
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -50,6 +50,9 @@ class MemoryStore(Store):
         found = [sk for sk in reversed(self._sorted.get((table, pk), ())) if sk < below]
         records = tuple(self._records[Key(table, pk, sk)] for sk in found[:limit])
         return records, found[limit - 1] if len(found) > limit else None
+
+    def newest_of_each(self, cls: type[Any], partitions: Sequence[str]) -> list[Any]:
+        return [found for pk in partitions for found in self.page(cls, pk, None, 1)[0]]
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
         self._count("Query")
