@@ -12,6 +12,7 @@ DESCRIPTION = (
 )
 
 TAGS = {
+    "requests": ("Requests", "Amounts that are owed: create them, change them"),
     "links": ("Links", "Create payment links, payouts, and links over several payouts"),
     "checkout": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
     "transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),

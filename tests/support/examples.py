@@ -75,6 +75,11 @@ def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"requests": [{"amount": "12.50"}]} if Mode.ORCHESTRATOR in way.serves else {}
 
 
+def a_request(owner: Tenant, way: Way) -> dict[str, Any]:
+    """A platform's request goes where the client id is bound to."""
+    return {"payee": None} if Mode.ORCHESTRATOR in way.serves else {}
+
+
 def payout_tokens(owner: Tenant) -> list[str]:
     return [made.link.token for made in store_payouts(running(), owner.account_id, 2)]
 
@@ -91,6 +96,7 @@ def signed(action: Action) -> Make:
 WEBHOOK = {"webhook_id": a_webhook}
 KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
 TOKEN = {"token": of_owner(Tenant.link_token)}
+REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
 
 
 def registered(owner: Tenant, way: Way) -> None:
@@ -158,6 +164,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/openapi.json"): example(),
     ("GET", "/v2/currencies"): example(),
     ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
+    ("POST", "/v2/request"): example(body=a_request),
+    ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
     ("GET", "/v2/secure-payments"): example(
         query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,)
