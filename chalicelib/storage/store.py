@@ -176,7 +176,8 @@ class Store:
         """Adds an amount to the attribute `calls` of a record and returns the new count.
 
         If that would exceed `limit`, adds nothing and returns None. One conditional write, so the count is exact under
-        concurrent calls. Only the record's key and `vanishes_at` are used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
+        concurrent calls. Only the record's key and `vanishes_at` are used. Raises Throttled if DynamoDB refuses the
+        write: above a thousand calls a second, or while a table grows.
         A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
         """
         if amount > limit:
