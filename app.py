@@ -26,6 +26,7 @@ from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
 from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
+from chalicelib.search.payments import routes as found_payments
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
 from chalicelib.webhooks.deliveries import routes as deliveries
@@ -44,6 +45,7 @@ ROOMS = (
     checkout,
     intents,
     broadcasts,
+    found_payments,
     transfers,
     scanning,
     webhooks,

@@ -11,6 +11,7 @@ from chalicelib.base.frozen import frozen
 
 _CHECK_BYTES = 9
 _LONGEST = 2_000
+_REFUSED = "is not one of this list: send nextCursor as it was given, with the same filters, or start again"
 
 
 @frozen
@@ -41,7 +42,7 @@ def position_of(cursor: str, scope: Sequence[str]) -> Position:
     except (UnicodeError, binascii.Error):
         raw, text = b"", ""
     if not text or raw[:_CHECK_BYTES] != _check(text, scope) or cursor != urlsafe_b64encode(raw).decode().rstrip("="):
-        raise ValidationFailed((Problem(("cursor",), "is not one of this list: send the same filters, or start again"),))
+        raise ValidationFailed((Problem(("cursor",), _REFUSED),))
     place, indexes, offset, total = json.loads(text)
     return Position(place, tuple(indexes), offset, total)
 

@@ -15,7 +15,7 @@ OPERATIONS = (
             "customers."
         ),
         modes=CREDENTIALS,
-        scope="payments:read",
+        scope="requests:read",
         errors=(400, 401, 403),
     ),
 )

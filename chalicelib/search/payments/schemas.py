@@ -176,8 +176,8 @@ class PaymentAnswer(Output):
     destinationTxHash: str | None
     timestamp: str = Field(json_schema_extra={"format": "date-time"}, description="The time of the block")
     type: str
-    conversionRateSource: str | None = Field(description="What of the payment currency one of the invoice currency was")
-    conversionRateDestination: str | None = Field(description="What of the invoice currency one that was paid was worth")
+    conversionRateSource: str | None = Field(description="What one of the invoice currency was in the payment currency")
+    conversionRateDestination: str | None = Field(description="The inverse of it")
     convertedAmountSource: str | None
     convertedAmountDestination: str | None = Field(description="What counted, in the invoice currency")
     currency: str = Field(description="The symbol of the invoice currency")
