@@ -30,15 +30,13 @@ def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpRespons
 
 
 def _filters(call: Call[None, PaymentsQuery]) -> Filters:
-    """The search of the caller, who with a client id finds only what belongs to it."""
-    query, own = call.query, call.caller.client_id
-    if own is not None and query.clientId not in (None, own):
-        raise ValidationFailed((Problem(("clientId",), "must be the client ID that is sent, or none"),))
+    """The search of the caller. A payment reference is that of one request."""
+    query, client_id = call.query, call.caller.finds_of(call.query.clientId)
     request_id = query.requestId.lower() if query.requestId else None
     if query.paymentReference is not None:
         found = request_store.id_of_reference(call.services.store, query.paymentReference.lower()) or _NO_REQUEST
         request_id = found if request_id in (None, found) else _NO_REQUEST
-    return query.filters(call.caller.account_id, own or query.clientId, request_id)
+    return query.filters(call.caller.account_id, client_id, request_id)
 
 
 def _check(query: PaymentsQuery) -> None:

@@ -8,11 +8,11 @@ bounded number of queries.
 
 from dataclasses import replace
 
+from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.lists import Found, Span, below
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Payment
-from chalicelib.search.cursors import Position, cursor_of, position_of
 from chalicelib.search.payments import rules, store
 from chalicelib.search.payments.records import Filters, Page
 from chalicelib.search.payments.rules import Counted

@@ -1,9 +1,8 @@
 """Models of the search for payments."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
@@ -12,24 +11,21 @@ from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
-from chalicelib.http.fields import Address, NetworkName, ShortText, form
-from chalicelib.http.schemas import Input, Output, rule, unsent
+from chalicelib.http.fields import Address, NetworkName, ShortText
+from chalicelib.http.schemas import Dated, Output, rule, unsent
 from chalicelib.requests import listing
 from chalicelib.requests.records import CustomerInfo, Payment, Request, RequestStatus
 from chalicelib.search.payments.records import Filters, Page
 
-_INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$"
 _FILTERS = (
     "txHash", "walletAddress", "paymentReference", "requestId", "reference", "type", "invoiceCurrency",
     "paymentCurrency", "payer", "payee", "network", "clientId",
 )  # fmt: skip
 MOST, MOST_ROWS = 100, 5_000
-Hash = Annotated[str, form("^(0x)?[0-9a-fA-F]{64}$")]
-Instant = Annotated[str, Field(pattern=_INSTANT)]
 PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 
 
-class PaymentsQuery(Input):
+class PaymentsQuery(Dated):
     txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$")] | None = Field(
         None, description="As `sourceTxHash` shows it; finds all payments of the transaction"
     )
@@ -48,8 +44,6 @@ class PaymentsQuery(Input):
     payee: Address | None = None
     network: NetworkName | None = None
     clientId: Annotated[str, Field(max_length=64)] | None = None
-    fromDate: Instant | None = Field(None, description="UTC, included")
-    toDate: Instant | None = Field(None, description="UTC, included")
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
         20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
     )
@@ -78,22 +72,6 @@ class PaymentsQuery(Input):
             raise rule("is no currency: send an id or a symbol of GET /v2/currencies")
         return text
 
-    @field_validator("fromDate", "toDate")
-    @classmethod
-    def _instant(cls, text: str | None) -> str | None:
-        if text is not None:
-            try:
-                datetime.fromisoformat(text)
-            except ValueError:
-                raise rule("is no such day or time") from None
-        return text
-
-    @model_validator(mode="after")
-    def _dates(self) -> Self:
-        if self.fromDate and self.toDate and _parsed(self.toDate) < _parsed(self.fromDate):
-            raise rule("toDate must be after or equal to fromDate", "toDate")
-        return self
-
     @property
     def has_filter(self) -> bool:
         return any(getattr(self, name) is not None for name in _FILTERS)
@@ -116,13 +94,9 @@ class PaymentsQuery(Input):
             currency=paid.id if paid else None,
             symbol=self.paymentCurrency.upper() if self.paymentCurrency and not paid else None,
             network=self.network,
-            first=_parsed(self.fromDate) if self.fromDate else None,
-            last=_parsed(self.toDate) if self.toDate else None,
+            first=self.first,
+            last=self.last,
         )
-
-
-def _parsed(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def _address(text: str) -> str:
