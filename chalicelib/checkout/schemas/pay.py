@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
+from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.link import WalletQuery
 from chalicelib.checkout.schemas.transactions import (
     ExplanationAnswer,
@@ -19,11 +20,24 @@ from chalicelib.http.schemas import Output, rule
 Flag = Literal["true", "false"]
 
 
-class PayQuery(WalletQuery):
+class SourceQuery(WalletQuery):
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
-        None, description="With `token`: what the payer wants to pay with; only the link's own is offered"
+        None, description="With `token`: what the payer wants to pay with; only the payment's own is offered"
     )
     token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`")
+
+    @model_validator(mode="after")
+    def _names_a_source(self) -> Self:
+        if (self.chain is None) != (self.token is None):
+            raise rule("chain and token must be given together")
+        return self
+
+    @property
+    def source(self) -> SourceToken | None:
+        return SourceToken(self.chain, self.token) if self.chain is not None and self.token is not None else None
+
+
+class PayQuery(SourceQuery):
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
     eoaWallet: EvmAddress | None = Field(None, description="Who funds the payment of a smart account `wallet`")
     simulate: Flag | None = Field(None, description="Also run the transactions on the chain as it is now")
@@ -38,8 +52,6 @@ class PayQuery(WalletQuery):
 
     @model_validator(mode="after")
     def _combinations(self) -> Self:
-        if (self.chain is None) != (self.token is None):
-            raise rule("chain and token must be given together")
         if self.isSafe == "true" and self.eoaWallet is not None:
             raise rule("isSafe and eoaWallet cannot be given together")
         if self.isSafe == "true" and self.wallet is None:
