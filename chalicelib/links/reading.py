@@ -10,6 +10,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.links import store
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.requests import store as request_store
+from chalicelib.requests.permissions import sees
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
 
@@ -33,6 +34,10 @@ class Viewer:
     def of(cls, caller: "Caller") -> Self:
         return cls(caller.account_id, caller.client_id, caller.reads_any_link, caller.mode is Mode.CLIENT_ID)
 
+    def sees(self, owned: Link | Request) -> bool:
+        """Whether it is the viewer's own, whatever the payment page may read."""
+        return sees(self.account_id, self.client_id, owned)
+
 
 def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
     """The link with its requests. One read, two if a multicall has claimed the link.
@@ -52,12 +57,7 @@ def load(services: Services, token: str) -> SecurePayment | None:
 
 
 def _is_visible(viewer: Viewer, link: Link) -> bool:
-    return viewer.reads_any_link or _is_own(viewer, link)
-
-
-def _is_own(viewer: Viewer, owned: Link | Request) -> bool:
-    is_of_client = viewer.client_id is None or owned.client_id in (viewer.client_id, None)
-    return owned.account_id == viewer.account_id and is_of_client
+    return viewer.reads_any_link or viewer.sees(link)
 
 
 def load_by_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
@@ -83,7 +83,7 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
     requests = payment.requests if payment else bill.requests if bill else ()
     wanted = name.lower()
     found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
-    if found is None or not _is_own(viewer, found):
+    if found is None or not viewer.sees(found):
         raise NotFound("Request not found")
     return found, payment
 

@@ -32,6 +32,18 @@ def bill_ids(store: Store, request_ids: Iterable[str]) -> dict[str, str]:
     return {each.request_id: each.bill_id for each in store.get_many(keys).values()} if keys else {}
 
 
+def request(store: Store, request_id: str) -> Request | None:
+    """A request, alone or in the link that it was created for; None if there is none. One read, two for a link's."""
+    if _REQUEST_ID.fullmatch(request_id) is None:
+        return None
+    alone, pointer = Request.KEY.of(bill_id=request_id, position=0), RequestPointer.KEY.of(request_id=request_id)
+    found = store.get_many({alone: Request, pointer: RequestPointer})
+    if pointer in found:
+        of_link = found[pointer]
+        return store.get(Request, Request.KEY.of(bill_id=of_link.bill_id, position=of_link.position))
+    return found.get(alone)
+
+
 def references(store: Store, topics: Iterable[str]) -> list[Reference]:
     """The references of these topics, without those that do not exist; read in batches of 100."""
     keys = {Reference.KEY.of(topic=topic): Reference for topic in topics}

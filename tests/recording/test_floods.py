@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments, unmatched
@@ -197,7 +198,7 @@ def test_worthless_tokens_do_not_hide_a_real_one_and_the_list_says_that_more_may
     (request,) = payment.requests
 
     def listing() -> transfers.Listing:
-        return transfers.list_transfers(world.services, payment.link.token, world.account_id, None)
+        return transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None))
 
     flood(world, request, 19, amount=1, token=WORTHLESS)
     world.scan()
@@ -225,7 +226,7 @@ def test_a_list_says_that_payments_are_missing_if_some_are_only_summed_up(
     for count, truncated in ((2, False), (1, True)):
         flood(world, payment.requests[0], count, amount=1)
         world.scan()
-        listing = transfers.list_transfers(world.services, payment.link.token, world.account_id, None)
+        listing = transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None))
         assert (len(listing.transfers), listing.truncated) == (2, truncated)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import unmatched
@@ -142,7 +143,7 @@ def test_a_payment_for_a_payout_that_was_merged_counts_for_the_batch(world: Worl
     assert world.load(batch).link.status is LinkStatus.COMPLETED
     assert {world.load(child).link.status for child in children} == {LinkStatus.INVALIDATED}
     for payment, count in ((batch, 2), (children[0], 1)):
-        listing = transfers.list_transfers(world.services, payment.link.token, world.account_id, None)
+        listing = transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None))
         assert [each.classified.classification.value for each in listing.transfers] == ["exact"] * count
 
 
