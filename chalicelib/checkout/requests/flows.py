@@ -1,7 +1,5 @@
 """Builds the transactions that pay a request, and finds the routes by which it can be paid."""
 
-from dataclasses import replace
-
 from chalicelib.access.callers import Owner
 from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import same_address
@@ -11,9 +9,9 @@ from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.checkout import building, conversions
-from chalicelib.checkout.building import PayOptions, Prepared, check_family
+from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.requests.rules import Part, amount_due, check_source, fee_of, seconds_to_confirm
-from chalicelib.checkout.rules import Owed
+from chalicelib.checkout.rules import Owed, being_paid, check_family
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.links.flows import require_payable
 from chalicelib.links.reading import Viewer, load_request
@@ -129,12 +127,7 @@ def _store_fee(services: Services, request: Request, fee: Fee) -> None:
     Raises WriteConflict after five conflicts.
     """
     for _ in range(_ATTEMPTS):
-        changed = replace(
-            request,
-            listening_since=request.listening_since or services.clock(),
-            fee_percentage=fee.percentage,
-            fee_address=fee.address,
-        )
+        changed = being_paid(request, fee, services.clock())
         if changed == request:
             return
         try:

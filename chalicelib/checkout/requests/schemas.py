@@ -4,40 +4,30 @@ from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from chalicelib.base.money import BaseUnits, Fee, format_amount, parse_percentage
+from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.checkout.requests.flows import DirectRoute, PreparedRequest
 from chalicelib.checkout.requests.rules import FAST_SECONDS, Part
 from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import WalletQuery, wallet_address
-from chalicelib.checkout.schemas.pay import FeeAnswer, PayMetadata, SourceQuery
+from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, SourceQuery
 from chalicelib.checkout.schemas.transactions import TransactionAnswer
-from chalicelib.http.fields import Address, Amount, Percentage, Recipient
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.fields import Address, Amount
+from chalicelib.http.schemas import Output, rule
 from chalicelib.settings import ValueForm
 
 
-class PartQuery(Input):
+class PartQuery(FeeFields):
     """What of a request is paid, and with which fee."""
 
     amount: Amount | None = Field(
         None, description="A part of what is left, in the invoice currency; more than that is lowered to it"
     )
-    feePercentage: Percentage | None = Field(
-        None, description="With `feeAddress`: the fee on top of the amount, unless the client ID has one"
-    )
-    feeAddress: Recipient | None = Field(None, description="With `feePercentage`")
-
-    @model_validator(mode="after")
-    def _names_a_fee(self) -> Self:
-        if (self.feePercentage is None) != (self.feeAddress is None):
-            raise rule("feePercentage and feeAddress must be given together")
-        return self
 
     @property
     def part(self) -> Part:
-        return Part(self.amount, Fee(self.feePercentage, self.feeAddress))
+        return Part(self.amount, self.fee)
 
 
 class RequestPayQuery(PartQuery, SourceQuery):

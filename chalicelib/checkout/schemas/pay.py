@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import Fee
 from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.link import WalletQuery
 from chalicelib.checkout.schemas.transactions import (
@@ -14,8 +15,8 @@ from chalicelib.checkout.schemas.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
-from chalicelib.http.fields import EvmAddress, form
-from chalicelib.http.schemas import Output, rule
+from chalicelib.http.fields import EvmAddress, Percentage, Recipient, form
+from chalicelib.http.schemas import Input, Output, rule
 
 Flag = Literal["true", "false"]
 
@@ -61,6 +62,25 @@ class PayQuery(SourceQuery):
         if self.simulate == "true" and self.wallet is None:
             raise rule("is needed with simulate: the address that would send the transactions", "wallet")
         return self
+
+
+class FeeFields(Input):
+    """The platform fee that a payment is to have."""
+
+    feePercentage: Percentage | None = Field(
+        None, description="With `feeAddress`: the fee on top of the amount, unless the client ID has one"
+    )
+    feeAddress: Recipient | None = Field(None, description="With `feePercentage`")
+
+    @model_validator(mode="after")
+    def _names_a_fee(self) -> Self:
+        if (self.feePercentage is None) != (self.feeAddress is None):
+            raise rule("feePercentage and feeAddress must be given together")
+        return self
+
+    @property
+    def fee(self) -> Fee:
+        return Fee(self.feePercentage, self.feeAddress)
 
 
 class FeeAnswer(Output):
