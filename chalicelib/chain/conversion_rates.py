@@ -1,4 +1,4 @@
-"""Reads the rates at which the conversion proxies of an EVM chain would convert now."""
+"""Reads the rates at which the conversion proxies of an EVM chain would convert."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,8 +21,12 @@ _GAS_OF_A_PATH = 1_000_000
 _MOST_PATHS = 40
 
 
-def read_rates(node: JsonRpcClient, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
-    """The rate of each path at the newest block, for up to 40 paths; None where the proxy could not convert by it.
+def read_rates(
+    node: JsonRpcClient, paths: Sequence[tuple[str, ...]], block: int | None = None
+) -> tuple[PathRate | None, ...]:
+    """The rate of each path after a block, for up to 40 paths; None where the proxy could not convert by it.
+
+    Without a block after the newest; nodes keep the state of a limited number of blocks.
 
     The proxies' owner can give them another contract to take rates from. So the same request asks the proxies for it,
     and the rates are read again if it is not the one of the catalogue. Raises LookupError for a network without
@@ -31,8 +35,9 @@ def read_rates(node: JsonRpcClient, paths: Sequence[tuple[str, ...]]) -> tuple[P
     assert len(paths) <= _MOST_PATHS
     proxies = [_proxy_of(node.network, path) for path in paths]
     contracts = {proxy: address_of(_RATES[proxy], node.network) for proxy in proxies}
+    state = "latest" if block is None else hex(block)
     for _ in range(2):
-        used, rates = _read(node, contracts, list(zip(proxies, paths, strict=True)))
+        used, rates = _read(node, contracts, list(zip(proxies, paths, strict=True)), state)
         if used == contracts:
             return rates
         contracts = used
@@ -41,13 +46,13 @@ def read_rates(node: JsonRpcClient, paths: Sequence[tuple[str, ...]]) -> tuple[P
 
 @unavailable_if_malformed
 def _read(
-    node: JsonRpcClient, contracts: Mapping[str, str], paths: Sequence[tuple[str, tuple[str, ...]]]
+    node: JsonRpcClient, contracts: Mapping[str, str], paths: Sequence[tuple[str, tuple[str, ...]]], state: str
 ) -> tuple[dict[str, str], tuple[PathRate | None, ...]]:
     """The contract that each proxy takes its rates from, and the rates of the given contracts."""
     reads = [rates_contract_of(address_of(proxy, node.network)) for proxy in contracts]
     reads += [rate_of(contracts[proxy], path) for proxy, path in paths]
     (returned,) = node.results(
-        [contract_read(multicall3.aggregate(node.network, reads), gas=_GAS_OF_A_PATH * len(reads))]
+        [contract_read(multicall3.aggregate(node.network, reads), state, _GAS_OF_A_PATH * len(reads))]
     )
     results = multicall3.decode(returned)
     if len(results) != len(reads):

@@ -106,9 +106,12 @@ class EvmChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
 
-    def read_conversion_rates(self, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
-        """The rate of each conversion path at the newest block; None where the contracts could not convert by it."""
-        return conversion_rates.read_rates(self._node, paths)
+    def read_conversion_rates(
+        self, paths: Sequence[tuple[str, ...]], block: int | None = None
+    ) -> tuple[PathRate | None, ...]:
+        """The rate of each conversion path after a block, without one after the newest; None where the contracts could
+        not convert by it."""
+        return conversion_rates.read_rates(self._node, paths, block)
 
     def read_past_conversion_rate(self, path: tuple[str, ...], instant: datetime) -> PathRate | None:
         """The rate of a path by what its feeds answered at a past instant; None if they do not tell."""
