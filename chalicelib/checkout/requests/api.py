@@ -5,8 +5,8 @@ from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.schemas import (
     RequestPayAnswer,
     RequestPayQuery,
-    RoutesAnswer,
-    RoutesQuery,
+    RequestRoutesAnswer,
+    RequestRoutesQuery,
     request_pay_answer,
     routes_answer,
 )
@@ -23,7 +23,7 @@ def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer:
     return request_pay_answer(made, call.services.settings.transaction_value_form)
 
 
-def list_routes(call: Call[None, RoutesQuery]) -> RoutesAnswer:
+def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:
     query, caller = call.query, call.caller
     route = requests.direct_route(
         call.services, call.path["request_id"], caller.owner, Viewer.of(caller), query.wallet, query.part

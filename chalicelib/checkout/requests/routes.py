@@ -15,7 +15,6 @@ OPERATIONS = (
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="requests:read",
         errors=(400, 401, 403, 404, 409, 423, 503),
-        looks_up_token=True,
     ),
     Operation(
         "GET", "/v2/request/{request_id}/routes", "list_routes",
@@ -27,6 +26,5 @@ OPERATIONS = (
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="requests:read",
         errors=(400, 401, 403, 404, 503),
-        looks_up_token=True,
     ),
 )

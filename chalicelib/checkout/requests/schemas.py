@@ -63,7 +63,7 @@ class RequestPayAnswer(Output):
     metadata: RequestPayMetadata = Field(description="What they need and do")
 
 
-class RoutesQuery(PartQuery, WalletQuery):
+class RequestRoutesQuery(PartQuery, WalletQuery):
     wallet: Address = Field(description="The payer's wallet")
 
 
@@ -80,7 +80,7 @@ class RouteFee(Output):
     network: str
 
 
-class RouteAnswer(Output):
+class PaymentRoute(Output):
     id: str = Field(description="REQUEST_NETWORK_PAYMENT: the request's own token on its own network")
     fee: float = Field(description="The platform fee as a fraction of the amount: 0.01 is 1 %")
     feeInUSD: str | None = Field(None, description="All fees; absent where no exchange rate can be had")
@@ -91,8 +91,8 @@ class RouteAnswer(Output):
     token: str = Field(description="The symbol of what is paid")
 
 
-class RoutesAnswer(Output):
-    routes: list[RouteAnswer] = Field(description="Empty if the request cannot be paid now")
+class RequestRoutesAnswer(Output):
+    routes: list[PaymentRoute] = Field(description="Empty if the request cannot be paid now")
     platformFee: FeeAnswer | None = Field(description="Of the direct route")
 
 
@@ -104,17 +104,17 @@ def request_pay_answer(made: PreparedRequest, value_form: ValueForm) -> RequestP
     return RequestPayAnswer(transactions=transaction_answers(made.prepared, value_form), metadata=metadata)
 
 
-def routes_answer(route: DirectRoute | None, processor: str) -> RoutesAnswer:
+def routes_answer(route: DirectRoute | None, processor: str) -> RequestRoutesAnswer:
     """The routes of a request: the direct one. `processor` names who asks for the platform fee."""
     if route is None:
-        return RoutesAnswer(routes=[], platformFee=None)
+        return RequestRoutesAnswer(routes=[], platformFee=None)
     (position,) = route.prepared.positions
     fee = position.owed.fee
     shown = FeeAnswer(percentage=str(fee.percentage), address=str(fee.address)) if fee.is_charged else None
-    return RoutesAnswer(routes=[_direct(route, processor)], platformFee=shown)
+    return RequestRoutesAnswer(routes=[_direct(route, processor)], platformFee=shown)
 
 
-def _direct(route: DirectRoute, processor: str) -> RouteAnswer:
+def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
     (position,) = route.prepared.positions
     owed = position.owed
     chain = network(owed.request.network)
@@ -143,7 +143,7 @@ def _direct(route: DirectRoute, processor: str) -> RouteAnswer:
         )
         listed.append(platform)
     known = [each for each in worth if each is not None]
-    return RouteAnswer(
+    return PaymentRoute(
         id="REQUEST_NETWORK_PAYMENT",
         fee=float(parse_percentage(owed.fee.percentage or "0") / 100) if owed.fee.is_charged else 0,
         feeBreakdown=listed,
