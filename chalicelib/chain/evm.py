@@ -9,7 +9,7 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, conversion_rates, ranges, receipts, safe_reads, sent, wallets
+from chalicelib.chain import blocks, conversion_rates, past_rates, ranges, receipts, safe_reads, sent, wallets
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import (
@@ -115,7 +115,7 @@ class EvmChain:
 
     def read_past_conversion_rate(self, path: tuple[str, ...], instant: datetime) -> PathRate | None:
         """The rate of a path by what its feeds answered at a past instant; None if they do not tell."""
-        return None
+        return past_rates.read_past_rate(self._node, path, instant)
 
     def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
         """The transaction with a hash (0x and 64 lower-case digits); None if the node does not have it."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from chalicelib.chain.logs import LoggedConversion, ProxyTransfer
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.requests.references import reference_topic
 from infra.local.chain import Chain
-from infra.local.feeds import set_feed
+from infra.local.feeds import set_feed, set_rounds
 from tests.onchain.ledger import NATIVE, Ledger, allowance
 from tests.onchain.market import DAI, ETH, EUR, GBP, HOUR, USD, USDC, Market, market_of_mainnet, path_of, token
 
@@ -271,3 +273,29 @@ def test_a_conversion_has_two_events_both_of_the_conversion_proxy_and_none_of_a_
     first, second = (int(log["logIndex"], 16) for log in of_proxy)
     assert second == first + 1
     assert {log["topics"][1] for log in of_proxy} == {reference_topic(REFERENCE)}
+
+
+# --- rates of the past ---
+
+
+def test_a_past_rate_is_what_the_feeds_answered_then(mainnet: Market) -> None:
+    now = int(mainnet.chain.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+    hours = [(108_000_000 + hour * 10_000, now - (500 - hour) * HOUR) for hour in range(500)]
+    set_rounds(mainnet.chain, EUR, USD, hours)
+    set_rounds(mainnet.chain, USDC, USD, [(99_000_000, now - 600 * HOUR), (98_000_000, now - 30 * HOUR)])
+    for back, euro, dollar in ((1.5, "1.1298", "0.98"), (29.5, "1.127", "0.98"), (30.5, "1.1269", "0.99"), (499.5, "1.08", "0.99")):
+        instant = datetime.fromtimestamp(now - int(back * HOUR), UTC)
+        found = mainnet.evm.read_past_conversion_rate(path_of(EUR, USDC), instant)
+        assert found is not None
+        assert Fraction(found.rate * 10**8, found.divisor * 10**6) == Fraction(euro) / Fraction(dollar), back
+        assert found.updated_at <= now - back * HOUR
+    before = datetime.fromtimestamp(now - 501 * HOUR, UTC)
+    assert mainnet.evm.read_past_conversion_rate(path_of(EUR, USDC), before) is None
+
+
+def test_a_past_rate_is_that_of_the_contracts_while_nothing_moves(mainnet: Market) -> None:
+    for invoice, payment in ((USD, USDC), (EUR, ETH), (USDC, DAI)):
+        found, now = mainnet.evm.read_past_conversion_rate(path_of(invoice, payment), datetime.now(UTC)), mainnet.rate(invoice, payment)
+        assert found is not None
+        ours, theirs = Fraction(found.rate, found.divisor), Fraction(now.rate, now.divisor)
+        assert abs(ours - theirs) <= theirs / 10**6, "the contract rounds at each feed"
