@@ -12,15 +12,15 @@ from typing import TypeVar
 
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill, Link
-from chalicelib.recording import payments, rules, store
+from chalicelib.recording import counting, payments, rules, store
 from chalicelib.recording.rules import Changes, Stored
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Request
+from chalicelib.requests.records import Payment, Request
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
 
 _ATTEMPTS = 10
@@ -98,12 +98,29 @@ def _commit(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[
     bill, stored = _read(services, part, bill)
     changes = rules.decide(bill, part, stored, webhooks.event_context(services))
     written = _link_to_write(bill, changes)
-    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written)
+    counts = _count(stored, changes)
+    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written, *counts)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
     webhooks.queue_announcements(services, changes.events)
     return _after(changes, bool(written)), changes.recorded
+
+
+def _count(stored: Stored, changes: Changes) -> list[Add]:
+    """Marks the payments that are written; returns what that adds to the daily counts.
+
+    Nothing if the transaction has no room for it: work that an earlier version made has up to 24 transfers, and
+    `python -m infra.admin reindex` counts the payments of that time.
+    """
+    payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
+    before = [*stored.payments.values(), *(each for listed in stored.listed.values() for each in listed)]
+    counts = [Add(*each) for each in counting.amounts(before, payments.values())]
+    others = len(changes.records) + len(changes.events) + 2  # the work itself and the link
+    if len(counts) + others > LARGEST_TRANSACTION:
+        return []
+    changes.records |= payments
+    return counts
 
 
 def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, Stored]:

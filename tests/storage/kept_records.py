@@ -26,11 +26,12 @@ from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
-from chalicelib.base.records import Record
+from chalicelib.base.records import Counts, Record
 from chalicelib.chain.logs import BlockRange, Checkpoint
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.rates.records import Rate
+from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
@@ -477,5 +478,6 @@ RECORDS: dict[str, Record] = {
         locks=False,
         others=(replace(INTENT, proof=Proof.PROPOSED),),
     ),
+    "daily count": DailyCount(ACCOUNT, "ACCOUNT", "2026-03-01", "", 3, Counts({"USDC-base|USD|conversion|": 2})),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
 }
