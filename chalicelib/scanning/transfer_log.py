@@ -51,6 +51,7 @@ def entries(
             fee_address=transfer.fee_address,
             paid_at=_time(transfer),
             detected_at=now,
+            conversion=transfer.conversion,
         )
         for transfer in sorted(transfers, key=lambda each: (each.block_number, each.log_index))
     ]

@@ -64,6 +64,15 @@ def test_both_sources_agree_now(services: Services, invoice: str, payment: str) 
     assert abs(rate.at - datetime.now(UTC)) < timedelta(minutes=2)
 
 
+@pytest.mark.parametrize("back", [timedelta(minutes=20), timedelta(hours=7), timedelta(days=20)])
+def test_both_sources_agree_on_the_past(services: Services, back: timedelta) -> None:
+    then = datetime.now(UTC) - back
+    rate = flows.at(services, token("EUR"), token("USDC-base"), then)
+    assert then - timedelta(minutes=1) <= rate.at <= then
+    now = flows.current(services, token("EUR"), token("USDC-base"))
+    assert abs(rate.fraction - now.fraction) < now.fraction / 10**6
+
+
 def test_a_price_that_is_set_moves_both(services: Services, market: Market) -> None:
     reply = requests.post(f"{market.url}/prices", json={"USDC": 0.8}, timeout=60)
     assert reply.json()["USDC"] == 0.8
