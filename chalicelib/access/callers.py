@@ -93,8 +93,10 @@ class Caller:
         return self.client.client_id if self.client else None
 
     def finds_of(self, wanted: str | None) -> str | None:
-        """The client id whose records the caller finds in lists, all of the account's if None. A caller with a client id
-        finds what belongs to it alone. Raises ValidationFailed if another one is wanted."""
+        """The client id whose records the caller finds in lists; None finds all of the account.
+
+        A caller with a client id finds what belongs to it alone. Raises ValidationFailed if another one is wanted.
+        """
         if self.client_id is not None and wanted not in (None, self.client_id):
             raise ValidationFailed((Problem(("clientId",), "must be the client ID that is sent, or none"),))
         return self.client_id or wanted

@@ -1,1 +1,1 @@
-"""Finding what an account has: payments, requests and links, by what is known of them, as pages and as CSV."""
+"""What an account finds of its requests, payments and links: one by its id, lists by what is searched for."""

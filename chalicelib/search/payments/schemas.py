@@ -14,8 +14,9 @@ from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
 from chalicelib.http.fields import Address, NetworkName, ShortText
 from chalicelib.http.schemas import Dated, Output, rule, unsent
 from chalicelib.requests import listing
-from chalicelib.requests.records import CustomerInfo, Payment, Request, RequestStatus
+from chalicelib.requests.records import Payment, Request, RequestStatus
 from chalicelib.search.payments.records import Filters, Page
+from chalicelib.search.requests.schemas import CustomerInfoAnswer
 
 _FILTERS = (
     "txHash", "walletAddress", "paymentReference", "requestId", "reference", "type", "invoiceCurrency",
@@ -116,28 +117,11 @@ class FeeAnswer(Output):
     network: str
 
 
-class CustomerAddressAnswer(Output):
-    street: str | None = Field(default_factory=unsent)
-    city: str | None = Field(default_factory=unsent)
-    state: str | None = Field(default_factory=unsent)
-    postalCode: str | None = Field(default_factory=unsent)
-    country: str | None = Field(default_factory=unsent)
-
-
-class CustomerAnswer(Output):
-    """As the merchant sent it, without what was not sent."""
-
-    firstName: str | None = Field(default_factory=unsent)
-    lastName: str | None = Field(default_factory=unsent)
-    email: str | None = Field(default_factory=unsent)
-    address: CustomerAddressAnswer | None = Field(default_factory=unsent)
-
-
 class PaidRequestAnswer(Output):
     requestId: str
     paymentReference: str
     hasBeenPaid: bool
-    customerInfo: CustomerAnswer | None
+    customerInfo: CustomerInfoAnswer | None
     reference: str | None
 
 
@@ -213,7 +197,7 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
             requestId=payment.request_id,
             paymentReference=payment.payment_reference,
             hasBeenPaid=request is not None and request.status is RequestStatus.PAID,
-            customerInfo=_customer(info) if info is not None else None,
+            customerInfo=CustomerInfoAnswer.of(info) if info is not None else None,
             reference=payment.reference,
         ),
         "payer": payment.payer,
@@ -254,21 +238,3 @@ def _fees(payment: Payment, token: Token, provider: str) -> list[FeeAnswer]:
         network=payment.network,
     )
     return [fee]
-
-
-def _customer(info: CustomerInfo) -> CustomerAnswer:
-    shown: dict[str, Any] = {"firstName": info.first_name, "lastName": info.last_name, "email": info.email}
-    if (address := info.address) is not None:
-        place: dict[str, Any] = {
-            "street": address.street,
-            "city": address.city,
-            "state": address.state,
-            "postalCode": address.postal_code,
-            "country": address.country,
-        }
-        shown["address"] = CustomerAddressAnswer(**_given(place))
-    return CustomerAnswer(**_given(shown))
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
