@@ -6,6 +6,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from chalicelib.base.addresses import evm_address, tron_address
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.http.fields import Instant, instant
 
@@ -73,6 +75,14 @@ class Dated(Input):
 
 
 _WRONG_ORDER = "toDate must be after or equal to fromDate"
+
+
+def address_text(text: str) -> str:
+    """An address as its network writes it. Raises a validation error."""
+    try:
+        return evm_address(text) if text.startswith("0x") else tron_address(text)
+    except BadRequest as error:
+        raise rule(error.message) from None
 
 
 def rule(message: str, *fields: str) -> PydanticCustomError:

@@ -6,7 +6,7 @@ for an optional body.
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import NoneType, UnionType
+from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
@@ -90,8 +90,8 @@ def models_of(view: View) -> Models:
     response = hints["return"]
     if get_origin(response) is Reply:
         (response,) = get_args(response)
-    if get_origin(response) is UnionType:  # a model, or the same as a file
-        response = next(each for each in get_args(response) if each is not HttpResponse)
+    if HttpResponse in (arms := get_args(response)):  # a model, or the same as a file
+        (response,) = [each for each in arms if each is not HttpResponse]
     return Models(
         body=body_models[0] if body_models else None,
         is_body_optional=len(get_args(body)) > 0,

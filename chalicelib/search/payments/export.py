@@ -4,8 +4,9 @@ import csv
 import io
 from collections.abc import Iterable
 
-from chalicelib.base.money import format_amount, format_ratio
+from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.rates.rules import rate_text
 from chalicelib.requests.records import Payment
 from chalicelib.search.payments.schemas import currency, invoice_amount
 
@@ -50,7 +51,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         invoice_amount(payment),
         invoice.symbol,
         invoice.id,
-        format_ratio(rate.numerator, rate.denominator) if rate else "",
+        rate_text(rate) if rate else "",
         rate.source if rate else "",
         iso(rate.at) if rate else "",
         format_amount(fee, token.decimals) if fee else "",

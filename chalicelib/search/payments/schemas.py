@@ -4,15 +4,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator
 
-from chalicelib.base.addresses import evm_address, tron_address
-from chalicelib.base.errors import BadRequest
-from chalicelib.base.money import format_amount, format_ratio
+from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
 from chalicelib.http.fields import Address, NetworkName, ShortText
-from chalicelib.http.schemas import Dated, Output, rule, unsent
+from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
+from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests import listing
 from chalicelib.requests.records import Payment, Request, RequestStatus
 from chalicelib.search.payments.records import Filters, Page
@@ -56,7 +55,7 @@ class PaymentsQuery(Dated):
     @field_validator("walletAddress", "payer", "payee")
     @classmethod
     def _wallet(cls, text: str | None) -> str | None:
-        return None if text is None else listing.wallet(_address(text))
+        return None if text is None else listing.wallet(address_text(text))
 
     @field_validator("network")
     @classmethod
@@ -98,13 +97,6 @@ class PaymentsQuery(Dated):
             first=self.first,
             last=self.last,
         )
-
-
-def _address(text: str) -> str:
-    try:
-        return evm_address(text) if text.startswith("0x") else tron_address(text)
-    except BadRequest as error:
-        raise rule(error.message) from None
 
 
 class FeeAnswer(Output):
@@ -185,8 +177,8 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
         "destinationTxHash": None,
         "timestamp": iso(payment.at),
         "type": payment.type,
-        "conversionRateSource": format_ratio(rate.numerator, rate.denominator) if rate else None,
-        "conversionRateDestination": format_ratio(rate.denominator, rate.numerator) if rate else None,
+        "conversionRateSource": rate_text(rate) if rate else None,
+        "conversionRateDestination": rate_text(inverted(rate)) if rate else None,
         "convertedAmountSource": amount if invoice != token else None,
         "convertedAmountDestination": value if invoice != token else None,
         "currency": invoice.symbol,
