@@ -386,6 +386,16 @@ def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_sta
     assert (request.tx_hash, request.status, request.paid) == (None, RequestStatus.CREATED, 0)
 
 
+def test_a_payment_from_before_values_were_kept_counts_by_its_amount() -> None:
+    ledger = Ledger(new_link())
+    decision = ledger.pay(transfer(10_000_000))
+    assert decision is not None and decision.payment is not None
+    before = replace(decision.payment, value=None)
+    assert (before.counted, decision.payment.value) == (10_000_000, 10_000_000)
+    ledger.lose(before)
+    assert (ledger.request.paid, ledger.request.status) == (0, RequestStatus.CREATED)
+
+
 def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
     bill = new_link()
     completed = replace(bill, link=replace(link_of(bill), status=LinkStatus.COMPLETED, completed_at=START))
