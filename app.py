@@ -15,6 +15,8 @@ from chalicelib.accounts.sign_in import routes as sign_in
 from chalicelib.checkout import routes as checkout
 from chalicelib.checkout.broadcasts import routes as broadcasts
 from chalicelib.checkout.intents import routes as intents
+from chalicelib.checkout.payouts import routes as paying_out
+from chalicelib.checkout.requests import routes as paying
 from chalicelib.currencies import routes as currencies
 from chalicelib.http import routes as service
 from chalicelib.http.routing import register_routes
@@ -26,6 +28,7 @@ from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
 from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
+from chalicelib.search.requests import routes as found_requests
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
 from chalicelib.webhooks.deliveries import routes as deliveries
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 ROOMS = (
     currencies,
     requests,
+    found_requests,
     links,
     multicalls,
     payouts,
@@ -44,6 +48,8 @@ ROOMS = (
     checkout,
     intents,
     broadcasts,
+    paying,
+    paying_out,
     transfers,
     scanning,
     webhooks,

@@ -13,8 +13,10 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, address_word, call, read_uint, uint_word
 from chalicelib.calldata.transaction import Call
 
-_ALL_AGGREGATORS, _DECIMALS = bytes.fromhex("08d5bc58"), bytes.fromhex("313ce567")
-_LATEST_ROUND, _ROUND = bytes.fromhex("feaf968c"), bytes.fromhex("9a6fc8f5")
+_ALL_AGGREGATORS = bytes.fromhex("08d5bc58")
+_DECIMALS = bytes.fromhex("313ce567")
+_LATEST_ROUND = bytes.fromhex("feaf968c")
+_ROUND = bytes.fromhex("9a6fc8f5")
 _SIGN, _PHASE = 2**255, 2**64
 
 
