@@ -68,11 +68,11 @@ class EventAddress(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
-    street: str = Field("", description="Street and number")
-    city: str = Field("", description="The town")
-    state: str = Field("", description="State or province")
-    postalCode: str = Field("", description="Postal code")
-    country: str = Field("", description="Two letters, such as US")
+    street: str = Field(default="", description="Street and number")
+    city: str = Field(default="", description="The town")
+    state: str = Field(default="", description="State or province")
+    postalCode: str = Field(default="", description="Postal code")
+    country: str = Field(default="", description="Two letters, such as US")
 
 
 class EventCustomer(BaseModel):
@@ -80,9 +80,9 @@ class EventCustomer(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
-    firstName: str = Field("", description="The given name")
-    lastName: str = Field("", description="The family name")
-    email: str = Field("", description="The e-mail address")
+    firstName: str = Field(default="", description="The given name")
+    lastName: str = Field(default="", description="The family name")
+    email: str = Field(default="", description="The e-mail address")
     address: EventAddress = Field(default_factory=EventAddress, description="Where the customer lives")
 
 
