@@ -9,7 +9,12 @@ import pytest
 from chalicelib.base.addresses import same_address
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.batch import BatchItem, pay_batch, token_debits
-from chalicelib.calldata.conversion_proxy import Conversion, ConvertedPayment, pay_erc20_converted, pay_native_converted
+from chalicelib.calldata.conversions.proxy import (
+    Conversion,
+    ConvertedPayment,
+    pay_erc20_converted,
+    pay_native_converted,
+)
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20
 from chalicelib.calldata.transaction import Transaction
