@@ -1,6 +1,7 @@
 """Exchange rates, now and in the past: read from two sources, and believed where both are fresh and agree."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -11,6 +12,8 @@ from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.evm import EvmChain
+from chalicelib.currencies.flows import conversion_facts
+from chalicelib.currencies.rules import way_of
 from chalicelib.outbound.prices import Price, PricesUnavailable
 from chalicelib.rates import rules
 from chalicelib.rates.records import Rate, RateSource
@@ -36,6 +39,15 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
         return rules.agreed(read, services.clock(), trust_of(services))
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
+
+
+def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
+    """As `current`, for what is only shown: None if there is no rate. Nothing is asked where two sources are not set."""
+    facts = conversion_facts(services)
+    if facts.has_price_source and way_of(invoice, payment, facts) is not None:
+        with suppress(RateUnavailable):
+            return current(services, invoice, payment)
+    return None
 
 
 def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
