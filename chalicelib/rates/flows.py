@@ -42,7 +42,7 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
 
 
 def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
-    """As `current`, for what is only shown: None if there is no rate. Nothing is asked where two sources are not set."""
+    """As `current`, for what is only shown: None if there is none. Nothing is asked without two sources."""
     facts = conversion_facts(services)
     if facts.has_price_source and way_of(invoice, payment, facts) is not None:
         with suppress(RateUnavailable):
