@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chalicelib.base.records import LISTS
+from chalicelib.base.lists import LISTS
 from infra import APP
 
 STAGES = ("local", "dev", "prod")
@@ -87,6 +87,7 @@ ACCESS = {
         },
         consumes=("recordings",),
         sends=("recordings", "announcements"),
+        rpc_urls=True,
     ),
     "start_scans": Access(tables={"ops": ("BatchGetItem",)}, sends=("scans",), rpc_urls=True),
     "sweep_transfers": Access(due=("payments",), sends=("recordings",)),
