@@ -100,9 +100,9 @@ export function isKnown({ network, chain, payments }) {
   const fields = tokens.map((text) => text.split(" "));
   const listed = new Map(fields.map(([key, count, address]) => [normalized(address), [key, count]]));
   const isRight = ({ token, id, ...payment }) => {
-    if (token === null) return id === native && payment.decimals === coin[2] && payment.symbol === coin[1];
+    if (token === null) return id === native && payment.tokenDecimals === coin[2] && payment.tokenSymbol === coin[1];
     const [key, count] = listed.get(normalized(token)) ?? [];
-    return id === `${key}-${network}` && String(payment.decimals) === count;
+    return id === `${key}-${network}` && String(payment.tokenDecimals) === count;
   };
   const isChain = chain.chainId === chainId && chain.name === title && String([name, symbol, decimals]) === String(coin);
   return isChain && payments.every(isRight);

@@ -48,27 +48,43 @@ function feeOf(amount, percentage) {
   return percentage === null ? 0n : (amount * units(percentage, 18)) / (100n * 10n ** 18n);
 }
 
-/** One payment; amounts in base units. `left` is the amount still owed, `fee` is paid on top of it. */
+const FIAT_DECIMALS = 8; // in which the service and its contracts count fiat
+const symbolOf = (currency) => (currency === "USDCn" ? "USDC" : currency); // ids say so where a bridged USDC exists, too
+
+// `digits` are the decimal places that are shown at least.
+/** What the amounts are counted in if the invoice is in another currency than the token that is paid, else null. */
+function invoiceOf({ invoiceCurrency, invoiceDecimals, paymentCurrency }) {
+  const id = optional(invoiceCurrency) ?? paymentCurrency;
+  if (id === paymentCurrency) return null;
+  if (!/^[A-Z]{3}$/.test(id)) return { symbol: clean(symbolOf(id.split("-")[0])), decimals: integer(invoiceDecimals, 20) };
+  const format = new Intl.NumberFormat("en", { style: "currency", currency: id });
+  return { symbol: id, decimals: FIAT_DECIMALS, digits: format.resolvedOptions().maximumFractionDigits };
+}
+
+// `invoice` is the id of the invoice currency if the amounts are in another one than the token, else null.
+/** One payment; amounts in units of `decimals`. `left` is the amount still owed, `fee` is paid on top of it. */
 function readPayment(raw, network, chain) {
-  const decimals = integer(raw.decimals, 20);
-  const amount = units(raw.amount, decimals);
-  const left = units(raw.remainingAmount, decimals);
-  need(typeof raw.isNativeCurrency === "boolean" && left <= amount && /^0x[0-9a-f]{16}$/.test(raw.paymentReference));
   const id = string(raw.paymentCurrency, 100);
   const currency = id.replace(`-${network}`, "");
-  const tokenSymbol = currency === "USDCn" ? "USDC" : currency; // ids say USDCn where a bridged USDC exists, too
-  const symbol = clean(raw.isNativeCurrency ? chain.nativeCurrency.symbol : tokenSymbol);
+  const tokenSymbol = clean(raw.isNativeCurrency ? chain.nativeCurrency.symbol : symbolOf(currency));
+  const tokenDecimals = integer(raw.decimals, 20);
+  const unit = { symbol: tokenSymbol, decimals: tokenDecimals, digits: 0, ...invoiceOf(raw) };
+  const amount = units(raw.amount, unit.decimals);
+  const left = units(raw.remainingAmount, unit.decimals);
+  need(typeof raw.isNativeCurrency === "boolean" && left <= amount && /^0x[0-9a-f]{16}$/.test(raw.paymentReference));
   const percentage = optional(raw.feePercentage);
   const fee = feeOf(left, percentage);
   const feeAddress = optional(raw.feeAddress);
   need(fee === 0n || feeAddress !== null);
-  const address = raw.isNativeCurrency ? null : string(raw.tokenAddress, 64);
+  const token = raw.isNativeCurrency ? null : string(raw.tokenAddress, 64);
   const known = { payee: string(raw.payee, 64), reference: raw.paymentReference, percentage, feeAddress };
-  return { ...known, id, token: address, currency, symbol, decimals, amount, left, fee };
+  const invoice = invoiceOf(raw) && raw.invoiceCurrency;
+  return { ...known, id, token, currency, invoice, ...unit, tokenSymbol, tokenDecimals, amount, left, fee };
 }
 
 const COLUMNS = {
   amount: "amounts", remainingAmount: "remainingAmounts", paymentCurrency: "paymentCurrencies",
+  invoiceCurrency: "invoiceCurrencies", invoiceDecimals: "invoiceDecimals",
   isNativeCurrency: "isNativeCurrency", decimals: "decimals", paymentReference: "paymentReferences",
   destination: "destinations",
 };
@@ -124,12 +140,13 @@ export function outcomeOf({ status, body }) {
   return { kind: kinds[status], body };
 }
 
-/** The sums of amounts and fees per token. */
+/** The sums of amounts and fees per invoice currency, or per token where amounts are in the token. */
 export function totals(payments) {
   const sums = new Map();
-  for (const { token: address, symbol, decimals, amount, left, fee } of payments) {
-    const sum = sums.get(address) ?? { token: address, symbol, decimals, amount: 0n, left: 0n, fee: 0n };
-    sums.set(address, { ...sum, amount: sum.amount + amount, left: sum.left + left, fee: sum.fee + fee });
+  for (const { token, invoice, symbol, decimals, digits, amount, left, fee } of payments) {
+    const key = invoice ?? token;
+    const sum = sums.get(key) ?? { token, symbol, decimals, digits, amount: 0n, left: 0n, fee: 0n };
+    sums.set(key, { ...sum, amount: sum.amount + amount, left: sum.left + left, fee: sum.fee + fee });
   }
   return [...sums.values()];
 }
