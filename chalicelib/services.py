@@ -11,6 +11,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
+from chalicelib.outbound.prices import Prices
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
@@ -28,6 +29,7 @@ class Services:
     secrets: Secrets
     chains: Chains
     safes: SafeService
+    prices: Prices
     sender: WebhookSender
     log: Logger
     clock: Callable[[], datetime]
@@ -46,8 +48,14 @@ def assemble(settings: Settings) -> Services:
         secrets=secrets,
         chains=Chains(secrets),
         safes=SafeService(settings.safe_service_urls),
+        prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
         sender=WebhookSender(settings.webhook_allow_loopback),
         log=Logger(service="payment-requests", level=settings.log_level),
         clock=lambda: datetime.now(UTC),
         entropy=token_bytes,
     )
+
+
+def _headers_with_key(header: str, secrets: Secrets) -> dict[str, str]:
+    """The header with the key of the price source; none without a key."""
+    return {header: secrets.price_api_key} if header and secrets.price_api_key else {}

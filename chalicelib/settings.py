@@ -15,6 +15,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 
 _BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
+_OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
 _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
@@ -50,6 +51,7 @@ def _matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
     return read
 
 
+_header = _matching(_HEADER, "must be the name of a header, or empty")
 _base_url = _matching(_BASE_URL, "must be an http or https URL without a slash at its end")
 
 
@@ -154,7 +156,7 @@ class Settings:
     for both; mixed: 0 and such a BigNumber."""
     rate_limit_scale: int = _setting(_whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
-    trusted_proxy_header: str = _setting(_matching(_HEADER, "must be the name of a header, or empty"), "")
+    trusted_proxy_header: str = _setting(_header, "")
     """The header from which a caller's address is taken; empty: the address of the connection. The proxy in front of
     the service overwrites it, and the service can be reached through that proxy only."""
     session_origins: tuple[str, ...] = _setting(_texts(), ())
@@ -178,6 +180,19 @@ class Settings:
         },
     )
     """The Safe Transaction Service of each network; {} asks none: then only the chain tells what a Safe executed."""
+    price_api_url: str = _setting(_matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end"), "")
+    """The HTTP price source, one of the two sources of exchange rates; empty: none, and no conversion is quoted."""
+    price_api_key_header: str = _setting(_header, "x-cg-demo-api-key")
+    """The header that sends the price source its key, the entry `price_api_key` beside the URLs of nodes."""
+    price_max_age_seconds: int = _setting(_whole(1), 300)
+    """How old a price of the HTTP source may be."""
+    feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)
+    """How old an answer of a Chainlink feed may be, also for the contracts that convert by it. Feeds of stablecoins and
+    fiat are updated once a day while they do not move."""
+    rate_tolerance_bps: int = _setting(_whole(0, 1000), 100)
+    """How far the two sources may differ, in basis points of the lower rate."""
+    quote_seconds: int = _setting(_whole(10, 3600), 300)
+    """How long a quoted rate is held for the payers of a request."""
     page_client_id: str = _setting(
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
     )

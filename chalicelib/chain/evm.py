@@ -1,6 +1,7 @@
 """EVM chains, read through nodes that accept JSON-RPC batches."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from chalicelib.base.addresses import hex_address, same_address
@@ -108,6 +109,10 @@ class EvmChain:
     def read_conversion_rates(self, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
         """The rate of each conversion path at the newest block; None where the contracts could not convert by it."""
         return conversion_rates.read_rates(self._node, paths)
+
+    def read_past_conversion_rate(self, path: tuple[str, ...], instant: datetime) -> PathRate | None:
+        """The rate of a path by what its feeds answered at a past instant; None if they do not tell."""
+        return None
 
     def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
         """The transaction with a hash (0x and 64 lower-case digits); None if the node does not have it."""

@@ -2,8 +2,9 @@
 
 from chalicelib.base.errors import NotFound, Problem, ValidationFailed
 from chalicelib.catalogue.tokens import find_tokens, token_with_id
+from chalicelib.currencies.flows import conversion_facts
 from chalicelib.currencies.rules import conversion_routes, filtered
-from chalicelib.currencies.schemas import CurrenciesQuery, RoutesAnswer, RoutesQuery, TokenAnswer
+from chalicelib.currencies.schemas import CurrenciesQuery, RouteAnswer, RoutesAnswer, RoutesQuery, TokenAnswer
 from chalicelib.http.view import Call
 
 
@@ -28,7 +29,9 @@ def list_conversion_routes(call: Call[None, RoutesQuery]) -> RoutesAnswer:
     names = networks or (None if query.network is None else [query.network])
     if token is None or (names is not None and not any(find_tokens(name) for name in names)):
         raise NotFound("Token not found")
-    routes = [TokenAnswer.of(route) for route in conversion_routes(token, names)]
+    routes = [
+        RouteAnswer.of_way(*route) for route in conversion_routes(token, names, conversion_facts(call.services))
+    ]
     if networks:
         return RoutesAnswer(currencyId=currency_id, networks=networks, conversionRoutes=routes)
     return RoutesAnswer(currencyId=currency_id, network=query.network, conversionRoutes=routes)

@@ -18,7 +18,10 @@ OPERATIONS = (
     Operation(
         "GET", "/v2/currencies/{currency_id}/conversion-routes", "list_conversion_routes",
         "List what an invoice currency can be paid in",
-        description="A token is paid in itself. USD, EUR, CNY, GBP and JPY are paid in stablecoins and native coins.",
+        description=(
+            "What works with this deployment: a token is paid in itself; fiat currencies, and tokens with a price, are "
+            "paid in the tokens whose rate is known. Each route names its way."
+        ),
         modes=(Mode.PUBLIC, Mode.API_KEY, Mode.CLIENT_ID),
         errors=(400, 401, 403, 404),
     ),

@@ -1,14 +1,44 @@
-"""Decides which currencies a filter selects, and what an invoice currency can be paid in."""
+"""Decides which currencies a filter selects, and in which way an invoice currency can be paid in which tokens."""
 
 from collections.abc import Sequence
-from functools import cache
+from enum import StrEnum
 
+from chalicelib.base.frozen import frozen
+from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.networks import canonical_name
+from chalicelib.catalogue.prices import feed_path, has_prices
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
 
-# An invoice in one of these can be paid in the tokens below and in the native coin of a network.
-_INVOICE_CURRENCIES = frozenset({"USD", "EUR", "CNY", "GBP", "JPY"})
-_PAYMENT_SYMBOLS = frozenset({"USDC", "USDT", "DAI", "FAU"})
+
+class Way(StrEnum):
+    """How an amount in one currency is paid in another."""
+
+    DIRECT = "direct"
+    """Invoice and payment are in the same currency."""
+    ON_CHAIN = "on_chain"
+    """The conversion contracts of the network convert, by its price feeds, when the payment is made."""
+    QUOTED = "quoted"
+    """The service holds a rate for a stated time, and the payment is an ordinary one in the token."""
+
+
+@frozen
+class ConversionFacts:
+    """What a deployment has for conversions: the networks that it serves, and whether a price source is set."""
+
+    networks: frozenset[str]
+    has_price_source: bool
+
+
+def way_of(invoice: Token, payment: Token, facts: ConversionFacts) -> Way | None:
+    """How an invoice in `invoice` is paid in `payment` with this deployment; None if it cannot be."""
+    if payment.network not in facts.networks:
+        return None
+    if invoice.id == payment.id:
+        return Way.DIRECT
+    if conversion_path(invoice, payment) is not None:
+        return Way.ON_CHAIN
+    is_priced = feed_path(invoice, payment, facts.networks) is not None and has_prices(invoice, payment)
+    return Way.QUOTED if facts.has_price_source and is_priced else None
 
 
 def filtered(network: str | None, symbol: str | None, id: str | None) -> tuple[Token, ...]:
@@ -20,22 +50,13 @@ def filtered(network: str | None, symbol: str | None, id: str | None) -> tuple[T
     return (token,) if token is not None and token in selected else ()
 
 
-def conversion_routes(token: Token, networks: Sequence[str] | None) -> tuple[Token, ...]:
-    """What an invoice in `token` can be paid in, on the given networks (names or aliases; None means all).
+def conversion_routes(
+    invoice: Token, networks: Sequence[str] | None, facts: ConversionFacts
+) -> tuple[tuple[Token, Way], ...]:
+    """The tokens in which an invoice can be paid, each with its way, on the given networks (None means all).
 
-    A crypto token is paid in itself. USD, EUR, CNY, GBP and JPY are paid in USDC, USDT, DAI, FAU or a native
-    coin; no other fiat currency has a route.
+    `networks` are names or aliases.
     """
-    if not token.is_fiat:
-        routes: tuple[Token, ...] = (token,)
-    else:
-        routes = _fiat_routes() if token.id in _INVOICE_CURRENCIES else ()
-    if networks is None:
-        return routes
-    names = {canonical_name(name) for name in networks}
-    return tuple(entry for entry in routes if entry.network in names)
-
-
-@cache
-def _fiat_routes() -> tuple[Token, ...]:
-    return tuple(entry for entry in find_tokens() if entry.is_native or entry.symbol in _PAYMENT_SYMBOLS)
+    names = None if networks is None else {canonical_name(name) for name in networks}
+    tokens = (token for token in find_tokens() if names is None or token.network in names)
+    return tuple((token, way) for token in tokens if (way := way_of(invoice, token, facts)) is not None)

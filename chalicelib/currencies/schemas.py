@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, field_validator
 
 from chalicelib.catalogue.tokens import Token
+from chalicelib.currencies.rules import Way
 from chalicelib.http.fields import form
 from chalicelib.http.schemas import Input, Output, rule
 
@@ -59,10 +60,25 @@ class TokenAnswer(Output):
         )
 
 
+class RouteAnswer(TokenAnswer):
+    """A currency in which an invoice can be paid."""
+
+    way: Way = Field(
+        description=(
+            "direct: in the invoice currency itself. on_chain: the network's conversion contracts convert when it is "
+            "paid. quoted: the service holds a rate for some minutes"
+        )
+    )
+
+    @classmethod
+    def of_way(cls, token: Token, way: Way) -> Self:
+        return cls(**TokenAnswer.of(token).model_dump(exclude_unset=True), way=way)
+
+
 class RoutesAnswer(Output):
     """`networks` is set if the query has it, else `network`."""
 
     currencyId: str
     network: str | None = Field(default=None, description="As in the query")
     networks: list[str] | None = Field(default=None, description="As in the query")
-    conversionRoutes: list[TokenAnswer]
+    conversionRoutes: list[RouteAnswer]

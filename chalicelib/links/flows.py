@@ -6,14 +6,14 @@ from datetime import timedelta
 from chalicelib.access.callers import Owner
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest
-from chalicelib.catalogue.interop import Destination, parse_destination_id
+from chalicelib.catalogue.interop import parse_destination_id
 from chalicelib.links import permissions
 from chalicelib.links.creation import Draft, Terms, create_link
 from chalicelib.links.records import SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked, fee_on, is_payable
-from chalicelib.payees import flows as destinations
-from chalicelib.requests.records import Reference, RequestPointer
-from chalicelib.requests.references import reference_topic
+from chalicelib.requests import flows as requests
+from chalicelib.requests.permissions import check_creator, is_limited
+from chalicelib.requests.records import RequestPointer
 from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION
@@ -21,8 +21,8 @@ from chalicelib.storage.store import LARGEST_TRANSACTION
 
 def create(services: Services, owner: Owner, draft: Draft) -> SecurePayment:
     """Creates a link that pays the merchant. One read if the owner's client id is bound to a payee destination."""
-    bound = _bound_destination(services, owner)
-    permissions.check_creator(owner, bound)
+    bound = requests.bound_destination(services, owner)
+    check_creator(owner, bound)
     payment = create_link(draft, owner, terms_of(services), services.clock(), services.entropy, bound)
     permissions.check_limits(owner, (payment,), bound)
     for item in draft.items:
@@ -37,16 +37,14 @@ def check_limits(services: Services, owner: Owner, payments: Iterable[SecurePaym
 
     One read if the client id is limited and bound to a payee destination.
     """
-    if permissions.is_limited(owner):
-        permissions.check_limits(owner, payments, _bound_destination(services, owner))
+    if is_limited(owner):
+        permissions.check_limits(owner, payments, requests.bound_destination(services, owner))
 
 
 def terms_of(services: Services) -> Terms:
     """The deployment's settings for new links."""
-    return Terms(
-        lifetime=timedelta(seconds=services.settings.link_lifetime_seconds),
-        strict_checksum=services.settings.interop_checksum == "strict",
-    )
+    lifetime = timedelta(seconds=services.settings.link_lifetime_seconds)
+    return Terms(lifetime, requests.terms_of(services))
 
 
 def save(services: Services, payment: SecurePayment) -> None:
@@ -55,14 +53,9 @@ def save(services: Services, payment: SecurePayment) -> None:
     One transaction for up to 32 requests. For more, 99 records per transaction, with the Link record in the last one:
     reads do not find the link before that, and no caller has received a payment reference that a crash leaves behind.
     """
-    name = payment.requests[0].network
-    if name not in services.chains.networks:
-        raise BadRequest(f"This deployment does not serve {name}: payments there would not be seen")
+    requests.check_served(services, payment.requests)
     check_fee_addresses(services, (payment,))
-    references = (
-        Reference(reference_topic(bytes.fromhex(r.payment_reference[2:])), r.bill_id, r.position)
-        for r in payment.requests
-    )
+    references = map(requests.reference_of, payment.requests)
     pointers = (RequestPointer(r.request_id, r.bill_id, r.position) for r in payment.requests)
     records = [*payment.requests, *references, *pointers, payment.link]
     for start in range(0, len(records), LARGEST_TRANSACTION):
@@ -102,9 +95,3 @@ def check_fee_addresses(services: Services, payments: Iterable[SecurePayment]) -
             raise BadRequest(
                 f"feeAddress is a contract, which cannot receive a fee in {currency}: give a wallet address"
             )
-
-
-def _bound_destination(services: Services, owner: Owner) -> Destination | None:
-    record_id = owner.settings.payee_destination_id
-    record = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
-    return record.route if record else None

@@ -1,81 +1,20 @@
-"""Who may create links for a client id, and what its owner lets it create without a secret credential."""
+"""What the owner of a client id lets it link without a secret credential."""
 
 from collections.abc import Iterable
 
-from chalicelib.access.callers import ClientSettings, Owner
-from chalicelib.access.modes import Mode
-from chalicelib.base.errors import BadRequest, Forbidden
+from chalicelib.access.callers import Owner
 from chalicelib.catalogue.interop import Destination
 from chalicelib.links.records import SecurePayment
 from chalicelib.links.rules import fee_on
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import currency_of
-
-
-def check_platform(owner: Owner) -> None:
-    """Raises Forbidden if the client id is linked to an orchestrator and another caller calls (supplement, part 8)."""
-    if owner.settings.orchestrator_id != owner.orchestrator_id:
-        raise Forbidden(
-            "This client ID is linked to an orchestrator: send x-orchestrator-key and x-client-id to create for it"
-        )
-
-
-def check_creator(owner: Owner, bound: Destination | None) -> None:
-    """Checks a link of a client id that is linked to an orchestrator (supplement, part 8).
-
-    Raises Forbidden unless the pair calls, BadRequest if the client id is not bound to an active destination.
-    """
-    check_platform(owner)
-    if owner.orchestrator_id is not None and bound is None:
-        raise BadRequest("No active payee destination for this client ID: it has to be bound to one first")
-
-
-def is_limited(owner: Owner) -> bool:
-    """Whether the caller sent a client id alone, and its owner limits what it creates so."""
-    settings = owner.settings
-    is_alone = owner.mode is Mode.CLIENT_ID
-    return is_alone and (settings.allowed_payees is not None or settings.allowed_currencies is not None)
+from chalicelib.requests import permissions
 
 
 def check_limits(owner: Owner, payments: Iterable[SecurePayment], bound: Destination | None) -> None:
     """Raises Forbidden if a limited client id creates or combines `payments` beyond what its owner allows.
 
-    `bound` is its active payee destination, which is always allowed. A client id and its origin are public, so anybody
-    can create with them; money must then reach only addresses that the owner has named. This includes fees.
+    `bound` is its active payee destination, which is always allowed (chalicelib/requests/permissions.py).
     """
-    if not is_limited(owner):
-        return
     for payment in payments:
-        for request in payment.requests:
-            _check_request(request, owner.settings, bound)
-        _check_fee(payment, owner.settings)
-
-
-def _check_request(request: Request, settings: ClientSettings, bound: Destination | None) -> None:
-    token = currency_of(request)
-    if Destination(request.payee, token.chain_id, token.address) == bound:
-        return
-    if not _includes(settings.allowed_payees, request.payee):
-        raise _refusal(f"payee {request.payee} is not", "allowedPayees")
-    if not _includes(settings.allowed_currencies, request.currency):
-        raise _refusal(f"currency {request.currency} is not", "allowedCurrencies")
-
-
-def _check_fee(payment: SecurePayment, settings: ClientSettings) -> None:
-    link = payment.link
-    is_charged = any(fee_on(request.amount, link) for request in payment.requests)
-    if link.fee_address is None or not is_charged or link.fee_address == settings.fee_address:
-        return
-    if not _includes(settings.allowed_payees, link.fee_address):
-        raise _refusal(f"feeAddress {link.fee_address} is neither its own nor", "allowedPayees")
-
-
-def _includes(allowed: tuple[str, ...] | None, value: str) -> bool:
-    return allowed is None or value in allowed
-
-
-def _refusal(what: str, setting: str) -> Forbidden:
-    return Forbidden(
-        f"The owner of this client ID limits what it creates without an API key: {what} in its {setting}. "
-        "The owner can change that with PUT /v2/client-ids/{id}, or create this with an API key"
-    )
+        is_charged = any(fee_on(request.amount, payment.link) for request in payment.requests)
+        fee_address = payment.link.fee_address if is_charged else None
+        permissions.check_limits(owner, payment.requests, fee_address, bound)

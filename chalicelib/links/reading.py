@@ -59,8 +59,8 @@ def _is_visible(viewer: Viewer, link: Link) -> bool:
 
 def load_by_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
     """The account's link that a request belongs to. Two reads, three if it was merged. Raises NotFound."""
-    pointer = request_store.pointer(services.store, request_id)
-    payment = store.current_link(services.store, pointer.bill_id) if pointer else None
+    bill_id = request_store.bill_id(services.store, request_id)
+    payment = store.current_link(services.store, bill_id) if bill_id else None
     if payment is None or payment.link.account_id != account_id:
         raise NotFound("No secure payment found for this request ID")
     return payment

@@ -176,6 +176,22 @@ class Intent(Record):
 
 
 @frozen
+class Bill:
+    """The requests that are recorded together: all those of a link, or one request without a link (`link` is None)."""
+
+    requests: tuple[Request, ...]
+    link: Link | None = None
+
+    def reference_of(self, request: Request) -> str | None:
+        """The merchant's reference of a request: its own, else that of the link."""
+        return request.reference or (self.link.reference if self.link else None)
+
+    def fee_address_of(self, request: Request) -> str | None:
+        """Who receives the platform fee of a request."""
+        return self.link.fee_address if self.link else request.fee_address
+
+
+@frozen
 class SecurePayment:
     """A link with its requests in order, and its intents: the one that is shown, with the others."""
 

@@ -22,11 +22,12 @@ from chalicelib.http.fields import (
     together,
 )
 from chalicelib.http.schemas import Input, Output, rule
-from chalicelib.links.creation import Draft, Item
+from chalicelib.links.creation import Draft
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.links.records import Intent, Link, LinkStatus, SecurePayment
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import currency_of
 

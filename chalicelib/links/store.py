@@ -1,10 +1,11 @@
-"""Reads of links, with their requests and intents."""
+"""Reads of links, with their requests and intents, and of bills."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.records import Key, Record
-from chalicelib.links.records import Intent, Link, LinkStatus, SecurePayment
+from chalicelib.links.records import Bill, Intent, Link, LinkStatus, SecurePayment
 from chalicelib.requests.records import Request
 from chalicelib.storage.store import Store
 
@@ -34,7 +35,7 @@ def link_with_requests(store: Store, token: str) -> SecurePayment | None:
     if found is None or found.status is LinkStatus.ASSEMBLING:
         return None
     intent = next((record for record in records if isinstance(record, Intent)), None)
-    return SecurePayment(found, tuple(record for record in records if isinstance(record, Request)), intent)
+    return SecurePayment(found, _requests_of(found, records), intent)
 
 
 def current_link(store: Store, token: str) -> SecurePayment | None:
@@ -43,6 +44,21 @@ def current_link(store: Store, token: str) -> SecurePayment | None:
     if payment is not None and payment.link.successor_token is not None:
         return successor(store, payment)
     return payment
+
+
+def bill(store: Store, bill_id: str) -> Bill | None:
+    """The requests of a bill with their link, if any; of a link that was merged into a batch, the batch's.
+
+    None while the link is not complete. One query, two for a merged link.
+    """
+    records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=bill_id))
+    link = next((record for record in records if isinstance(record, Link)), None)
+    if link is None:
+        alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
+        return Bill(alone) if alone else None
+    if link.successor_token is not None:
+        return bill(store, link.successor_token)
+    return None if link.status is LinkStatus.ASSEMBLING else Bill(_requests_of(link, records), link)
 
 
 def successor(store: Store, payment: SecurePayment) -> SecurePayment | None:
@@ -62,7 +78,8 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, S
     for token, of_link in keys.items():
         found_link, request, intent = (records.get(key) for key, _ in of_link)
         if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
-            found[token] = SecurePayment(found_link, (request,) if request else (), intent)
+            requests = _requests_of(found_link, (request,) if request else ())
+            found[token] = SecurePayment(found_link, requests, intent)
     return found
 
 
@@ -91,6 +108,22 @@ def intent(store: Store, token: str) -> Intent | None:
 def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
     """Tokens of links of which an intent is due for a check, at most `limit` per shard. One query per shard."""
     return (_token_of(key) for key in store.due(Intent, now, limit, first_shard))
+
+
+def _requests_of(link: Link, records: Iterable[Record]) -> tuple[Request, ...]:
+    """The requests among the records of a link. Those from before requests kept their owner get the link's."""
+    requests = (record for record in records if isinstance(record, Request))
+    return tuple(each if each.account_id else _owned(each, link) for each in requests)
+
+
+def _owned(request: Request, link: Link) -> Request:
+    return replace(
+        request,
+        account_id=link.account_id,
+        client_id=link.client_id,
+        origin=link.origin,
+        created_at=link.created_at,
+    )
 
 
 def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:

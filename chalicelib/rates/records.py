@@ -1,18 +1,30 @@
 """An exchange rate, as it is kept with a quote and with a payment."""
 
 from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
 from math import gcd
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 
 
+class RateSource(StrEnum):
+    """Who gives a rate, by the names that clients know."""
+
+    CHAINLINK = "chainlink"
+    COINGECKO = "coingecko"
+    """The HTTP price source, which speaks CoinGecko's protocol, whoever runs it."""
+    UNKNOWN = "unknown"
+    MIXED = "mixed"
+
+
 @frozen
 class Rate:
     """One whole unit of `base` is `numerator` / `denominator` whole units of `quote`, in lowest terms.
 
-    `base` is the currency of an invoice and `quote` what is paid, both as ids of the catalogue. `source` names who says
-    so, `at` when (UTC), for a rate of several feeds the time of the oldest. Raises ValueError for a rate that is not
+    `base` is the currency of an invoice and `quote` what is paid, both as ids of the catalogue. `source` says
+    so, `at` is when (UTC), for a rate of several feeds the time of the oldest. Raises ValueError for a rate that is not
     above 0.
     """
 
@@ -21,8 +33,12 @@ class Rate:
     numerator: BaseUnits
     denominator: BaseUnits
     """Both may have more digits than a number of DynamoDB."""
-    source: str
+    source: RateSource
     at: datetime
+
+    @property
+    def fraction(self) -> Fraction:
+        return Fraction(self.numerator, self.denominator)
 
     def __post_init__(self) -> None:
         if self.numerator <= 0 or self.denominator <= 0:

@@ -3,7 +3,7 @@
 No currency is taken for another: a stablecoin has a rate as any other token, whatever it is meant to be worth.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,7 +14,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token
-from chalicelib.rates.records import Rate
+from chalicelib.rates.records import Rate, RateSource
 
 _BASIS = 10_000
 
@@ -27,13 +27,13 @@ class RateUnavailable(ServiceError):
 
 @frozen
 class Trust:
-    """When rates are believed: how far two sources may differ in basis points, and how old each may be."""
+    """When rates are believed: how far two sources may differ in basis points, and how old a rate of each may be."""
 
     tolerance_bps: int
-    max_age: timedelta
+    max_age: Mapping[RateSource, timedelta]
 
 
-def rate_of_price(base: Token, quote: Token, price: Decimal, source: str, at: datetime) -> Rate:
+def rate_of_price(base: Token, quote: Token, price: Decimal, source: RateSource, at: datetime) -> Rate:
     """The rate that a source gives as the price of one `base` in `quote`. Raises ValueError unless it is above 0."""
     if not price.is_finite():
         raise ValueError(f"the rate of {base.id} in {quote.id} is not a number")
@@ -41,7 +41,7 @@ def rate_of_price(base: Token, quote: Token, price: Decimal, source: str, at: da
     return Rate(base.id, quote.id, numerator, denominator, source, at)
 
 
-def rate_of_path(base: Token, quote: Token, found: PathRate, source: str, at: datetime) -> Rate:
+def rate_of_path(base: Token, quote: Token, found: PathRate, source: RateSource, at: datetime) -> Rate:
     """The rate at which the conversion contracts would convert an invoice in `base` to `quote`."""
     numerator = BaseUnits(found.rate * 10 ** on_chain_decimals(base))
     return Rate(base.id, quote.id, numerator, BaseUnits(found.divisor * 10**quote.decimals), source, at)
@@ -54,14 +54,26 @@ def inverted(rate: Rate) -> Rate:
     )
 
 
+def divided(one: Rate, other: Rate) -> Rate:
+    """The rate of two prices in one currency: what the invoice currency costs, by what the payment currency costs."""
+    return replace(
+        one,
+        numerator=BaseUnits(one.numerator * other.denominator),
+        denominator=BaseUnits(one.denominator * other.numerator),
+    )
+
+
 def to_pay(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
-    """What an amount in the invoice currency costs, both in base units, rounded up in the payee's favour."""
+    """What an amount costs in base units of the payment currency, rounded up in the payee's favour.
+
+    `units` are those that the conversion contracts count in: 8 decimals for fiat, those of the token for a token.
+    """
     numerator, denominator = _in_base_units(rate, invoice, payment)
     return BaseUnits(-(-units * numerator // denominator))
 
 
 def value_of(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
-    """What a paid amount is worth in the invoice currency, both in base units, rounded down.
+    """What a paid amount is worth in the invoice currency, in the units that `to_pay` takes, rounded down.
 
     It never says more than was paid, and what `to_pay` asks for is worth at least the amount that it was asked for.
     """
@@ -86,8 +98,7 @@ def agree(one: Rate, other: Rate, tolerance_bps: int) -> bool:
     """
     if (one.base, one.quote) != (other.base, other.quote):
         raise ValueError("rates of different currencies are not compared")
-    first, second = one.numerator * other.denominator, other.numerator * one.denominator
-    return abs(first - second) * _BASIS <= tolerance_bps * min(first, second)
+    return abs(one.fraction - other.fraction) * _BASIS <= tolerance_bps * min(one.fraction, other.fraction)
 
 
 def is_fresh(rate: Rate, now: datetime, max_age: timedelta) -> bool:
@@ -107,7 +118,7 @@ def agreed(rates: Sequence[Rate | None], now: datetime, trust: Trust) -> Rate:
         raise RateUnavailable("There is no exchange rate from every source now; please try again in a minute")
     first = known[0]
     pair = f"{first.base} in {first.quote}"
-    if not all(is_fresh(rate, now, trust.max_age) for rate in known):
+    if not all(is_fresh(rate, now, trust.max_age[rate.source]) for rate in known):
         raise RateUnavailable(f"The exchange rate of {pair} is out of date; please try again in a minute")
     pairs = ((one, other) for index, one in enumerate(known) for other in known[index + 1 :])
     if not all(agree(one, other, trust.tolerance_bps) for one, other in pairs):
@@ -115,11 +126,31 @@ def agreed(rates: Sequence[Rate | None], now: datetime, trust: Trust) -> Rate:
     return first
 
 
+def agreed_in_past(feed: Rate | None, prices: tuple[Rate, Rate] | None, instant: datetime, trust: Trust) -> Rate:
+    """The rate of a past instant by a feed, if it was fresh then and agrees with the prices around that time.
+
+    `prices` are the lowest and the highest rate around the instant: the feed's has to be between them, or differ from
+    the nearer one by no more than the tolerance. Raises RateUnavailable otherwise.
+    """
+    if feed is None or prices is None:
+        raise RateUnavailable("There is no exchange rate of that time from every source; please try again in a minute")
+    pair = f"{feed.base} in {feed.quote}"
+    if not is_fresh(feed, instant, trust.max_age[feed.source]):
+        raise RateUnavailable(f"The exchange rate of {pair} was out of date at that time")
+    low, high = prices
+    agrees = low.fraction <= feed.fraction <= high.fraction or any(
+        agree(feed, each, trust.tolerance_bps) for each in prices
+    )
+    if not agrees:
+        raise RateUnavailable(f"The sources of the exchange rate of {pair} did not agree at that time")
+    return feed
+
+
 def _in_base_units(rate: Rate, invoice: Token, payment: Token) -> tuple[int, int]:
-    """What one base unit of the invoice currency is in base units of the payment currency, as a fraction.
+    """What one unit of an amount in the invoice currency is in base units of the payment currency, as a fraction.
 
     Raises ValueError for a rate of other currencies.
     """
     if (rate.base, rate.quote) != (invoice.id, payment.id):
         raise ValueError(f"a rate of {rate.base} in {rate.quote} is not one of {invoice.id} in {payment.id}")
-    return rate.numerator * 10**payment.decimals, rate.denominator * 10**invoice.decimals
+    return rate.numerator * 10**payment.decimals, rate.denominator * 10 ** on_chain_decimals(invoice)

@@ -5,47 +5,50 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.links.records import Link
+from chalicelib.links.records import Bill
 from chalicelib.requests.records import Payment, Refund, Request, RequestStatus
 from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
 
-def payment_event(link: Link, request: Request, payment: Payment, context: EventContext) -> Event:
+def payment_event(bill: Bill, request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.confirmed` or `payment.partial` with its variants; `request` is the state after the payment.
 
-    The variants differ in `event` alone. Shop plugins read `clientId` and `origin` of the core event, so it has them.
+    The variants differ in `event` alone; `.checkout` is that of a link. Shop plugins read `clientId` and `origin` of
+    the core event, so it has them.
     """
     token = _token(request)
     kind = "payment.confirmed" if request.status is RequestStatus.PAID else "payment.partial"
     payload = {
         **_payment_payload(kind, request, payment, context),
         "subStatus": "",
-        "fees": _fees(link, payment, token),
+        "fees": _fees(bill.fee_address_of(request), payment, token),
         "payee": request.payee,
-        "reference": request.reference or link.reference,
-        "payerIdentifier": link.payer_identifier,
+        "reference": bill.reference_of(request),
+        "payerIdentifier": bill.link.payer_identifier if bill.link else None,
     }
     if request.paid > request.amount:
         payload["excessAmount"] = format_amount(BaseUnits(request.paid - request.amount), token.decimals)
-    kinds = [kind, f"{kind}.checkout"]
-    if link.client_id is not None:
-        payload |= {"clientId": link.client_id, "origin": link.origin or ""}
-        kinds.insert(1, f"{kind}.client_id")
-    return _event(link, [{**payload, "event": each} for each in kinds], context)
+    kinds = [kind]
+    if request.client_id is not None:
+        payload |= {"clientId": request.client_id, "origin": request.origin or ""}
+        kinds.append(f"{kind}.client_id")
+    if bill.link is not None:
+        kinds.append(f"{kind}.checkout")
+    return _event(request, [{**payload, "event": each} for each in kinds], context)
 
 
-def failed_event(link: Link, request: Request, payment: Payment, context: EventContext) -> Event:
+def failed_event(request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.failed` for a confirmed payment that a fork removed; `request` is the state without the payment."""
     payload = {
         **_payment_payload("payment.failed", request, payment, context),
         "subStatus": "failed",
         "failureReason": "chain_reorganization",
     }
-    return _event(link, [payload], context)
+    return _event(request, [payload], context)
 
 
-def refunded_event(link: Link, request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
+def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
     """`payment.refunded` for a transfer of `amount`, in base units, by which `refund` was last sent."""
     token = token_with_id(refund.currency)
     assert token is not None, "only a catalogued token is refunded"
@@ -64,14 +67,14 @@ def refunded_event(link: Link, request: Request, refund: Refund, amount: BaseUni
         "paymentProcessor": context.payment_processor,
         "createdWith": request.created_with,
     }
-    return _event(link, [payload], context)
+    return _event(request, [payload], context)
 
 
-def _fees(link: Link, payment: Payment, token: Token) -> list[dict[str, str]]:
-    """The fee paid to the link's fee address. A fee to another address, which any payer can name, is left out."""
-    if not payment.fee_amount or link.fee_address is None:
+def _fees(fee_address: str | None, payment: Payment, token: Token) -> list[dict[str, str]]:
+    """The fee paid to the request's fee address. A fee to another one, which any payer can name, is left out."""
+    if not payment.fee_amount or fee_address is None:
         return []
-    if hex_address(payment.fee_address) != hex_address(link.fee_address):
+    if hex_address(payment.fee_address) != hex_address(fee_address):
         return []
     amount = format_amount(payment.fee_amount, token.decimals)
     return [{"type": "platform", "amount": amount, "currency": token.symbol}]
@@ -99,13 +102,13 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
     }
 
 
-def _event(link: Link, variants: list[Payload], context: EventContext) -> Event:
+def _event(request: Request, variants: list[Payload], context: EventContext) -> Event:
     first, *others = (EventVariant(payload["event"], compact_json(payload)) for payload in variants)
     return Event(
         event_id=ids.ulid(context.now, context.entropy),
         kind=first.kind,
-        account_id=link.account_id,
-        client_id=link.client_id,
+        account_id=request.account_id,
+        client_id=request.client_id,
         body=first.body,
         created_at=context.now,
         announced=False,

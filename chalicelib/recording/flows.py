@@ -1,6 +1,6 @@
-"""Recording: decides for one link at a time which logged transfers pay it, and commits each decision with its events.
+"""Recording: decides for one bill at a time which logged transfers pay it, and commits each decision with its events.
 
-    work of a link ── link ── its entries of the log, and what became of them ── decision ── one transaction ── hints
+    work of a bill ── bill ── its entries of the log, and what became of them ── decision ── one transaction ── hints
 
 It reads only the transfers in question, never the history of a request. The work is deleted in the transaction that
 records it, so a crash or a race repeats nothing.
@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from chalicelib.links import store as link_store
-from chalicelib.links.records import Link, SecurePayment
+from chalicelib.links.records import Bill, Link
 from chalicelib.recording import payments, rules, store
 from chalicelib.recording.rules import Changes, Stored
 from chalicelib.requests import store as request_store
@@ -24,14 +24,14 @@ from chalicelib.storage.store import Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
 
 _ATTEMPTS = 10
-"""How often a part is tried again after another write for the same link came first."""
+"""How often a part is tried again after another write for the same bill came first."""
 _PARTS_PER_READ = 20
 _TIME_PER_RUN = timedelta(seconds=20)
 """A run starts no new part after this time, and queues another run."""
 _GRACE = timedelta(seconds=30)
 """Younger work may still be in progress, or its message on the way."""
 _SWEPT_PER_SHARD = 100_000
-"""Only keys are read. So many that a link with a flood of old work hides no other link of its shard."""
+"""Only keys are read. So many that a bill with a flood of old work hides no other bill of its shard."""
 
 T = TypeVar("T", Link, Request)
 
@@ -40,118 +40,118 @@ class _RecordedByOther(Exception):
     """Another run has recorded the part."""
 
 
-def record(services: Services, token: str) -> int:
-    """Records the work of a link, oldest first; returns how many transfers were recorded as payments or removed.
+def record(services: Services, bill_id: str) -> int:
+    """Records the work of a bill, oldest first; returns how many transfers were recorded as payments or removed.
 
     Safe to repeat and to run concurrently: a run that finds that another one has recorded its part leaves the rest to
-    it, so that a link with much work occupies one worker. The other run reads once more after its last part, because
+    it, so that a bill with much work occupies one worker. The other run reads once more after its last part, because
     the first one may have been told of newer work. Raises WriteConflict after ten conflicts.
     """
     deadline = services.clock() + _TIME_PER_RUN
-    payment, recorded = None, 0
-    while parts := scan_store.unrecorded(services.store, token, _PARTS_PER_READ):
+    bill, recorded = None, 0
+    while parts := scan_store.unrecorded(services.store, bill_id, _PARTS_PER_READ):
         for part in parts:
             try:
-                payment, count = _record_part(services, part, payment)
+                bill, count = _record_part(services, part, bill)
             except _RecordedByOther:
                 return recorded
             recorded += count
             if services.clock() >= deadline:
-                scanning.hint(services, [token])
+                scanning.hint(services, [bill_id])
                 return recorded
     return recorded
 
 
 def sweep(services: Services) -> int:
-    """Queues a run for every link whose work was not recorded in time; returns how many. Safe to repeat."""
+    """Queues a run for every bill whose work was not recorded in time; returns how many. Safe to repeat."""
     first_shard = services.entropy(1)[0]
     before = services.clock() - _GRACE
-    tokens = list(scan_store.links_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard))
-    scanning.hint(services, tokens)
-    return len(tokens)
+    bill_ids = list(scan_store.bills_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard))
+    scanning.hint(services, bill_ids)
+    return len(bill_ids)
 
 
 def _record_part(
-    services: Services, part: UnrecordedTransfers, payment: SecurePayment | None
-) -> tuple[SecurePayment | None, int]:
-    """Records one part; returns the link as it is stored now, and how many transfers were recorded.
+    services: Services, part: UnrecordedTransfers, bill: Bill | None
+) -> tuple[Bill | None, int]:
+    """Records one part; returns the bill as it is stored now, and how many transfers were recorded.
 
-    `payment` is the link if it is known from the part before. For a link that was merged into a batch, the batch's.
+    `bill` is given if it is known from the part before. For a link that was merged into a batch, it is the batch's.
     Raises _RecordedByOther if another run has recorded the part meanwhile.
     """
     for _ in range(_ATTEMPTS):
-        payment = payment or link_store.current_link(services.store, part.bill_id)
+        bill = bill or link_store.bill(services.store, part.bill_id)
         try:
-            if payment is None:
-                services.log.error("transfers without a link", extra={"network": part.network, "link": part.bill_id})
+            if bill is None:
+                services.log.error("transfers without a bill", extra={"network": part.network, "bill": part.bill_id})
                 services.store.write(Delete(part))
                 return None, 0
-            return _commit(services, part, payment)
+            return _commit(services, part, bill)
         except WriteConflict:
-            payment = None
+            bill = None
             if not scan_store.is_unrecorded(services.store, part):
                 raise _RecordedByOther from None
     raise WriteConflict
 
 
-def _commit(services: Services, part: UnrecordedTransfers, payment: SecurePayment) -> tuple[SecurePayment, int]:
-    payment, stored = _read(services, part, payment)
-    changes = rules.decide(payment, part, stored, webhooks.event_context(services))
-    written = _link_to_write(payment, changes)
+def _commit(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, int]:
+    bill, stored = _read(services, part, bill)
+    changes = rules.decide(bill, part, stored, webhooks.event_context(services))
+    written = _link_to_write(bill, changes)
     services.store.write(Delete(part), *changes.records.values(), *changes.events, *written)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
-        services.log.warning("transfer does not count", extra={**facts, "link": part.bill_id})
+        services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
     webhooks.queue_announcements(services, changes.events)
     return _after(changes, bool(written)), changes.recorded
 
 
-def _read(
-    services: Services, part: UnrecordedTransfers, payment: SecurePayment
-) -> tuple[SecurePayment, Stored]:
-    """The link, and what is stored for the transfers of a part. Two reads, one more if there are transfers without the
+def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, Stored]:
+    """The bill, and what is stored for the transfers of a part. Two reads, one more if there are transfers without the
     reference of a request, which may send refunds, and one query per request with removals.
 
     Requests that were written before their totals were kept get them here, by two queries each.
     """
     entries = scan_store.logged(services.store, part.network, [*part.added, *part.removed])
-    ids = rules.ids(payment, entries.values())
+    ids = rules.ids(bill, entries.values())
     paid, unmatched = store.recorded(services.store, part.network, ids.values())
     removed = {ids[each].request_id for each in part.removed if each in ids}
     listed = {request_id: request_store.payments(services.store, request_id) for request_id in removed}
     touched = {each.request_id for each in ids.values()}
-    for request in payment.requests:
+    for request in bill.requests:
         if request.payment_count is None and request.request_id in touched:
             earlier = request_store.payments(services.store, request.request_id)
             strays = request_store.unmatched_transfers(services.store, request.request_id)
-            payment = _with_request(payment, rules.with_totals(request, earlier, strays))
+            bill = _with_request(bill, rules.with_totals(request, earlier, strays))
             of_request = [entries[each] for each, known in ids.items() if known.request_id == request.request_id]
             paid |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, earlier)}
             unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
-    refunds = request_store.refunds(services.store, rules.refund_keys(payment, entries.values()))
-    return payment, Stored(entries, paid, unmatched, listed, refunds)
+    refunds = request_store.refunds(services.store, rules.refund_keys(bill, entries.values()))
+    return bill, Stored(entries, paid, unmatched, listed, refunds)
 
 
-def _with_request(payment: SecurePayment, request: Request) -> SecurePayment:
-    requests = (request if each.request_id == request.request_id else each for each in payment.requests)
-    return replace(payment, requests=tuple(requests))
+def _with_request(bill: Bill, request: Request) -> Bill:
+    requests = (request if each.request_id == request.request_id else each for each in bill.requests)
+    return replace(bill, requests=tuple(requests))
 
 
-def _link_to_write(before: SecurePayment, changes: Changes) -> list[Link]:
-    """The link if it changed, and with every change of a request if it has several."""
-    after = changes.payment
+def _link_to_write(before: Bill, changes: Changes) -> list[Link]:
+    """The link, if any, if it changed, and with every change of a request if it has several."""
+    after = changes.bill
+    if after.link is None:
+        return []
     changes_request = any(isinstance(record, Request) for record in changes.records.values())
     is_needed = after.link != before.link or (changes_request and payments.must_write_link(after))
     return [after.link] if is_needed else []
 
 
-def _after(changes: Changes, link_is_written: bool) -> SecurePayment:
-    """The link as it is stored after the changes were written."""
-    payment = changes.payment
+def _after(changes: Changes, link_is_written: bool) -> Bill:
+    """The bill as it is stored after the changes were written."""
+    bill = changes.bill
     return replace(
-        payment,
-        link=_written(payment.link) if link_is_written else payment.link,
-        requests=tuple(_written(each) if each.key in changes.records else each for each in payment.requests),
+        bill,
+        link=_written(bill.link) if bill.link is not None and link_is_written else bill.link,
+        requests=tuple(_written(each) if each.key in changes.records else each for each in bill.requests),
     )
 
 

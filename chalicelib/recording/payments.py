@@ -13,7 +13,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links.records import Link, LinkStatus, SecurePayment
+from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
@@ -57,22 +57,22 @@ def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
     return None if transfer.payee == hex_address(request.payee) else "wrong_payee"
 
 
-def must_write_link(secure_payment: SecurePayment) -> bool:
+def must_write_link(bill: Bill) -> bool:
     """Whether every payment also writes the link, so that its transaction conflicts with the link's others.
 
     The payment that completes the last of several requests completes the link. Without the conflict, two payments
     recorded concurrently could each see the other's request as unpaid.
     """
-    return len(secure_payment.requests) > 1
+    return len(bill.requests) > 1
 
 
-def apply(secure_payment: SecurePayment, decision: Decision) -> SecurePayment:
-    """The link with a decision applied, as the input for the next transfer of the same transaction."""
+def apply(bill: Bill, decision: Decision) -> Bill:
+    """The bill with a decision applied, as the input for the next transfer of the same transaction."""
     requests = tuple(
         decision.request if each.request_id == decision.request.request_id else each
-        for each in secure_payment.requests
+        for each in bill.requests
     )
-    return replace(secure_payment, link=decision.link or secure_payment.link, requests=requests)
+    return replace(bill, link=decision.link or bill.link, requests=requests)
 
 
 def moved_to(transfer: LoggedTransfer, recorded: R) -> R:
@@ -87,7 +87,7 @@ def moved_to(transfer: LoggedTransfer, recorded: R) -> R:
 
 
 def record(
-    secure_payment: SecurePayment,
+    bill: Bill,
     request: Request,
     known: Payment | None,
     transfer: LoggedTransfer,
@@ -100,21 +100,21 @@ def record(
     it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block; if it is
     confirmed and now in another block, only its block changes.
     """
-    new = _payment_of(request, transfer, context.now)
+    new = _payment_of(bill, request, transfer, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
     was_paid = request.status is RequestStatus.PAID
-    settled = _with_amount(request, request.paid + transfer.amount)
-    if known is None and not _is_listed(request, settled, transfer):
+    settled = _with_amount(request, request.paid + new.counted)
+    if known is None and not _is_listed(request, settled, new):
         return Decision(
             None,
             replace(
                 settled,
                 unlisted_count=request.unlisted_count + 1,
-                unlisted_amount=BaseUnits(request.unlisted_amount + transfer.amount),
+                unlisted_amount=BaseUnits(request.unlisted_amount + new.counted),
             ),
-            _complete(secure_payment, settled, context.now),
+            _complete(bill, settled, context.now),
         )
     if known is None:
         settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
@@ -122,12 +122,12 @@ def record(
     if was_paid:
         return Decision(payment, settled)
     settled = replace(settled, tx_hash=payment.tx_hash)
-    link = _complete(secure_payment, settled, context.now)
-    return Decision(payment, settled, link, (payment_event(secure_payment.link, settled, payment, context),))
+    link = _complete(bill, settled, context.now)
+    return Decision(payment, settled, link, (payment_event(bill, settled, payment, context),))
 
 
 def reverse(
-    secure_payment: SecurePayment,
+    bill: Bill,
     request: Request,
     known: Payment,
     others: Iterable[Payment],
@@ -144,36 +144,36 @@ def reverse(
     reversed_payment = replace(known, status=PaymentStatus.REVERSED)
     rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
     newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
-    settled = _with_amount(request, request.paid - known.amount)
+    settled = _with_amount(request, request.paid - known.counted)
     settled = replace(settled, tx_hash=newest.tx_hash if newest else None)
-    link = _reopened(secure_payment.link, settled)
+    link = _reopened(bill, settled)
     if not known.is_announced and not _is_unpaid_by(request, settled):
         return Decision(reversed_payment, settled, link)
-    events = [failed_event(secure_payment.link, settled, reversed_payment, context)]
+    events = [failed_event(settled, reversed_payment, context)]
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
-        events.append(payment_event(secure_payment.link, settled, announced, context))
+        events.append(payment_event(bill, settled, announced, context))
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
 def subtract(
-    secure_payment: SecurePayment, request: Request, removed: LoggedTransfer, context: EventContext
+    bill: Bill, request: Request, removed: LoggedTransfer, context: EventContext
 ) -> Decision:
     """What changes when a payment that was only summed up is no longer on the chain.
 
     With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.
     """
+    payment = _payment_of(bill, request, removed, context.now)
     settled = replace(
-        _with_amount(request, request.paid - removed.amount),
+        _with_amount(request, request.paid - payment.counted),
         unlisted_count=request.unlisted_count - 1,
-        unlisted_amount=BaseUnits(request.unlisted_amount - removed.amount),
+        unlisted_amount=BaseUnits(request.unlisted_amount - payment.counted),
     )
-    link = _reopened(secure_payment.link, settled)
+    link = _reopened(bill, settled)
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
-    payment = _payment_of(request, removed, context.now)
-    return Decision(None, settled, link, (failed_event(secure_payment.link, settled, payment, context),))
+    return Decision(None, settled, link, (failed_event(settled, payment, context),))
 
 
 def _is_unpaid_by(before: Request, after: Request) -> bool:
@@ -181,7 +181,7 @@ def _is_unpaid_by(before: Request, after: Request) -> bool:
     return before.status is RequestStatus.PAID and after.status is not RequestStatus.PAID
 
 
-def _payment_of(request: Request, transfer: LoggedTransfer, now: datetime) -> Payment:
+def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, now: datetime) -> Payment:
     return Payment(
         request_id=request.request_id,
         network=transfer.network,
@@ -196,15 +196,29 @@ def _payment_of(request: Request, transfer: LoggedTransfer, now: datetime) -> Pa
         status=PaymentStatus.CONFIRMED,
         detected_at=now,
         paid_at=transfer.paid_at,
+        payer=transfer.payer,
+        value=value_of(request, transfer),
+        account_id=request.account_id,
+        client_id=request.client_id,
+        payee=request.payee,
+        currency=request.currency,
+        invoice_currency=request.invoice_currency or request.currency,
+        payment_reference=request.payment_reference,
+        reference=bill.reference_of(request),
     )
 
 
-def _is_listed(before: Request, after: Request, transfer: LoggedTransfer) -> bool:
+def value_of(request: Request, transfer: LoggedTransfer) -> BaseUnits:
+    """What a transfer that counts for a request is worth, in the units of the request's amount."""
+    return transfer.amount
+
+
+def _is_listed(before: Request, after: Request, payment: Payment) -> bool:
     """Whether a new payment is listed and announced, and not only summed up."""
     count = before.payment_count or 0
     if before.status is not RequestStatus.PAID and after.status is RequestStatus.PAID:
         return True
-    is_small = transfer.amount * SMALL_PART < before.amount
+    is_small = payment.counted * SMALL_PART < before.amount
     return count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
 
 
@@ -216,18 +230,18 @@ def _with_amount(request: Request, paid: int) -> Request:
     return replace(request, paid=BaseUnits(paid), status=status)
 
 
-def _complete(secure_payment: SecurePayment, settled: Request, now: datetime) -> Link | None:
-    """The link as completed if this was its last unpaid request; None if the link's status does not change."""
-    if secure_payment.link.status is LinkStatus.COMPLETED:
+def _complete(bill: Bill, settled: Request, now: datetime) -> Link | None:
+    """The link as completed if this was its last unpaid request; None if no link's status changes."""
+    if bill.link is None or bill.link.status is LinkStatus.COMPLETED:
         return None
-    others = (r for r in secure_payment.requests if r.request_id != settled.request_id)
+    others = (r for r in bill.requests if r.request_id != settled.request_id)
     if any(r.status is not RequestStatus.PAID for r in (*others, settled)):
         return None
-    return replace(secure_payment.link, status=LinkStatus.COMPLETED, completed_at=now)
+    return replace(bill.link, status=LinkStatus.COMPLETED, completed_at=now)
 
 
-def _reopened(link: Link, settled: Request) -> Link | None:
+def _reopened(bill: Bill, settled: Request) -> Link | None:
     """The link as pending again if the request of a completed link is no longer paid; None if nothing changes."""
-    if link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
+    if bill.link is None or bill.link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
         return None
-    return replace(link, status=LinkStatus.PENDING, completed_at=None)
+    return replace(bill.link, status=LinkStatus.PENDING, completed_at=None)

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.records import Link
 from chalicelib.recording.events import refunded_event
 from chalicelib.recording.unmatched import token_sent
 from chalicelib.requests.records import Refund, Request
@@ -32,7 +31,7 @@ def is_sent_by(refund: Refund, transfer: LoggedTransfer) -> bool:
 
 
 def send(
-    refund: Refund, transfer: LoggedTransfer, link: Link, request: Request, context: EventContext
+    refund: Refund, transfer: LoggedTransfer, request: Request, context: EventContext
 ) -> tuple[Refund, Event | None]:
     """The refund after a transfer, and `payment.refunded` unless MAX_ANNOUNCED transfers were announced."""
     sent = replace(
@@ -45,7 +44,7 @@ def send(
     if refund.announced_count >= MAX_ANNOUNCED:
         return sent, None
     sent = replace(sent, announced_count=refund.announced_count + 1)
-    return sent, refunded_event(link, request, sent, transfer.amount, context)
+    return sent, refunded_event(request, sent, transfer.amount, context)
 
 
 def undo(refund: Refund, transfer: LoggedTransfer) -> Refund:

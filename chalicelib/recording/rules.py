@@ -1,4 +1,4 @@
-"""What recording one part of a link's transfers changes: which records are written, and which events follow."""
+"""What recording one part of a bill's transfers changes: which records are written, and which events follow."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from typing import Self, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Record
-from chalicelib.links.records import SecurePayment
+from chalicelib.links.records import Bill
 from chalicelib.recording import payments, refunds, unmatched
 from chalicelib.recording.payments import Decision
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
@@ -48,9 +48,9 @@ class Stored:
 
 @dataclass
 class Changes:
-    """What one part changes, in memory: `payment` is the link after it, `records` the others to write, by key."""
+    """What one part changes, in memory: `bill` is the bill after it, `records` the others to write, by key."""
 
-    payment: SecurePayment
+    bill: Bill
     records: dict[Hashable, Record] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     recorded: int = 0
@@ -62,14 +62,14 @@ class Changes:
         self.records[record.key] = record
 
 
-def requests_by_topic(payment: SecurePayment) -> dict[str, Request]:
-    """The requests of a link by the topics of their references."""
-    return {reference_topic(bytes.fromhex(each.payment_reference[2:])): each for each in payment.requests}
+def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
+    """The requests by the topics of their references."""
+    return {reference_topic(bytes.fromhex(each.payment_reference[2:])): each for each in requests}
 
 
-def ids(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
-    """The id of what each transfer became, or will become; without those whose request is not of the link."""
-    requests = requests_by_topic(payment)
+def ids(bill: Bill, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
+    """The id of what each transfer became, or will become; without those whose request is not of the bill."""
+    requests = requests_by_topic(bill.requests)
     return {
         entry.transfer_id: RecordedId(requests[entry.reference_topic].request_id, entry.tx_hash, entry.event_key)
         for entry in entries
@@ -77,9 +77,9 @@ def ids(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> dict[Trans
     }
 
 
-def refund_keys(payment: SecurePayment, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:
+def refund_keys(bill: Bill, entries: Iterable[LoggedTransfer]) -> set[tuple[str, str]]:
     """Topic and currency of the refunds that transfers may send: those without the reference of a request."""
-    requests = requests_by_topic(payment)
+    requests = requests_by_topic(bill.requests)
     keys = {refunds.refund_key(entry) for entry in entries if entry.reference_topic not in requests}
     return {key for key in keys if key is not None}
 
@@ -97,7 +97,7 @@ def with_totals(
 
 def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
     """Whether the totals of a request are not those of its listed payments and of what was only summed up."""
-    confirmed = sum(each.amount for each in listed if each.status is PaymentStatus.CONFIRMED)
+    confirmed = sum(each.counted for each in listed if each.status is PaymentStatus.CONFIRMED)
     return request.paid != confirmed + request.unlisted_amount or request.payment_count != len(listed)
 
 
@@ -112,26 +112,22 @@ def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[
     return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
 
 
-def decide(
-    payment: SecurePayment, part: UnrecordedTransfers, stored: Stored, context: EventContext
-) -> Changes:
+def decide(bill: Bill, part: UnrecordedTransfers, stored: Stored, context: EventContext) -> Changes:
     """What a part changes: first its removed transfers are undone, then its added ones recorded.
 
     A transfer that moved to another block with the same content is not undone: only its block changes. A part that was
     recorded already changes nothing.
     """
-    return _Deciding(payment, part, stored, context).changes
+    return _Deciding(bill, part, stored, context).changes
 
 
 class _Deciding:
-    def __init__(
-        self, payment: SecurePayment, part: UnrecordedTransfers, stored: Stored, context: EventContext
-    ) -> None:
-        self.changes = Changes(payment)
+    def __init__(self, bill: Bill, part: UnrecordedTransfers, stored: Stored, context: EventContext) -> None:
+        self.changes = Changes(bill)
         self._stored, self._context = stored, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._refunds = dict(stored.refunds)
-        self._ids = ids(payment, stored.entries.values())
+        self._ids = ids(bill, stored.entries.values())
         added = {(entry.tx_hash, entry.event_key): entry for entry in self._entries(part.added)}
         for entry in self._entries(part.removed):
             successor = added.get((entry.tx_hash, entry.event_key))
@@ -153,7 +149,7 @@ class _Deciding:
 
     def _request(self, entry: LoggedTransfer) -> Request | None:
         known = self._ids.get(entry.transfer_id)
-        requests = self.changes.payment.requests
+        requests = self.changes.bill.requests
         return next((each for each in requests if known is not None and each.request_id == known.request_id), None)
 
     def _add(self, entry: LoggedTransfer) -> None:
@@ -168,7 +164,7 @@ class _Deciding:
             self._add_unmatched(request, entry, reason)
             return
         known = self._payments.get(self._ids[entry.transfer_id])
-        decision = payments.record(self.changes.payment, request, known, entry, self._context)
+        decision = payments.record(self.changes.bill, request, known, entry, self._context)
         self._apply(decision)
         is_summed = decision is not None and decision.payment is None
         self._mark(entry, TransferState.SUMMED if is_summed else TransferState.PAYMENT)
@@ -178,14 +174,13 @@ class _Deciding:
         if entry.state not in (TransferState.UNRECORDED, TransferState.REVERSED):
             return
         refund = self._refund(entry)
-        of_link = {each.request_id: each for each in self.changes.payment.requests}
-        if refund is None or not refunds.is_sent_by(refund, entry) or refund.request_id not in of_link:
-            reason = "reference without a link" if refund is None else "refund to another address"
+        requests = {each.request_id: each for each in self.changes.bill.requests}
+        if refund is None or not refunds.is_sent_by(refund, entry) or refund.request_id not in requests:
+            reason = "reference without a request" if refund is None else "refund to another address"
             self.changes.skipped.append((entry, reason))
             self._mark(entry, TransferState.IGNORED)
             return
-        request, link = of_link[refund.request_id], self.changes.payment.link
-        sent, event = refunds.send(refund, entry, link, request, self._context)
+        sent, event = refunds.send(refund, entry, requests[refund.request_id], self._context)
         self._put_refund(sent)
         self.changes.events += [event] if event is not None else []
         self._mark(entry, TransferState.REFUND)
@@ -219,13 +214,13 @@ class _Deciding:
         if request is None:
             return
         if entry.state is TransferState.SUMMED:
-            self._apply(payments.subtract(self.changes.payment, request, entry, self._context))
+            self._apply(payments.subtract(self.changes.bill, request, entry, self._context))
         elif entry.state is TransferState.PAYMENT:
             known = self._payments.get(self._ids[entry.transfer_id])
             if known is not None and known.block_hash == entry.block_hash:
                 listed = self._stored.listed[request.request_id]
                 others = [self._payments.get(RecordedId.of(each), each) for each in listed]
-                self._apply(payments.reverse(self.changes.payment, request, known, others, self._context))
+                self._apply(payments.reverse(self.changes.bill, request, known, others, self._context))
         elif entry.state is TransferState.UNMATCHED:
             transfer = self._unmatched.get(self._ids[entry.transfer_id])
             if transfer is not None and transfer.block_hash == entry.block_hash:
@@ -252,7 +247,7 @@ class _Deciding:
     def _apply(self, decision: Decision | None) -> None:
         if decision is None:
             return
-        self.changes.payment = payments.apply(self.changes.payment, decision)
+        self.changes.bill = payments.apply(self.changes.bill, decision)
         self._put_request(decision.request)
         for payment in (decision.payment, decision.announced):
             if payment is not None:
@@ -273,9 +268,9 @@ class _Deciding:
         self.changes.put(transfer)
 
     def _put_request(self, request: Request) -> None:
-        requests = self.changes.payment.requests
+        requests = self.changes.bill.requests
         changed = tuple(request if each.request_id == request.request_id else each for each in requests)
-        self.changes.payment = replace(self.changes.payment, requests=changed)
+        self.changes.bill = replace(self.changes.bill, requests=changed)
         self.changes.put(request)
 
     def _mark(self, entry: LoggedTransfer, state: TransferState) -> None:

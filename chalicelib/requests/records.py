@@ -210,6 +210,11 @@ class Payment(Record):
     reference: str | None = None
     version: int = 0
 
+    @property
+    def counted(self) -> BaseUnits:
+        """What counts for the request, in its units; `amount` in items from before `value` was kept."""
+        return self.amount if self.value is None else self.value
+
 
 @frozen
 class Quote(Record):
@@ -230,6 +235,7 @@ class Quote(Record):
 
     @property
     def vanishes_at(self) -> datetime:
+        """30 days after it has ended."""
         return self.ends_at + QUOTE_RETENTION
 
 

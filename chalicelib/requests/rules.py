@@ -1,4 +1,4 @@
-"""The token of a request, and the amount still owed."""
+"""The currencies of a request, and the amount still owed."""
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
@@ -12,6 +12,13 @@ def currency_of(request: Request) -> Token:
     return token
 
 
+def invoice_of(request: Request) -> Token:
+    """The currency that a stored request's amount is in."""
+    token = token_with_id(request.invoice_currency or request.currency)
+    assert token is not None, "a stored request always has a catalogued currency"
+    return token
+
+
 def remaining(request: Request) -> BaseUnits:
-    """The amount still owed, in base units; never below zero."""
+    """The amount still owed, in the units of the request's amount; never below zero."""
     return BaseUnits(max(request.amount - request.paid, 0))

@@ -1,18 +1,35 @@
-"""Reads of request pointers and references, payments and unmatched transfers."""
+"""Reads of the bills of requests, of references, payments and unmatched transfers."""
 
+import re
 from collections.abc import Iterable
 
-from chalicelib.requests.records import Payment, Reference, Refund, RequestPointer, UnmatchedTransfer
+from chalicelib.base.records import Key, Record
+from chalicelib.requests.records import Payment, Reference, Refund, Request, RequestPointer, UnmatchedTransfer
+from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Store
 
-_LONGEST_REQUEST_ID = 66
+_REQUEST_ID = re.compile("[0-9a-f]{66}")
+_PAYMENT_REFERENCE = re.compile("0x[0-9a-f]{16}")
 
 
-def pointer(store: Store, request_id: str) -> RequestPointer | None:
-    """The index entry from a request id to its link. One read."""
-    if len(request_id) > _LONGEST_REQUEST_ID:
-        return None
-    return store.get(RequestPointer, RequestPointer.KEY.of(request_id=request_id))
+def bill_id(store: Store, name: str) -> str | None:
+    """The bill of the request with this id or payment reference, in any case of letters; None if there is none. One
+    read, in which a request that stands by itself is found without a pointer."""
+    name = name.lower()
+    if _PAYMENT_REFERENCE.fullmatch(name):
+        found = references(store, [reference_topic(bytes.fromhex(name[2:]))])
+        return next((each.bill_id for each in found if not each.is_refund), None)
+    return bill_ids(store, [name]).get(name)
+
+
+def bill_ids(store: Store, request_ids: Iterable[str]) -> dict[str, str]:
+    """The bills of the requests that exist, by request id. Two keys for each request, in batches of 100."""
+    keys: dict[Key, type[Record]] = {}
+    for request_id in request_ids:
+        if _REQUEST_ID.fullmatch(request_id):
+            keys[Request.KEY.of(bill_id=request_id, position=0)] = Request
+            keys[RequestPointer.KEY.of(request_id=request_id)] = RequestPointer
+    return {each.request_id: each.bill_id for each in store.get_many(keys).values()} if keys else {}
 
 
 def references(store: Store, topics: Iterable[str]) -> list[Reference]:

@@ -3,7 +3,7 @@
     blocks ── logs ── transfers ── known references ── entries of the log ── work for the recorder ── cursor ── hints
 
 The log and the work are written before the cursor moves, and writing them again changes nothing. So a range is read
-again after a crash or a race, never skipped. No link, payment or webhook is read here: the cost of a tick depends on
+again after a crash or a race, never skipped. No request, payment or webhook is read here: the cost of a tick depends on
 blocks and events only.
 """
 
@@ -46,7 +46,7 @@ class _Found:
     work: tuple[UnrecordedTransfers, ...] = ()
 
     @property
-    def links(self) -> tuple[str, ...]:
+    def bill_ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(part.bill_id for part in self.work))
 
 
@@ -113,14 +113,14 @@ def _scan(services: Services, name: str) -> int:
         count += len(found.new)
         cursor = _advanced(services, cursor, blocks, reading, facts.log_range)
         cursor = _store_cursor(services, rules.with_verifications(cursor, services.clock()))
-        hint(services, found.links)
+        hint(services, found.bill_ids)
     return count
 
 
 def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
     """Reads old blocks again, at most one range of each verification; returns how many transfers were missing.
 
-    After the last verification the recorder compares the totals of the links that were paid in these blocks. The blocks
+    After the last verification the recorder compares the totals of the bills that were paid in these blocks. The blocks
     are not marked as unfinished: the cursor has checkpoints after them, so a fork that removes them is noticed, and if
     the tick dies, they are read again.
     """
@@ -144,7 +144,7 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
         missing += len(found.new)
         cursor = _store_cursor(services, rules.verified(cursor, index, blocks.last))
-        hint(services, found.links)
+        hint(services, found.bill_ids)
         if index == len(cursor.verifications) - 1:
             hint(services, {entry.bill_id for entry in matched}, reconcile=True)
     return missing
@@ -172,13 +172,13 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
     )
 
 
-def hint(services: Services, tokens: Iterable[str], reconcile: bool = False) -> None:
-    """Queues a message for the recorder per link, which can also ask it to compare the link's totals.
+def hint(services: Services, bill_ids: Iterable[str], reconcile: bool = False) -> None:
+    """Queues a message for the recorder per bill, which can also ask it to compare the bill's totals.
 
     Never raises: the sweep finds what is not recorded.
     """
     also = {"reconcile": True} if reconcile else {}
-    messages = [Message({"link": token, **also}, token) for token in tokens]
+    messages = [Message({"link": bill_id, **also}, bill_id) for bill_id in bill_ids]
     send_hints(services.queue, services.log, services.settings.recordings_queue, messages)
 
 
@@ -189,9 +189,9 @@ def _matched(services: Services, chain: "Chain", reading: RangeReading) -> list[
     """
     transfers = transfer_log.counting(logs.transfers_of(chain.network, reading.logs))
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
-    links = {reference.topic: reference.bill_id for reference in found}
-    matched = [transfer for transfer in transfers if transfer.reference_topic in links]
-    return transfer_log.entries(_dated(chain, matched), links, services.clock())
+    bills = {reference.topic: reference.bill_id for reference in found}
+    matched = [transfer for transfer in transfers if transfer.reference_topic in bills]
+    return transfer_log.entries(_dated(chain, matched), bills, services.clock())
 
 
 def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
@@ -257,7 +257,7 @@ def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int
     cursor = _unfinished(services, cursor, BlockRange(common.scanned_to + 1, last))
     _write(services, found)
     followed = _store_cursor(services, replace(followed, version=cursor.version))
-    hint(services, found.links)
+    hint(services, found.bill_ids)
     return followed
 
 

@@ -45,14 +45,14 @@ def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedT
     return found
 
 
-def unrecorded(store: Store, token: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
-    """The oldest work of a link, at most `limit` parts. One query."""
-    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(bill_id=token), limit)
+def unrecorded(store: Store, bill_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
+    """The oldest work of a bill, at most `limit` parts. One query."""
+    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(bill_id=bill_id), limit)
 
 
-def has_work(store: Store, tokens: Iterable[str]) -> bool:
-    """Whether the recorder has work left for one of these links. One query per link, until one has work."""
-    return any(unrecorded(store, token, 1) for token in tokens)
+def has_work(store: Store, bill_ids: Iterable[str]) -> bool:
+    """Whether the recorder has work left for one of these bills. One query per bill, until one has work."""
+    return any(unrecorded(store, bill_id, 1) for bill_id in bill_ids)
 
 
 def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
@@ -60,11 +60,11 @@ def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
     return store.get(UnrecordedTransfers, part.key) is not None
 
 
-def links_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> Iterator[str]:
-    """Tokens of links that have had work since before `before`, each once, from at most `limit` parts per shard."""
+def bills_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> Iterator[str]:
+    """Ids of bills that have had work since before `before`, each once, from at most `limit` parts per shard."""
     seen = set[str]()
     for key in store.due(UnrecordedTransfers, before, limit, first_shard):
-        _, _, token = key.pk.partition("#")
-        if token not in seen:
-            seen.add(token)
-            yield token
+        _, _, bill_id = key.pk.partition("#")
+        if bill_id not in seen:
+            seen.add(bill_id)
+            yield bill_id

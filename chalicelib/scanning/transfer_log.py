@@ -26,9 +26,9 @@ def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
 
 
 def entries(
-    transfers: Iterable[ProxyTransfer], links: Mapping[str, str], now: datetime
+    transfers: Iterable[ProxyTransfer], bills: Mapping[str, str], now: datetime
 ) -> list[LoggedTransfer]:
-    """The entries of transfers, in the order of the chain. `links` are the link tokens by the topics of references.
+    """The entries of transfers, in the order of the chain. `bills` are the ids of bills by the topics of references.
 
     The transfers must have the times of their blocks (`paid_at`).
     """
@@ -41,7 +41,7 @@ def entries(
             event_key=transfer.event_key,
             log_index=transfer.log_index,
             reference_topic=transfer.reference_topic,
-            bill_id=links[transfer.reference_topic],
+            bill_id=bills[transfer.reference_topic],
             token_address=transfer.token_address,
             payee=transfer.payee,
             amount=transfer.amount,
@@ -65,29 +65,29 @@ def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, Logg
 
 
 def work(added: Iterable[LoggedTransfer], sequence: int, now: datetime) -> list[UnrecordedTransfers]:
-    """The work of recording these transfers, by link, in the order of the chain."""
+    """The work of recording these transfers, by bill, in the order of the chain."""
     return [
-        _part(token, sequence, index, chunk, (), now)
-        for token, of_link in _by_link(added).items()
-        for index, chunk in enumerate(_chunks(of_link, TRANSFERS_PER_PART))
+        _part(bill_id, sequence, index, chunk, (), now)
+        for bill_id, of_bill in _by_bill(added).items()
+        for index, chunk in enumerate(_chunks(of_bill, TRANSFERS_PER_PART))
     ]
 
 
 def work_of_fork(
     removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer], sequence: int, now: datetime
 ) -> list[UnrecordedTransfers]:
-    """The work after a fork, by link: first what vanished, the newest first, then the others in the order of the chain.
+    """The work after a fork, by bill: first what vanished, the newest first, then the others in the order of the chain.
 
     `removed` are the entries of replaced blocks, `added` those of the blocks that replace them, both in the order of
     the chain. So no payment is announced in place of a vanished one that vanished itself. A transfer that moved to
     another block is in one part with its former block.
     """
     parts = []
-    removed_by, added_by = _by_link(removed), _by_link(added)
-    for token in {**removed_by, **added_by}:
-        come = {_identity(entry): ([entry], list[LoggedTransfer]()) for entry in added_by.get(token, [])}
+    removed_by, added_by = _by_bill(removed), _by_bill(added)
+    for bill_id in {**removed_by, **added_by}:
+        come = {_identity(entry): ([entry], list[LoggedTransfer]()) for entry in added_by.get(bill_id, [])}
         gone = list[tuple[list[LoggedTransfer], list[LoggedTransfer]]]()
-        for entry in reversed(removed_by.get(token, [])):
+        for entry in reversed(removed_by.get(bill_id, [])):
             if (moved := come.get(_identity(entry))) is not None:
                 moved[1].append(entry)
             else:
@@ -95,7 +95,7 @@ def work_of_fork(
         for index, chunk in enumerate(_chunks([*gone, *come.values()], REMOVALS_PER_PART // 2)):
             new = [entry for entries, _ in chunk for entry in entries]
             old = [entry for _, entries in chunk for entry in entries]
-            parts.append(replace(_part(token, sequence, index, new, old, now), block_number=0))
+            parts.append(replace(_part(bill_id, sequence, index, new, old, now), block_number=0))
     return parts
 
 
@@ -146,15 +146,15 @@ def _time(transfer: ProxyTransfer) -> datetime:
     return transfer.paid_at
 
 
-def _by_link(found: Iterable[LoggedTransfer]) -> dict[str, list[LoggedTransfer]]:
-    by_link: dict[str, list[LoggedTransfer]] = {}
+def _by_bill(found: Iterable[LoggedTransfer]) -> dict[str, list[LoggedTransfer]]:
+    by_bill: dict[str, list[LoggedTransfer]] = {}
     for entry in found:
-        by_link.setdefault(entry.bill_id, []).append(entry)
-    return by_link
+        by_bill.setdefault(entry.bill_id, []).append(entry)
+    return by_bill
 
 
 def _part(
-    token: str,
+    bill_id: str,
     sequence: int,
     index: int,
     added: Sequence[LoggedTransfer],
@@ -163,7 +163,7 @@ def _part(
 ) -> UnrecordedTransfers:
     first = (*removed, *added)[0]
     part = UnrecordedTransfers(
-        bill_id=token,
+        bill_id=bill_id,
         network=first.network,
         sequence=sequence,
         block_number=min(entry.block_number for entry in (*removed, *added)),

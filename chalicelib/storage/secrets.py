@@ -7,15 +7,15 @@ from typing import Any
 
 from chalicelib.storage.clients import aws_client
 
-_TRON_API_KEY = "tron_api_key"
+_TRON_API_KEY, _PRICE_API_KEY = "tron_api_key", "price_api_key"
 _CACHED_SECRETS = 1_000  # webhook secrets of 64 bytes each
 
 
 class Secrets:
     """`key` is the KMS alias, `rpc_urls_secret` the name of the secret with {network: URL of its node}.
 
-    The URL of tron is the base URL of a TronGrid or java-tron node. An optional entry `tron_api_key` holds TronGrid's
-    key.
+    The URL of tron is the base URL of a TronGrid or java-tron node. Two optional entries are no URLs: `tron_api_key`
+    holds TronGrid's key, `price_api_key` that of the price source.
     """
 
     def __init__(self, key: str, rpc_urls_secret: str) -> None:
@@ -45,11 +45,15 @@ class Secrets:
     @cached_property
     def rpc_urls(self) -> dict[str, str]:
         """{network: URL of its node} for the networks of this deployment. Read once per container."""
-        return {name: value for name, value in self._entries.items() if name != _TRON_API_KEY}
+        return {name: value for name, value in self._entries.items() if name not in (_TRON_API_KEY, _PRICE_API_KEY)}
 
     @property
     def tron_api_key(self) -> str | None:
         return self._entries.get(_TRON_API_KEY)
+
+    @property
+    def price_api_key(self) -> str | None:
+        return self._entries.get(_PRICE_API_KEY)
 
     @cached_property
     def _entries(self) -> dict[str, str]:

@@ -152,7 +152,9 @@ class Store:
         items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY))
         return [codec.decode(by_name[item["sk"]["S"].split("#")[0]], item) for item in items]
 
-    def page(self, cls: type[T], pk: str, before: str | None, limit: int) -> tuple[tuple[T, ...], str | None]:
+    def page(
+        self, cls: type[T], pk: str, before: str | None, limit: int, *, consistent: bool = False
+    ) -> tuple[tuple[T, ...], str | None]:
         """Up to `limit` records of a partition in descending order of sort keys below `before`, and the next cursor."""
         below = (before or LAST_SORT_KEY)[:_LONGEST_SORT_KEY]
         response = self.client.query(
@@ -161,6 +163,7 @@ class Store:
             ExpressionAttributeValues={":pk": {"S": pk}, ":before": {"S": below}},
             ScanIndexForward=False,
             Limit=limit,
+            ConsistentRead=consistent,
         )
         items = response["Items"]
         next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 from hexbytes import HexBytes
@@ -12,12 +11,12 @@ from web3.datastructures import AttributeDict
 from chalicelib.access.callers import Owner
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.chain.logs import decode_transfer
-from chalicelib.links.creation import Terms, create_link
+from chalicelib.links.creation import create_link
 from chalicelib.recording import payments
 from chalicelib.requests.records import Request
 from infra.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FakeChain
-from tests.fakes.world import START, draft
+from tests.fakes.world import START, TERMS, draft
 
 NETWORK = "sepolia"
 _EVENT = "TransferWithReferenceAndFee"
@@ -30,8 +29,7 @@ _FIELDS = {
 
 def measure() -> list[Figure]:
     """Returns logs per second of CPU time; web3 gets logs in its own format and only decodes them."""
-    terms = Terms(lifetime=timedelta(days=7), strict_checksum=False)
-    request = create_link(draft(), Owner("acct", None, None), terms, START, bytes).requests[0]
+    request = create_link(draft(), Owner("acct", None, None), TERMS, START, bytes).requests[0]
     figures = []
     native = replace(request, currency="ETH-sepolia-sepolia")
     for name, owed, contract in (("ERC-20", request, ERC20_FEE_PROXY), ("native", native, NATIVE_FEE_PROXY)):

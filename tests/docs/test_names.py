@@ -203,7 +203,7 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
         world.chain.fork(8)
         world.scan()
         refund = Refund("0x", request.currency, request.request_id, "token", "sepolia", PAYEE, START, tx_hash="0x1")
-        refunded = refunded_event(payment.link, request, refund, BaseUnits(1), context)
+        refunded = refunded_event(request, refund, BaseUnits(1), context)
         sent.setdefault(refunded.kind, []).append(json.loads(refunded.body))
         world.drain()
     for posted in world.receiver.posted:

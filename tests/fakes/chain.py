@@ -9,6 +9,7 @@ from typing import Any
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.money import BaseUnits
+from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.catalogue.tokens import token_with_id
@@ -21,6 +22,7 @@ from chalicelib.chain.tron import BroadcastResult
 from chalicelib.chain.wallets import TokenReading, WalletReading
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
+from tests.fakes.prices import FakePrices
 
 FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 SENDER = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
@@ -69,6 +71,7 @@ class FakeChain:
         self.largest_range = 10**9
         self.without_headers: set[int] = set()
         self.hides_logs = False
+        self.prices: FakePrices | None = None
         self._branch = 0
         self.mine(10)
 
@@ -249,6 +252,15 @@ class FakeChain:
         executed = (each for block in self.blocks[blocks.first : blocks.last + 1] for each in block.executed)
         return next((event for of, event in executed if (of, event.safe_tx_hash) == (safe, safe_tx_hash)), None)
 
+    def read_conversion_rates(self, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
+        """Returns the rates of `prices`."""
+        self._read()
+        return tuple(self.prices.path_rate(self.network, path) if self.prices else None for path in paths)
+
+    def read_past_conversion_rate(self, path: tuple[str, ...], instant: datetime) -> PathRate | None:
+        self._read()
+        return self.prices.path_rate(self.network, path, instant) if self.prices else None
+
     def broadcast(self, signed: bytes) -> BroadcastResult:
         """On tron: appends the bytes to `sent` and returns `refusal`, or accepts with an id that is not a real one."""
         if self.is_down:
@@ -281,6 +293,10 @@ class FakeChains:
     @property
     def networks(self) -> tuple[str, ...]:
         return tuple(self._chains)
+
+    def add(self, chain: FakeChain) -> None:
+        """Serves another network, unless it is served."""
+        self._chains.setdefault(chain.network, chain)
 
     def of(self, network: str) -> FakeChain:
         if network not in self._chains:

@@ -7,7 +7,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from chalicelib.base.records import Key, KeyRange, Record
+from chalicelib.base.records import LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.storage.items import DUE_SHARDS
 from chalicelib.storage.store import (
     LARGEST_TRANSACTION,
@@ -41,6 +41,15 @@ class MemoryStore(Store):
         self._count("Query")
         found = [sk for sk in self._sorted.get((keys.table, keys.pk), ()) if keys.first <= sk <= keys.last]
         return tuple(self._records[Key(keys.table, keys.pk, sk)] for sk in found[:limit])
+
+    def page(
+        self, cls: type[Any], pk: str, before: str | None, limit: int, *, consistent: bool = False
+    ) -> tuple[tuple[Any, ...], str | None]:
+        self._count("Query")
+        table, below = cls.KEY.table, before or LAST_SORT_KEY
+        found = [sk for sk in reversed(self._sorted.get((table, pk), ())) if sk < below]
+        records = tuple(self._records[Key(table, pk, sk)] for sk in found[:limit])
+        return records, found[limit - 1] if len(found) > limit else None
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
         self._count("Query")

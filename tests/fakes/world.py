@@ -24,11 +24,13 @@ from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
 from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
-from chalicelib.links.creation import Draft, Item
+from chalicelib.links.creation import Draft, Terms
 from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers
+from chalicelib.requests import creation as request_creation
+from chalicelib.requests.creation import Item
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
 from chalicelib.settings import Settings
@@ -41,6 +43,7 @@ from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_web
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.event_bodies import assert_is_described
+from tests.fakes.prices import FakePrices
 from tests.fakes.safes import FakeSafes
 
 swift_moto.apply()
@@ -58,6 +61,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
+TERMS = Terms(timedelta(days=7), request_creation.Terms(strict_checksum=False))
 
 
 def create_tables(client: Any, prefix: str = PREFIX) -> None:
@@ -153,7 +157,10 @@ class PlainSecrets:
 
 
 class World:
-    """One merchant (account `acct`, client id `cli_shop`), one sepolia chain, one receiver."""
+    """One merchant (account `acct`, client id `cli_shop`), one sepolia chain, one receiver.
+
+    Once a test sets a rate (`prices.set("USD", "USDC", "1.0003")`), mainnet is served too, for its price feeds.
+    """
 
     account_id, client_id, origin = "acct", "cli_shop", "https://shop.example"
 
@@ -161,6 +168,7 @@ class World:
         self.now = START
         self.chain = FakeChain(seed=seed)
         self._chains = chains or FakeChains(self.chain)
+        self.prices = FakePrices(self.clock, self._serve_feeds)
         self.safes = FakeSafes()
         self.receiver = Receiver(self.clock)
         self.queue = VirtualQueue(self.clock)
@@ -181,6 +189,12 @@ class World:
     def clock(self) -> datetime:
         return self.now
 
+    def _serve_feeds(self) -> None:
+        """Serves mainnet from the first rate on that a test sets: there are feeds on it. All chains answer its rates."""
+        self._chains.add(FakeChain("mainnet"))
+        for network in self._chains.networks:
+            self._chains.of(network).prices = self.prices
+
     def start(self, client: Any = None, queue: Any = None) -> Services:
         """Returns the services of a new process on the same tables, queue, chain and clock."""
         return Services(
@@ -190,6 +204,7 @@ class World:
             secrets=PlainSecrets(),
             chains=self._chains,
             safes=self.safes,
+            prices=self.prices,
             sender=self.receiver,
             log=Logger(service="test", level="CRITICAL"),
             clock=self.clock,

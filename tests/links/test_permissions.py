@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,13 +10,15 @@ from hypothesis import strategies as st
 
 from chalicelib.access.callers import ClientSettings, Owner
 from chalicelib.access.modes import Mode
-from chalicelib.base.errors import BadRequest, Forbidden
+from chalicelib.base.errors import Forbidden
 from chalicelib.catalogue.interop import Destination
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links.creation import Item, Terms, create_link
-from chalicelib.links.permissions import check_creator, check_limits, check_platform, is_limited
+from chalicelib.links.creation import create_link
+from chalicelib.links.permissions import check_limits
 from chalicelib.links.records import SecurePayment
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET, draft
+from chalicelib.requests.creation import Item
+from chalicelib.requests.permissions import is_limited
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET, draft
 
 OWNER = Owner("acct", "cli_a", "https://shop.example", mode=Mode.CLIENT_ID)
 FUSDC = token_with_id("fUSDC-sepolia")
@@ -33,8 +34,7 @@ def payment(*items: tuple[str, str], fee: tuple[str, str] | None = None, owner: 
     entropy, made = itertools.count(1), [Item("1", None, payee, currency, currency) for payee, currency in items]
     percentage, address = fee or (None, None)
     wanted = draft(items=tuple(made), fee_percentage=percentage, fee_address=address)
-    terms = Terms(timedelta(days=7), strict_checksum=False)
-    return create_link(wanted, owner, terms, START, lambda n: next(entropy).to_bytes(n, "big"))
+    return create_link(wanted, owner, TERMS, START, lambda n: next(entropy).to_bytes(n, "big"))
 
 
 def limited(**settings: Any) -> Owner:
@@ -48,19 +48,6 @@ def refuses(owner: Owner, made: SecurePayment, why: str, bound: Destination | No
 
 
 TO_PAYEE = payment((PAYEE, "fUSDC-sepolia"))
-
-
-def test_only_the_linked_orchestrator_creates_for_its_client_id_and_at_its_destination() -> None:
-    linked = ClientSettings(orchestrator_id="orc_1")
-    check_platform(OWNER)
-    check_creator(OWNER, None)
-    for owner in (replace(OWNER, settings=linked), replace(OWNER, orchestrator_id="orc_1")):
-        with pytest.raises(Forbidden, match="linked to an orchestrator"):
-            check_creator(owner, BOUND)
-    pair = replace(OWNER, settings=linked, orchestrator_id="orc_1")
-    check_creator(pair, BOUND)
-    with pytest.raises(BadRequest, match="No active payee destination"):
-        check_creator(pair, None)
 
 
 def test_without_limits_a_client_id_pays_anybody_in_anything() -> None:

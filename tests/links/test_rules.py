@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Terms, create_link
+from chalicelib.links.creation import create_link
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.links.records import IntentStatus, LinkStatus, SecurePayment
 from chalicelib.links.rules import (
@@ -23,9 +23,8 @@ from chalicelib.links.rules import (
 )
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.payouts import on_its_way
-from tests.fakes.world import FEE_ADDRESS, START, draft
+from tests.fakes.world import FEE_ADDRESS, START, TERMS, draft
 
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 MADE = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
 END = START + timedelta(days=7)
 JUST_BEFORE = END - timedelta(microseconds=1)

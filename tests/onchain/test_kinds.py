@@ -14,13 +14,13 @@ from chalicelib.calldata.checkout import Due, pay_together, with_approvals
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, address_of
 from chalicelib.catalogue.tokens import find_tokens
 from chalicelib.chain.evm import EvmChain
-from chalicelib.links.creation import Item
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading
 from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.creation import Item
 from chalicelib.storage.store import Store
 from infra.bench.calls import counted
 from infra.local.bytecode import DEPLOYER

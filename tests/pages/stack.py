@@ -60,7 +60,7 @@ class Stack:
         self.mine(network(name).confirmations, name)  # type: ignore[union-attr]
         with self.lock:
             scanning.scan(running(), name)
-            for token in list(scan_store.links_with_work(running().store, running().clock(), 1000, 0)):
+            for token in list(scan_store.bills_with_work(running().store, running().clock(), 1000, 0)):
                 recording.record(running(), token)
 
     def mine(self, blocks: int = 1, name: str = "sepolia") -> None:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.calldata.conversion_rates import PathRate
-from chalicelib.catalogue.conversions import on_chain_units
+from chalicelib.catalogue.conversions import on_chain_decimals, on_chain_units
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
-from chalicelib.rates.records import Rate
+from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import (
     RateUnavailable,
     Trust,
@@ -29,7 +29,7 @@ from chalicelib.rates.rules import (
 
 NOW = datetime(2026, 3, 15, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-TRUST = Trust(tolerance_bps=50, max_age=10 * MINUTE)
+TRUST = Trust(tolerance_bps=50, max_age={RateSource.CHAINLINK: 10 * MINUTE, RateSource.COINGECKO: 5 * MINUTE})
 FIAT, TOKENS = find_tokens(network="fiat"), [token for token in find_tokens() if not token.is_fiat]
 
 fractions = st.tuples(st.integers(1, 10**40), st.integers(1, 10**40))
@@ -46,24 +46,24 @@ USD, EUR, JPY, USDC, DAI = (token(id) for id in ("USD", "EUR", "JPY", "USDC-base
 
 
 def rate(numerator: int, denominator: int = 1, base: Token = USD, quote: Token = USDC, at: datetime = NOW) -> Rate:
-    return Rate(base.id, quote.id, numerator, denominator, "chainlink", at)
+    return Rate(base.id, quote.id, numerator, denominator, RateSource.CHAINLINK, at)
 
 
 # --- amounts ---
 
 
 def test_a_fiat_amount_is_paid_in_tokens_at_the_rate() -> None:
-    assert to_pay(1250, rate(1), USD, USDC) == 12_500_000
-    assert to_pay(1250, rate(10_003, 10_000), USD, USDC) == 12_503_750
-    assert to_pay(150_000, rate(67, 10_000, JPY, DAI), JPY, DAI) == 1005 * 10**18
-    assert to_pay(1, rate(1, 3), USD, USDC) == 3_334, "rounded up to a base unit"
+    assert to_pay(12_50000000, rate(1), USD, USDC) == 12_500_000
+    assert to_pay(12_50000000, rate(10_003, 10_000), USD, USDC) == 12_503_750
+    assert to_pay(150_000_00000000, rate(67, 10_000, JPY, DAI), JPY, DAI) == 1005 * 10**18
+    assert to_pay(1000000, rate(1, 3), USD, USDC) == 3_334, "rounded up to a base unit"
 
 
 def test_a_stablecoin_off_its_peg_is_worth_what_its_rate_says() -> None:
     """88 cents a dollar: more tokens are asked for, and one token for each dollar is not the whole amount."""
-    off = inverted(rate_of_price(USDC, USD, Decimal("0.88"), "chainlink", NOW))
-    assert to_pay(8_800, off, USD, USDC) == 100_000_000
-    assert value_of(88_000_000, off, USD, USDC) == 7_744
+    off = inverted(rate_of_price(USDC, USD, Decimal("0.88"), RateSource.CHAINLINK, NOW))
+    assert to_pay(88_00000000, off, USD, USDC) == 100_000_000
+    assert value_of(88_000_000, off, USD, USDC) == 77_44000000
 
 
 @given(st.sampled_from(FIAT), st.sampled_from(TOKENS), fractions, units)
@@ -71,7 +71,7 @@ def test_what_is_asked_for_is_the_least_that_is_worth_the_amount(
     invoice: Token, payment: Token, fraction: tuple[int, int], amount: int
 ) -> None:
     known = rate(*fraction, invoice, payment)
-    exact = Fraction(*fraction) * amount * 10**payment.decimals / 10**invoice.decimals
+    exact = Fraction(*fraction) * amount * 10**payment.decimals / 10**on_chain_decimals(invoice)
     asked = to_pay(amount, known, invoice, payment)
     assert exact <= asked < exact + 1
     assert value_of(asked, known, invoice, payment) >= amount
@@ -84,7 +84,7 @@ def test_a_value_never_says_more_than_was_paid(
     invoice: Token, payment: Token, fraction: tuple[int, int], paid: int
 ) -> None:
     known = rate(*fraction, invoice, payment)
-    exact = paid * Fraction(10**invoice.decimals, 10**payment.decimals) / Fraction(*fraction)
+    exact = paid * Fraction(10**on_chain_decimals(invoice), 10**payment.decimals) / Fraction(*fraction)
     assert exact - 1 < value_of(paid, known, invoice, payment) <= exact
 
 
@@ -107,9 +107,9 @@ def test_a_rate_of_other_currencies_gives_no_amount() -> None:
 
 @given(st.decimals(min_value=Decimal("1e-30"), max_value=Decimal("1e30"), allow_nan=False))
 def test_a_price_is_kept_exactly(price: Decimal) -> None:
-    found = rate_of_price(EUR, USDC, price, "http", NOW)
+    found = rate_of_price(EUR, USDC, price, RateSource.COINGECKO, NOW)
     assert Fraction(found.numerator, found.denominator) == Fraction(price)
-    assert (found.base, found.quote, found.source, found.at) == ("EUR", "USDC-base", "http", NOW)
+    assert (found.base, found.quote, found.source, found.at) == ("EUR", "USDC-base", "coingecko", NOW)
     assert inverted(inverted(found)) == found
     assert Fraction(inverted(found).numerator, inverted(found).denominator) == 1 / Fraction(price)
 
@@ -117,13 +117,13 @@ def test_a_price_is_kept_exactly(price: Decimal) -> None:
 @pytest.mark.parametrize("price", ["0", "-1", "-0.0001", "0.000"])
 def test_a_price_that_is_not_above_zero_is_refused(price: str) -> None:
     with pytest.raises(ValueError, match="the rate of USD in USDC-base is not above 0"):
-        rate_of_price(USD, USDC, Decimal(price), "http", NOW)
+        rate_of_price(USD, USDC, Decimal(price), RateSource.COINGECKO, NOW)
 
 
 @pytest.mark.parametrize("price", ["NaN", "sNaN", "Infinity", "-Infinity"])
 def test_a_price_that_is_no_number_is_refused(price: str) -> None:
     with pytest.raises(ValueError, match="is not a number"):
-        rate_of_price(USD, USDC, Decimal(price), "http", NOW)
+        rate_of_price(USD, USDC, Decimal(price), RateSource.COINGECKO, NOW)
 
 
 def test_equal_rates_are_one_record_however_they_are_written() -> None:
@@ -137,9 +137,9 @@ def test_the_rate_of_a_path_is_in_whole_units() -> None:
     """As mainnet's contract answers for USD to USDC at 0.9997 USD a USDC: from 8 decimals to 6."""
     usdc = token("USDC-mainnet")
     found = PathRate(10_003_000_900_270_081, 1_795_350_063, 10**18)
-    known = rate_of_path(USD, usdc, found, "chainlink", NOW)
+    known = rate_of_path(USD, usdc, found, RateSource.CHAINLINK, NOW)
     assert Fraction(known.numerator, known.denominator) == Fraction(10_003_000_900_270_081, 10**16)
-    assert to_pay(1250, known, USD, usdc) == 12_503_752
+    assert to_pay(12_50000000, known, USD, usdc) == 12_503_752
 
 
 @given(
@@ -184,7 +184,7 @@ def test_a_rate_is_fresh_up_to_its_age_and_not_from_the_future() -> None:
 
 
 def test_the_first_of_sources_that_agree_gives_the_rate() -> None:
-    first, second = rate(10_000, 10_000), replace(rate(10_049, 10_000), source="http")
+    first, second = rate(10_000, 10_000), replace(rate(10_049, 10_000), source=RateSource.COINGECKO)
     assert agreed([first, second], NOW, TRUST) == first
     assert agreed([second, first], NOW, TRUST) == second
 

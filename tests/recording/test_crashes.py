@@ -9,9 +9,9 @@ import pytest
 
 from chalicelib.links import expiry
 from chalicelib.links import flows as links
-from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import UnmatchedTransfer
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE

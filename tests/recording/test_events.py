@@ -10,17 +10,16 @@ import pytest
 from chalicelib.access.callers import Owner
 from chalicelib.access.modes import Mode
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Terms, create_link
-from chalicelib.links.records import Link
+from chalicelib.links.creation import create_link
+from chalicelib.links.records import Bill, Link
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, RequestStatus
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.event_bodies import assert_is_described
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 
 NOW = START + timedelta(minutes=3)
 CONTEXT = EventContext(NOW, lambda n: b"\7" * n, "https://explorer.example", "service-network")
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 MADE = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
 LINK = replace(MADE.link, payer_identifier="payer-7")
 PAYMENT = Payment(
@@ -43,8 +42,11 @@ def paid(amount: int = 10_000_000) -> Request:
     return replace(MADE.requests[0], paid=BaseUnits(amount), status=status)
 
 
-def told(link: Link = LINK, request: Request | None = None, payment: Payment = PAYMENT) -> list[dict[str, Any]]:
-    event = payment_event(link, request or paid(), payment, CONTEXT)
+def told(
+    link: Link | None = LINK, request: Request | None = None, payment: Payment = PAYMENT
+) -> list[dict[str, Any]]:
+    request = request or paid()
+    event = payment_event(Bill((request,), link), request, payment, CONTEXT)
     forms = [(event.kind, event.body), *((variant.kind, variant.body) for variant in event.variants)]
     bodies = [json.loads(body) for _, body in forms]
     assert [kind for kind, _ in forms] == [body["event"] for body in bodies]
@@ -81,7 +83,7 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
 
 
 def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
-    event = failed_event(LINK, paid(4_000_000), PAYMENT, CONTEXT)
+    event = failed_event(paid(4_000_000), PAYMENT, CONTEXT)
     assert_is_described(json.loads(event.body))
     body = json.loads(event.body)
     assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
@@ -120,13 +122,21 @@ def test_what_did_not_reach_the_links_fee_address_is_no_fee(link: Link, payment:
 def test_the_variants_name_the_client_id_and_the_checkout() -> None:
     kinds = [body["event"] for body in told()]
     assert kinds == ["payment.confirmed", "payment.confirmed.checkout"]
-    bodies = told(replace(LINK, client_id="cli_shop"))
+    bodies = told(request=replace(paid(), client_id="cli_shop"))
     assert [body["event"] for body in bodies] == ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
     assert all((body["clientId"], body["origin"]) == ("cli_shop", "") for body in bodies)
-    core, *variants = told(replace(LINK, client_id="cli_shop", origin="https://shop.example"))
+    core, *variants = told(request=replace(paid(), client_id="cli_shop", origin="https://shop.example"))
     assert core["origin"] == "https://shop.example"
     assert all({**variant, "event": core["event"]} == core for variant in variants), "they differ in the event alone"
     assert not any("clientId" in body or "origin" in body for body in told())
+
+
+def test_a_request_without_a_link_is_told_with_the_same_fields_and_no_checkout() -> None:
+    alone = replace(paid(), reference="INV-1", fee_address=FEE_ADDRESS)
+    (body,) = told(None, alone)
+    assert body == told(replace(LINK, payer_identifier=None))[0]
+    kinds = [body["event"] for body in told(None, replace(alone, client_id="cli_shop"))]
+    assert kinds == ["payment.confirmed", "payment.confirmed.client_id"]
 
 
 @pytest.mark.parametrize("mode", [Mode.API_KEY, Mode.CLIENT_ID, Mode.ORCHESTRATOR, Mode.SESSION, None])
@@ -134,9 +144,9 @@ def test_every_event_of_a_request_says_what_it_was_created_with(mode: Mode | Non
     request = create_link(draft(), Owner("acct", None, None, mode=mode), TERMS, START, lambda n: b"\7" * n).requests[0]
     refund = Refund("0x", "fUSDC-sepolia", request.request_id, "token", "sepolia", PAYEE, NOW)
     events = [
-        payment_event(LINK, request, PAYMENT, CONTEXT),
-        failed_event(LINK, request, PAYMENT, CONTEXT),
-        refunded_event(LINK, request, refund, BaseUnits(1), CONTEXT),
+        payment_event(Bill((request,), LINK), request, PAYMENT, CONTEXT),
+        failed_event(request, PAYMENT, CONTEXT),
+        refunded_event(request, refund, BaseUnits(1), CONTEXT),
     ]
     bodies = [json.loads(each.body) for event in events for each in (event, *event.variants)]
     assert [body["createdWith"] for body in bodies] == [mode and mode.value] * 4

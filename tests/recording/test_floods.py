@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments, unmatched
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning.transfer_log import TRANSFERS_PER_PART

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import payments
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, RequestStatus
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store

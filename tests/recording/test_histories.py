@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from chalicelib.base.records import Record
 from chalicelib.chain.logs import transfers_of
-from chalicelib.links.creation import Item
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments
 from chalicelib.recording.rules import requests_by_topic
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain
@@ -167,7 +167,7 @@ class History:
         cursor = scan_store.cursor(self.store, "sepolia")
         assert cursor is not None
         assert cursor.scanned_to == len(self.world.chain.blocks) - 2
-        assert list(scan_store.links_with_work(self.store, self.world.now, 1000, 0)) == []
+        assert list(scan_store.bills_with_work(self.store, self.world.now, 1000, 0)) == []
 
 
 AMOUNTS = st.sampled_from([10_000_000, 1, 25_000_000, 4_000_000, 5_000])
@@ -196,7 +196,7 @@ STEPS = st.one_of(
 
 def transfers_on_the_chain(history: History) -> dict[str, list[tuple[str, int]]]:
     """The (block hash, amount) of each transfer to the payee in a confirmed block, by request."""
-    topics = {topic: r.request_id for payment in history.links for topic, r in requests_by_topic(payment).items()}
+    topics = {topic: r.request_id for payment in history.links for topic, r in requests_by_topic(payment.requests).items()}
     found: dict[str, list[tuple[str, int]]] = {request.request_id: [] for request in history.requests}
     for block in history.world.chain.blocks[:-1]:
         for transfer in transfers_of("sepolia", block.logs):

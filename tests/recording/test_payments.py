@@ -13,8 +13,8 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.links.creation import Draft, Item, Terms, create_link
-from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.links.creation import Draft, create_link
+from chalicelib.links.records import Bill, Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, fee_on, status_at
 from chalicelib.recording.payments import (
     MAX_PAYMENTS,
@@ -28,15 +28,15 @@ from chalicelib.recording.payments import (
     reverse,
     subtract,
 )
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.requests.rules import remaining
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.rules import EventContext
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 from tests.support.errors import body_of
 
 OWNER = Owner("acct", None, None)
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 CONTEXT = EventContext(START, lambda n: b"\7" * n, "https://explorer.example", "service-network")
 
 
@@ -45,8 +45,15 @@ def entropy_of(seed: int):  # type: ignore[no-untyped-def]
     return lambda n: next(counter).to_bytes(n, "big")
 
 
-def new_link(amount: str = "10", **changes: object) -> SecurePayment:
-    return create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
+def new_link(amount: str = "10", **changes: object) -> Bill:
+    """Returns the bill of a new link."""
+    payment = create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
+    return Bill(payment.requests, payment.link)
+
+
+def link_of(bill: Bill) -> Link:
+    assert bill.link is not None
+    return bill.link
 
 
 def transfer(amount: int, number: int = 1, **changes: object) -> LoggedTransfer:
@@ -76,8 +83,12 @@ def transfer(amount: int, number: int = 1, **changes: object) -> LoggedTransfer:
 class Ledger:
     """Applies decisions as the store would, in memory. `events` has each event and its variants."""
 
-    def __init__(self, payment: SecurePayment) -> None:
-        self.state, self.by_transaction, self.events = payment, dict[str, Payment](), list[str]()
+    def __init__(self, bill: Bill) -> None:
+        self.state, self.by_transaction, self.events = bill, dict[str, Payment](), list[str]()
+
+    @property
+    def shown(self) -> SecurePayment:
+        return SecurePayment(link_of(self.state), self.state.requests)
 
     @property
     def request(self) -> Request:
@@ -124,7 +135,7 @@ def test_the_total_is_always_the_sum_of_the_payments_that_stand(steps: list[tupl
         standing = [p.amount for p in ledger.payments if p.status is PaymentStatus.CONFIRMED]
         assert request.paid == sum(standing)
         assert (request.status is RequestStatus.PAID) == (request.paid >= request.amount)
-        assert (ledger.state.link.status is LinkStatus.COMPLETED) == (request.status is RequestStatus.PAID)
+        assert (link_of(ledger.state).status is LinkStatus.COMPLETED) == (request.status is RequestStatus.PAID)
         assert remaining(request) == max(request.amount - request.paid, 0)
 
 
@@ -146,7 +157,7 @@ def test_one_payment_makes_the_core_event_and_its_checkout_variant() -> None:
 
 
 def test_the_last_block_is_still_open_at_the_expiry_and_shut_from_it_on() -> None:
-    link = new_link().link
+    link = link_of(new_link())
     assert status_at(link, link.expires_at - timedelta(milliseconds=1)) is LinkStatus.PENDING
     assert status_at(link, link.expires_at) is LinkStatus.AWAITING_CHAIN
 
@@ -154,11 +165,11 @@ def test_the_last_block_is_still_open_at_the_expiry_and_shut_from_it_on() -> Non
 def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_the_transaction() -> None:
     ledger = Ledger(new_link())
     with pytest.raises(Forbidden) as forbidden:
-        check_payable(ledger.state, ledger.state.link.expires_at)
+        check_payable(ledger.shown, link_of(ledger.state).expires_at)
     assert body_of(forbidden.value)["code"] == "awaiting_chain"
     ledger.pay(transfer(10_000_000))
     with pytest.raises(Conflict) as conflict:
-        check_payable(ledger.state, START)
+        check_payable(ledger.shown, START)
     body = body_of(conflict.value)
     assert (body["message"], body["status"]) == ("Secure payment has already been completed", "completed")
     assert body["requestStatuses"][0]["hasBeenPaid"] is True
@@ -201,7 +212,7 @@ def test_dust_beyond_a_limit_is_only_summed_up_and_what_completes_the_request_is
     assert ledger.request.paid == MAX_SMALL_PAYMENTS + 5
     ledger.pay(transfer(10_000_000, MAX_SMALL_PAYMENTS + 6))
     assert ledger.events[2 * MAX_SMALL_PAYMENTS :] == ["payment.confirmed", "payment.confirmed.checkout"]
-    assert ledger.state.link.status is LinkStatus.COMPLETED
+    assert link_of(ledger.state).status is LinkStatus.COMPLETED
 
 
 @given(st.permutations(range(4)), st.integers(0, 3))
@@ -217,16 +228,16 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
         assert decision is not None
         assert (decision.link is not None) == (paid == 4)
         state, payments[position] = apply(state, decision), decision.payment
-    assert (state.link.status, state.link.completed_at) == (LinkStatus.COMPLETED, START)
+    assert (link_of(state).status, link_of(state).completed_at) == (LinkStatus.COMPLETED, START)
     undone = reverse(state, state.requests[lost], payments[lost], [payments[lost]], CONTEXT)
     assert undone is not None
     state = apply(state, undone)
-    assert (state.link.status, state.link.completed_at) == (LinkStatus.PENDING, None)
+    assert (link_of(state).status, link_of(state).completed_at) == (LinkStatus.PENDING, None)
 
 
 @given(st.integers(1, 10**12), st.integers(0, 10_000))
 def test_amount_and_fee_of_parts_never_exceed_those_of_the_whole(amount: int, basis_points: int) -> None:
-    link = new_link(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}").link
+    link = link_of(new_link(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}"))
     first, second = BaseUnits(amount // 3), BaseUnits(amount - amount // 3)
     assert fee_on(first, link) + fee_on(second, link) <= fee_on(BaseUnits(amount), link)
     assert fee_on(BaseUnits(amount), link) - fee_on(first, link) - fee_on(second, link) <= 1
@@ -242,12 +253,12 @@ def test_of_a_request_100_small_payments_are_listed_and_2000_of_any_size() -> No
     assert (SMALL_PART, MAX_SMALL_PAYMENTS, MAX_PAYMENTS) == (1000, 100, 2000)
 
 
-def with_payments(count: int, paid: int = 0) -> SecurePayment:
-    """A link of one request for 10, to which so many payments were made before."""
-    payment = new_link()
-    (request,) = payment.requests
+def with_payments(count: int, paid: int = 0) -> Bill:
+    """The bill of one request for 10, to which so many payments were made before."""
+    bill = new_link()
+    (request,) = bill.requests
     status = RequestStatus.PAID if paid >= request.amount else RequestStatus.CREATED
-    return replace(payment, requests=(replace(request, payment_count=count, paid=BaseUnits(paid), status=status),))
+    return replace(bill, requests=(replace(request, payment_count=count, paid=BaseUnits(paid), status=status),))
 
 
 @pytest.mark.parametrize(
@@ -282,8 +293,8 @@ def with_payments(count: int, paid: int = 0) -> SecurePayment:
 def test_a_payment_is_listed_if_it_is_large_enough_or_one_of_the_first_or_completes_the_request(
     count: int, paid: int, amount: int, is_listed: bool
 ) -> None:
-    payment = with_payments(count, paid)
-    decision = record(payment, payment.requests[0], None, transfer(amount), CONTEXT)
+    bill = with_payments(count, paid)
+    decision = record(bill, bill.requests[0], None, transfer(amount), CONTEXT)
     assert decision is not None
     assert (decision.payment is not None) is is_listed
     after = decision.request
@@ -297,11 +308,11 @@ def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_th
     ledger.pay(transfer(5_000, 1))
     assert ledger.payments == []
     ledger.pay(transfer(9_995_000, 2))
-    assert ledger.state.link.status is LinkStatus.COMPLETED
+    assert link_of(ledger.state).status is LinkStatus.COMPLETED
     told = list(ledger.events)
     ledger.subtract(transfer(5_000, 1))
     assert (ledger.request.paid, ledger.request.unlisted_count, ledger.request.unlisted_amount) == (9_995_000, 0, 0)
-    assert (ledger.request.status, ledger.state.link.status) == (RequestStatus.PARTIALLY_PAID, LinkStatus.PENDING)
+    assert (ledger.request.status, link_of(ledger.state).status) == (RequestStatus.PARTIALLY_PAID, LinkStatus.PENDING)
     assert ledger.events == [*told, "payment.failed"], "the merchant was told that it is paid"
 
 
@@ -314,7 +325,7 @@ def test_a_surplus_is_not_announced_and_its_loss_is_not_either() -> None:
     assert (surplus.is_announced, ledger.request.tx_hash) == (False, ledger.payments[0].tx_hash)
     ledger.lose(surplus)
     assert (ledger.events, ledger.request.paid) == (told, 10_000_000)
-    assert ledger.state.link.status is LinkStatus.COMPLETED
+    assert link_of(ledger.state).status is LinkStatus.COMPLETED
 
 
 def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_paid_is_replaced_by_the_surplus() -> None:
@@ -326,7 +337,7 @@ def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_pai
     assert ledger.events[told:] == ["payment.failed", "payment.confirmed", "payment.confirmed.checkout"]
     assert [each.is_announced for each in ledger.payments] == [True, False, True]
     assert ledger.request.tx_hash == newest.tx_hash
-    assert ledger.state.link.status is LinkStatus.COMPLETED
+    assert link_of(ledger.state).status is LinkStatus.COMPLETED
 
 
 def test_a_payment_that_comes_back_is_announced_again_if_it_completes_the_request_or_is_a_part() -> None:
@@ -374,8 +385,8 @@ def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_sta
 
 
 def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
-    payment = new_link()
-    completed = replace(payment, link=replace(payment.link, status=LinkStatus.COMPLETED, completed_at=START))
+    bill = new_link()
+    completed = replace(bill, link=replace(link_of(bill), status=LinkStatus.COMPLETED, completed_at=START))
     later = replace(CONTEXT, now=START + timedelta(hours=1))
     decision = record(completed, completed.requests[0], None, transfer(10_000_000), later)
     assert decision is not None

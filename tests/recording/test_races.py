@@ -14,13 +14,13 @@ from chalicelib.access.credentials.records import Account
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.announcements import MAX_CLAIMS, IntentDraft
-from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.recording import flows as recording
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services

@@ -1,4 +1,4 @@
-"""What one part of a link's transfers changes: states of log entries, payments, unmatched transfers, totals, events."""
+"""What one part of a bill's transfers changes: states of log entries, payments, unmatched transfers, totals, events."""
 
 import json
 from collections.abc import Iterable
@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Item
-from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.links.records import Bill, LinkStatus
 from chalicelib.recording import payments
 from chalicelib.recording.rules import (
     Changes,
@@ -22,11 +21,12 @@ from chalicelib.recording.rules import (
     with_totals,
 )
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind, unmatched_transfer
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, RequestStatus, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
 from tests.fakes.world import PAYEE, START
-from tests.recording.test_payments import CONTEXT, new_link, transfer
+from tests.recording.test_payments import CONTEXT, link_of, new_link, transfer
 
 LINK = new_link()
 (REQUEST,) = LINK.requests
@@ -46,8 +46,8 @@ def moved(known: LoggedTransfer, block_number: int = 99) -> LoggedTransfer:
 class Recorder:
     """Keeps what parts change, as the store would."""
 
-    def __init__(self, payment: SecurePayment = LINK, refund: Refund | None = None) -> None:
-        self.payment = payment
+    def __init__(self, bill: Bill = LINK, refund: Refund | None = None) -> None:
+        self.bill = bill
         self.refunds = {} if refund is None else {(refund.topic, refund.currency): refund}
         self.log: dict[object, LoggedTransfer] = {}
         self.payments: dict[RecordedId, Payment] = {}
@@ -58,7 +58,7 @@ class Recorder:
         for each in (*added, *removed):
             self.log.setdefault(each.transfer_id, each)
         part = UnrecordedTransfers(
-            bill_id=LINK.link.token,
+            bill_id=link_of(LINK).token,
             network="sepolia",
             sequence=1,
             block_number=1,
@@ -71,8 +71,8 @@ class Recorder:
         wanted = {each: self.log[each] for each in (*part.added, *part.removed)}
         listed = {REQUEST.request_id: tuple(self.payments.values())}
         stored = Stored(wanted, self.payments, self.unmatched, listed, self.refunds)
-        changes = decide(self.payment, part, stored, CONTEXT)
-        self.payment = changes.payment
+        changes = decide(self.bill, part, stored, CONTEXT)
+        self.bill = changes.bill
         self.told += [event.kind for event in changes.events]
         for record in changes.records.values():
             match record:
@@ -91,7 +91,7 @@ class Recorder:
 
     @property
     def paid(self) -> int:
-        return self.payment.requests[0].paid
+        return self.bill.requests[0].paid
 
 
 def test_a_transfer_that_counts_becomes_a_payment_with_its_entry_its_request_and_an_event() -> None:
@@ -107,15 +107,15 @@ def test_a_part_that_is_recorded_again_changes_nothing() -> None:
     gone = [entry(3), entry(4, payee=STRANGER)]
     recorder.record(*added, *gone)
     recorder.record(removed=gone)
-    before = recorder.payment
+    before = recorder.bill
     changes = recorder.record(*added, removed=gone)
-    assert (changes.records, changes.events, changes.recorded, changes.payment) == ({}, [], 0, before)
+    assert (changes.records, changes.events, changes.recorded, changes.bill) == ({}, [], 0, before)
 
 
 def test_the_transfers_of_a_part_add_up_and_the_one_that_completes_the_request_is_confirmed() -> None:
     recorder = Recorder()
     changes = recorder.record(entry(1, 4_000_000), entry(2, 6_000_000), entry(3, 5))
-    assert (recorder.paid, recorder.payment.requests[0].status) == (10_000_005, RequestStatus.PAID)
+    assert (recorder.paid, recorder.bill.requests[0].status) == (10_000_005, RequestStatus.PAID)
     assert recorder.told == ["payment.partial", "payment.confirmed"]
     assert changes.recorded == 3
 
@@ -126,7 +126,7 @@ def test_a_transfer_that_does_not_count_is_kept_with_its_reason_and_counted_by_k
     assert changes.skipped == [(stray, "wrong_payee")]
     (kept,) = recorder.unmatched.values()
     assert (kept.reason, kept.amount, kept.event_key) == ("wrong_payee", 1_000_000, "e-0")
-    assert (recorder.payment.requests[0].other_payee_count, recorder.paid) == (1, 0)
+    assert (recorder.bill.requests[0].other_payee_count, recorder.paid) == (1, 0)
     assert (recorder.state(stray), recorder.told) == (TransferState.UNMATCHED, [])
 
 
@@ -138,22 +138,22 @@ def test_a_transfer_beyond_the_limit_of_its_kind_is_ignored() -> None:
     assert (recorder.unmatched, recorder.state(stray)) == ({}, TransferState.IGNORED)
     recorder.record(removed=[recorder.log[stray.transfer_id]])
     assert recorder.state(stray) is TransferState.REVERSED
-    assert recorder.payment.requests[0].other_payee_count == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
+    assert recorder.bill.requests[0].other_payee_count == MAX_PER_KIND[UnmatchedKind.OTHER_PAYEE]
 
 
 def test_a_transfer_whose_reference_is_not_of_the_link_is_ignored() -> None:
     recorder, alien = Recorder(), transfer(5)
     changes = recorder.record(alien)
-    assert changes.skipped == [(alien, "reference without a link")]
+    assert changes.skipped == [(alien, "reference without a request")]
     assert (recorder.state(alien), recorder.paid) == (TransferState.IGNORED, 0)
     assert recorder.record(removed=[alien]).records == {}
     again = moved(alien)
-    assert recorder.record(again, removed=[alien]).skipped == [(again, "reference without a link")]
+    assert recorder.record(again, removed=[alien]).skipped == [(again, "reference without a request")]
     assert (recorder.state(alien), recorder.state(again)) == (TransferState.REVERSED, TransferState.IGNORED)
 
 
 def test_a_transfer_with_the_reference_of_a_refund_sends_it_only_if_it_reaches_the_payer() -> None:
-    refund = Refund("0x00", "fUSDC-sepolia", REQUEST.request_id, LINK.link.token, "sepolia", PAYEE, START)
+    refund = Refund("0x00", "fUSDC-sepolia", REQUEST.request_id, link_of(LINK).token, "sepolia", PAYEE, START)
     for payee, state, skipped in (
         (PAYEE.lower(), TransferState.REFUND, []),
         (STRANGER, TransferState.IGNORED, ["refund to another address"]),
@@ -164,7 +164,7 @@ def test_a_transfer_with_the_reference_of_a_refund_sends_it_only_if_it_reaches_t
 
 
 def test_a_refund_that_moved_is_sent_once_and_its_removal_undoes_it() -> None:
-    refund = Refund("0x00", "fUSDC-sepolia", REQUEST.request_id, LINK.link.token, "sepolia", PAYEE, START)
+    refund = Refund("0x00", "fUSDC-sepolia", REQUEST.request_id, link_of(LINK).token, "sepolia", PAYEE, START)
     recorder, sent = Recorder(refund=refund), transfer(5)
     second = moved(sent)
     recorder.record(sent)
@@ -191,13 +191,13 @@ def test_a_removed_payment_is_reversed_and_may_come_back() -> None:
 def test_a_transfer_that_moved_keeps_what_it_became_with_its_new_block(payee: str) -> None:
     recorder, first = Recorder(), entry(1, payee=payee)
     recorder.record(first)
-    request, told, state = recorder.payment.requests[0], list(recorder.told), recorder.state(first)
+    request, told, state = recorder.bill.requests[0], list(recorder.told), recorder.state(first)
     second = moved(first)
     recorder.record(second, removed=[first])
     assert (recorder.state(first), recorder.state(second)) == (TransferState.REVERSED, state)
     (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
     assert (kept.block_number, kept.block_hash, kept.status) == (99, "0xb99", PaymentStatus.CONFIRMED)
-    assert (recorder.payment.requests[0], recorder.told) == (request, told)
+    assert (recorder.bill.requests[0], recorder.told) == (request, told)
 
 
 @pytest.mark.parametrize(
@@ -231,10 +231,10 @@ def test_a_summed_transfer_that_moved_stays_summed_once(monkeypatch: pytest.Monk
     recorder.record(dust)
     second = moved(dust)
     recorder.record(second, removed=[dust])
-    request = recorder.payment.requests[0]
+    request = recorder.bill.requests[0]
     assert (recorder.state(second), request.paid, request.unlisted_count) == (TransferState.SUMMED, 1, 1)
     recorder.record(removed=[second])
-    request = recorder.payment.requests[0]
+    request = recorder.bill.requests[0]
     assert (recorder.paid, request.unlisted_count, request.unlisted_amount) == (0, 0, 0)
 
 
@@ -246,14 +246,14 @@ def test_a_paid_request_that_a_removal_makes_unpaid_is_told_whatever_is_removed(
     recorder.record(removed=[first])
     assert (recorder.paid, recorder.told) == (11_000_000, ["payment.confirmed", "payment.failed", "payment.confirmed"])
     recorder.record(removed=[second])
-    assert (recorder.payment.link.status, recorder.told[3:]) == (LinkStatus.PENDING, ["payment.failed"])
+    assert (link_of(recorder.bill).status, recorder.told[3:]) == (LinkStatus.PENDING, ["payment.failed"])
 
     monkeypatch.setattr(payments, "MAX_SMALL_PAYMENTS", 0)
     dust, rest = entry(4, 1), entry(5, 9_999_999)
     recorder = Recorder()
     recorder.record(dust, rest)
     changes = recorder.record(removed=[dust])
-    assert (recorder.payment.link.status, recorder.told) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
+    assert (link_of(recorder.bill).status, recorder.told) == (LinkStatus.PENDING, ["payment.confirmed", "payment.failed"])
     said = json.loads(changes.events[0].body)
     assert (said["txHash"], said["amount"], said["totalAmountPaid"]) == (dust.tx_hash, "0.000001", "9.999999")
     assert recorder.record(dust).recorded == 1
@@ -273,10 +273,10 @@ def test_the_removal_of_a_transfer_that_is_in_another_block_now_leaves_what_it_b
     """The move and the removal of the former block may come in two parts."""
     recorder, first = Recorder(), entry(1, payee=payee)
     recorder.record(first)
-    request, told = recorder.payment.requests[0], list(recorder.told)
+    request, told = recorder.bill.requests[0], list(recorder.told)
     recorder.record(moved(first))
     recorder.record(removed=[first])
-    assert (recorder.payment.requests[0], recorder.told) == (request, told)
+    assert (recorder.bill.requests[0], recorder.told) == (request, told)
     assert recorder.state(first) is TransferState.REVERSED
     (kept,) = (*recorder.payments.values(), *recorder.unmatched.values())
     assert (kept.block_hash, kept.status) == ("0xb99", PaymentStatus.CONFIRMED)
@@ -291,7 +291,7 @@ def test_an_entry_that_is_not_in_the_log_any_more_is_left_out() -> None:
 def test_each_request_of_a_link_is_found_by_the_topic_of_its_reference() -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     batch = new_link(items=(item, item))
-    topics = {topic: request.request_id for topic, request in requests_by_topic(batch).items()}
+    topics = {topic: request.request_id for topic, request in requests_by_topic(batch.requests).items()}
     assert sorted(topics.values()) == sorted(request.request_id for request in batch.requests)
     entries = [transfer(1, number, reference_topic=topic) for number, topic in enumerate(topics)]
     found = ids(batch, [*entries, transfer(1, 9)])
@@ -312,7 +312,7 @@ def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summ
     recorder.record(entry(1), entry(2), entry(3))
     recorder.record(removed=[entry(2)])
     listed = list(recorder.payments.values())
-    request = replace(recorder.payment.requests[0], paid=BaseUnits(2_000_007), unlisted_amount=BaseUnits(7))
+    request = replace(recorder.bill.requests[0], paid=BaseUnits(2_000_007), unlisted_amount=BaseUnits(7))
     assert not differing_totals(request, listed)
     assert differing_totals(replace(request, unlisted_amount=BaseUnits(8)), listed)
     assert differing_totals(request, listed[:2])

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import unmatched
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services

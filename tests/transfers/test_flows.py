@@ -6,10 +6,10 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.checkout.intents import tracking
-from chalicelib.links.creation import Item
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
+from chalicelib.requests.creation import Item
 from chalicelib.requests.references import payment_reference
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Terms, create_link
+from chalicelib.links.creation import create_link
 from chalicelib.links.records import SecurePayment
 from chalicelib.requests.records import Payment, PaymentStatus, UnmatchedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction, classify, without_payer
-from tests.fakes.world import PAYEE, START, draft
+from tests.fakes.world import PAYEE, START, TERMS, draft
 
 AMOUNT = 10_000_000
 FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 LINK = create_link(draft(amount="10"), Owner("acct", None, None), TERMS, START, lambda n: b"\7" * n)
 (REQUEST,) = LINK.requests
 TRON = create_link(

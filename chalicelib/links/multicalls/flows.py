@@ -21,9 +21,9 @@ from chalicelib.links.multicalls.rules import (
     multicall_details,
     new_parent,
 )
-from chalicelib.links.permissions import check_platform
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import is_abandoned
+from chalicelib.requests.permissions import check_platform
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict
 

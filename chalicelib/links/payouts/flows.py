@@ -9,8 +9,8 @@ from chalicelib.links import flows as links
 from chalicelib.links import reading
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
-from chalicelib.links.permissions import check_platform
 from chalicelib.links.records import SecurePayment
+from chalicelib.requests.permissions import check_platform
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 

@@ -14,9 +14,10 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.links.creation import Draft, Target, Terms, build_link, check_totals, parse_field, redirect_label_of
+from chalicelib.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
 from chalicelib.links.multicalls import rules as multicall
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.requests.creation import Target, parse_field
 
 LARGEST_MERGE = 30
 """The most payouts in a batch: they are merged in one transaction, with three records each."""

@@ -1,7 +1,6 @@
 """Fee plans: what they say is what the calldata moves, and only of what is worth a dollar."""
 
 import itertools
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,13 +12,13 @@ from chalicelib.base.addresses import tron_address_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
 from chalicelib.catalogue.tokens import find_tokens
-from chalicelib.links.creation import Item, Terms, create_link
+from chalicelib.links.creation import create_link
 from chalicelib.links.fees.rules import plan_of, preview, resolve
 from chalicelib.links.records import Flow, SecurePayment
 from chalicelib.links.rules import amount_with_fee, fee_on
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, draft
+from chalicelib.requests.creation import Item
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 TRON_ADDRESS = tron_address_of(b"\x11" * 20)
 CLIENT_FEE = Fee("2", PAYEE)
 DOLLARS = ["fUSDC-sepolia", "USDC-bsc", "DAI-mainnet", "USDT-base", "FAU-sepolia"]

@@ -10,13 +10,13 @@ import pytest
 from chalicelib.base.errors import NotFound
 from chalicelib.links import flows as links
 from chalicelib.links import reading
-from chalicelib.links.creation import Item
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment
 from chalicelib.requests.rules import remaining
 from tests.fakes.crash import Crash, FragileClient, Tripwire

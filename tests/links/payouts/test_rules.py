@@ -13,16 +13,14 @@ from chalicelib.access.sessions.records import Wallet
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.creation import Terms
 from chalicelib.links.multicalls.rules import MulticallRefused
 from chalicelib.links.payouts.rules import Merge, MergeDraft, PayoutDraft, create_payout, merge
 from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.records import RequestStatus
-from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET, draft
+from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET, draft
 from tests.support.errors import body_of
 
 OWNER = Owner("acct", None, None)
-TERMS = Terms(timedelta(days=7), strict_checksum=False)
 TRON_PAYEE, TRON_WALLET = tron_address_of(b"\x22" * 20), tron_address_of(b"\x11" * 20)
 _seeds = itertools.count(1)
 

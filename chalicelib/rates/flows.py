@@ -1,0 +1,143 @@
+"""Exchange rates, now and in the past: read from two sources, and believed where both are fresh and agree."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TypeVar
+
+from chalicelib.base.errors import ServiceError
+from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.evm import EvmChain
+from chalicelib.outbound.prices import Price
+from chalicelib.rates import rules
+from chalicelib.rates.records import Rate, RateSource
+from chalicelib.rates.rules import RateUnavailable, Trust
+from chalicelib.services import Services
+
+T = TypeVar("T")
+RECENT = timedelta(minutes=5)
+"""For an instant that is no longer ago, the rate of now is taken."""
+_DOLLAR = "usd"
+
+
+def current(services: Services, invoice: Token, payment: Token) -> Rate:
+    """What one unit of the invoice currency is in the payment currency now, by Chainlink's feeds.
+
+    Raises RateUnavailable unless the feeds and the HTTP price source are both fresh and agree.
+    """
+    read = (
+        _read(services, lambda: _feed_rate(services, invoice, payment)),
+        _read(services, lambda: _price_rate(services, invoice, payment)),
+    )
+    try:
+        return rules.agreed(read, services.clock(), trust_of(services))
+    except RateUnavailable as error:
+        raise _logged(services, error, invoice, payment) from None
+
+
+def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
+    """The same at an instant in the past, by what the feeds answered then.
+
+    Raises RateUnavailable unless the feeds were fresh at that time and agree with the prices of the HTTP source around
+    it.
+    """
+    if abs(services.clock() - instant) <= RECENT:
+        return current(services, invoice, payment)
+    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
+    prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant))
+    try:
+        return rules.agreed_in_past(feed, prices, instant, trust_of(services))
+    except RateUnavailable as error:
+        raise _logged(services, error, invoice, payment) from None
+
+
+def trust_of(services: Services) -> Trust:
+    """The deployment's settings of when rates are believed."""
+    settings = services.settings
+    ages = {RateSource.CHAINLINK: settings.feed_max_age_seconds, RateSource.COINGECKO: settings.price_max_age_seconds}
+    return Trust(settings.rate_tolerance_bps, {source: timedelta(seconds=age) for source, age in ages.items()})
+
+
+def _feed_rate(services: Services, invoice: Token, payment: Token) -> Rate | None:
+    chain, by = _feeds(services, invoice, payment)
+    (found,) = chain.read_conversion_rates([by.path])
+    return _rate_by(by, invoice, payment, found)
+
+
+def _past_feed_rate(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate | None:
+    chain, by = _feeds(services, invoice, payment)
+    return _rate_by(by, invoice, payment, chain.read_past_conversion_rate(by.path, instant))
+
+
+def _feeds(services: Services, invoice: Token, payment: Token) -> tuple[EvmChain, FeedPath]:
+    """The chain and the path that price `invoice` in `payment`. Raises RateUnavailable if there is none."""
+    by = feed_path(invoice, payment, services.chains.networks)
+    if by is None:
+        raise RateUnavailable(f"No price feed of this deployment prices {invoice.id} in {payment.id}")
+    return services.chains.evm(by.network), by
+
+
+def _rate_by(by: FeedPath, invoice: Token, payment: Token, found: PathRate | None) -> Rate | None:
+    """The rate of a path, read for other tokens of the same assets. None without one."""
+    if found is None:
+        return None
+    at = datetime.fromtimestamp(min(found.updated_at, 2**32), UTC)
+    rate = rules.rate_of_path(by.invoice, by.payment, found, RateSource.CHAINLINK, at)
+    return replace(rate, base=invoice.id, quote=payment.id)
+
+
+def _price_rate(services: Services, invoice: Token, payment: Token) -> Rate | None:
+    prices, currency = services.prices, price_currency(invoice)
+    paid = prices.now(_id(payment), currency or _DOLLAR)
+    owed = Price(Decimal(1), paid.at) if currency and paid else prices.now(_id(invoice), _DOLLAR)
+    return None if paid is None or owed is None else _cross_rate(invoice, payment, owed, paid)
+
+
+def _past_price_rates(
+    services: Services, invoice: Token, payment: Token, instant: datetime
+) -> tuple[Rate, Rate] | None:
+    """The lowest and the highest rate around an instant; None if the source has no prices of that time."""
+    prices, currency = services.prices, price_currency(invoice)
+    paid = prices.around(_id(payment), currency or _DOLLAR, instant)
+    owed = (Price(Decimal(1), instant),) if currency else prices.around(_id(invoice), _DOLLAR, instant)
+    if not paid or not owed:
+        return None
+    cheapest, dearest = _extremes(owed)
+    low_paid, high_paid = _extremes(paid)
+    return _cross_rate(invoice, payment, cheapest, high_paid), _cross_rate(invoice, payment, dearest, low_paid)
+
+
+def _extremes(prices: tuple[Price, ...]) -> tuple[Price, Price]:
+    return min(prices, key=lambda each: each.value), max(prices, key=lambda each: each.value)
+
+
+def _cross_rate(invoice: Token, payment: Token, owed: Price, paid: Price) -> Rate:
+    """The rate of two prices in one currency: as many of the one as it costs of the other."""
+    one = rules.rate_of_price(invoice, payment, owed.value, RateSource.COINGECKO, min(owed.at, paid.at))
+    other = rules.rate_of_price(invoice, payment, paid.value, RateSource.COINGECKO, paid.at)
+    return rules.divided(one, other)
+
+
+def _id(token: Token) -> str:
+    """The id of a token at the price source. Raises RateUnavailable if it has none."""
+    found = price_id(token)
+    if found is None:
+        raise RateUnavailable(f"The price source has no price of {token.id}")
+    return found
+
+
+def _read(services: Services, read: Callable[[], T | None]) -> T | None:
+    """What a source gives; None if it does not answer, which is logged."""
+    try:
+        return read()
+    except ServiceError as error:
+        services.log.warning("a source of exchange rates gives none", reason=error.message, cause=repr(error.__cause__))
+        return None
+
+
+def _logged(services: Services, error: RateUnavailable, invoice: Token, payment: Token) -> RateUnavailable:
+    services.log.error("no exchange rate", invoice=invoice.id, payment=payment.id, reason=error.message)
+    return error

@@ -1,0 +1,92 @@
+"""Creates requests that stand by themselves."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.records import Record
+from chalicelib.catalogue.interop import Destination
+from chalicelib.payees import flows as destinations
+from chalicelib.requests import permissions
+from chalicelib.requests.creation import Draft, Terms, create_request, for_each
+from chalicelib.requests.records import Reference, Request
+from chalicelib.requests.references import reference_topic
+from chalicelib.services import Services
+from chalicelib.storage.store import LARGEST_TRANSACTION
+
+
+def create(services: Services, owner: Owner, draft: Draft) -> Request:
+    """Creates a request. One transaction; one read if the owner's client id is bound to a payee destination.
+
+    Raises BadRequest with what to change, Forbidden if the client id may not create it.
+    """
+    bound = bound_destination(services, owner)
+    permissions.check_creator(owner, bound)
+    request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, bound)
+    check_served(services, (request,))
+    permissions.check_limits(owner, (request,), None, bound)
+    save_many(services, (request,))
+    return request
+
+
+def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[Request, ...]:
+    """The new requests of payouts, which are not written: `save_many` does that.
+
+    The payee destination of a client id does not apply, as it is for payments to the client. Raises ValidationFailed
+    with the problems of all drafts, BadRequest, or Forbidden. Whether a limited client id may create them is to be
+    checked with their fee (`check_limits`).
+    """
+    permissions.check_platform(owner)
+    terms, now = terms_of(services), services.clock()
+    requests = for_each(
+        drafts, lambda draft, path: create_request(draft, path, owner, terms, now, services.entropy, None)
+    )
+    check_served(services, requests)
+    return tuple(requests)
+
+
+def save_many(services: Services, requests: Sequence[Request]) -> None:
+    """Writes new requests that stand by themselves, each with the entry that finds it by its reference.
+
+    One transaction for up to 49 requests. For more there are several, and no request is written in part: if the process
+    dies between two, those that are written are complete, and nobody was told of them. With an idempotency key, the
+    repeated call writes the others (access/idempotency/flows.py).
+    """
+    pairs: Iterator[tuple[Record, Record]] = ((request, reference_of(request)) for request in requests)
+    while chunk := list(islice(pairs, LARGEST_TRANSACTION // 2)):
+        services.store.write(*(record for pair in chunk for record in pair))
+
+
+def reference_of(request: Request) -> Reference:
+    """The index entry that finds a request by the topic of its payments' logs."""
+    topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
+    return Reference(topic, request.bill_id, request.position)
+
+
+def check_limits(services: Services, owner: Owner, requests: Iterable[Request], fee_address: str | None) -> None:
+    """Raises Forbidden if the owner's client id may not create or combine these; see permissions.check_limits.
+
+    One read if the client id is limited and bound to a payee destination.
+    """
+    if permissions.is_limited(owner):
+        permissions.check_limits(owner, requests, fee_address, bound_destination(services, owner))
+
+
+def check_served(services: Services, requests: Iterable[Request]) -> None:
+    """Raises BadRequest if this deployment does not read the network of one of the requests."""
+    for request in requests:
+        if request.network not in services.chains.networks:
+            raise BadRequest(f"This deployment does not serve {request.network}: payments there would not be seen")
+
+
+def terms_of(services: Services) -> Terms:
+    """The deployment's settings for new requests."""
+    return Terms(strict_checksum=services.settings.interop_checksum == "strict")
+
+
+def bound_destination(services: Services, owner: Owner) -> Destination | None:
+    """The active payee destination that the owner's client id is bound to. One read if there may be one."""
+    record_id = owner.settings.payee_destination_id
+    record = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
+    return record.route if record else None

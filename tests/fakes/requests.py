@@ -1,0 +1,60 @@
+"""Requests that stand by themselves, without a link, as their creation writes them."""
+
+from typing import Any
+
+from chalicelib.base import ids
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.links import store as link_store
+from chalicelib.requests.records import Reference, Request, RequestPointer, RequestStatus
+from chalicelib.requests.references import payment_reference, reference_topic
+from chalicelib.services import Services
+from tests.fakes.world import PAYEE
+
+AMOUNT = BaseUnits(12_500_000)
+
+
+def store_request(services: Services, account_id: str = "acct", **changes: Any) -> Request:
+    """Writes a request of 12.50 fUSDC on sepolia with its index entries; `changes` are its fields."""
+    request = standalone(services, account_id, **changes)
+    topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
+    services.store.write(
+        request,
+        Reference(topic, request.bill_id, request.position),
+        RequestPointer(request.request_id, request.bill_id, request.position),
+    )
+    return load_request(services, request)
+
+
+def load_request(services: Services, request: Request) -> Request:
+    """The request as it is stored now."""
+    bill = link_store.bill(services.store, request.bill_id)
+    assert bill is not None
+    return next(each for each in bill.requests if each.request_id == request.request_id)
+
+
+def standalone(services: Services, account_id: str = "acct", **changes: Any) -> Request:
+    """Returns a request without writing it."""
+    request_id, salt = ids.request_id(services.entropy), ids.salt(services.entropy)
+    payee = changes.get("payee", PAYEE)
+    token = token_with_id(changes.get("currency", "fUSDC-sepolia"))
+    assert token is not None
+    fields: dict[str, Any] = {
+        "bill_id": request_id,
+        "position": 0,
+        "request_id": request_id,
+        "salt": salt,
+        "payment_reference": "0x" + payment_reference(request_id, salt, payee).hex(),
+        "payee": payee,
+        "network": token.network,
+        "currency": token.id,
+        "amount": AMOUNT,
+        "status": RequestStatus.CREATED,
+        "paid": BaseUnits(0),
+        "tx_hash": None,
+        "payment_count": 0,
+        "account_id": account_id,
+        "created_at": services.clock(),
+        **changes,
+    }
+    return Request(**fields)

@@ -1,0 +1,81 @@
+"""Rates from two sources: both have to answer, be fresh, and agree."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.rates import flows
+from chalicelib.rates.rules import RateUnavailable
+from tests.fakes.world import World, in_process_aws
+
+HOUR = timedelta(hours=1)
+
+
+def token(id: str) -> Token:
+    found = token_with_id(id)
+    assert found is not None
+    return found
+
+
+USD, EUR, USDC, FUSDC, DAI = (token(id) for id in ("USD", "EUR", "USDC-base", "fUSDC-sepolia", "DAI-mainnet"))
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with in_process_aws() as client:
+        world = World(client)
+        world.prices.set("USD", "USDC", "1.0003")
+        world.prices.set("USD", "EUR", "0.92")
+        world.prices.set("USD", "DAI", "0.9999")
+        yield world
+
+
+def test_a_token_is_priced_by_the_feed_of_the_same_asset_on_a_network_with_feeds(world: World) -> None:
+    for payment in (USDC, FUSDC):
+        rate = flows.current(world.services, USD, payment)
+        assert (rate.base, rate.quote, rate.source, rate.at) == ("USD", payment.id, "chainlink", world.now)
+        assert rate.fraction == Fraction("1.0003")
+    assert flows.current(world.services, EUR, USDC).fraction == Fraction("1.0003") / Fraction("0.92")
+    assert flows.current(world.services, USDC, DAI).fraction == Fraction("0.9999") / Fraction("1.0003")
+
+
+@pytest.mark.parametrize("source", ["api", "feeds"])
+def test_a_source_that_is_silent_or_stale_or_differs_gives_no_rate(world: World, source: str) -> None:
+    made_worse = getattr(world.prices, source)
+    made_worse.is_down = True
+    with pytest.raises(RateUnavailable, match="no exchange rate from every source"):
+        flows.current(world.services, USD, USDC)
+    made_worse.is_down, made_worse.age = False, timedelta(seconds=301) if source == "api" else 25.1 * HOUR
+    with pytest.raises(RateUnavailable, match="out of date"):
+        flows.current(world.services, USD, USDC)
+    made_worse.age, made_worse.off_by = timedelta(), Decimal("1.011")
+    with pytest.raises(RateUnavailable, match="do not agree"):
+        flows.current(world.services, USD, USDC)
+    made_worse.off_by = Decimal("1.0099")
+    flows.current(world.services, USD, USDC)
+
+
+def test_a_feed_that_has_not_moved_for_a_day_is_fresh_and_a_price_of_the_same_age_is_not(world: World) -> None:
+    world.prices.feeds.age = 24 * HOUR
+    assert flows.current(world.services, USD, USDC).at == world.now - 24 * HOUR
+
+
+def test_the_rate_of_a_past_time_is_what_both_sources_say_of_it(world: World) -> None:
+    then = world.now
+    world.advance(6 * 3600)
+    world.prices.set("USD", "USDC", "1.25")
+    assert flows.at(world.services, USD, USDC, then).fraction == Fraction("1.0003")
+    assert flows.at(world.services, USD, USDC, world.now - timedelta(minutes=4)).fraction == Fraction("1.25")
+    world.prices.api.off_by = Decimal("1.02")
+    with pytest.raises(RateUnavailable, match="did not agree at that time"):
+        flows.at(world.services, USD, USDC, then)
+
+
+def test_tokens_without_a_feed_have_no_rate(world: World) -> None:
+    for payment in (token("BNB-bsc"), token("LINK-mainnet")):
+        with pytest.raises(RateUnavailable):
+            flows.current(world.services, USD, payment)

@@ -1,0 +1,104 @@
+"""Requests without a link, from a transfer on the chain to the webhook: as those of links, without `.checkout`."""
+
+import json
+from typing import Any
+
+from chalicelib.links import store as link_store
+from chalicelib.recording.reconciliation import reconcile
+from chalicelib.requests.records import PaymentStatus, Request, RequestStatus
+from chalicelib.requests.store import payments, unmatched_transfers
+from tests.fakes.requests import load_request, store_request
+from tests.fakes.world import PAYEE, World
+
+STRANGER = "0x" + "22" * 20
+FUSDT = "0xf046b3ca5ae2879c6bacc4d42faf363ee8379f78"
+
+
+def created(world: World, **changes: Any) -> Request:
+    """A stored request of the shop, which has a webhook, on a chain that is read up to its newest block."""
+    world.register_webhook()
+    world.tick()
+    shop = {"client_id": world.client_id, "origin": world.origin, "reference": "INV-7"}
+    return store_request(world.services, world.account_id, **{**shop, **changes})
+
+
+def told(world: World) -> list[dict[str, Any]]:
+    world.drain()
+    return [json.loads(posted.body) for posted in world.receiver.posted]
+
+
+def test_a_transfer_pays_a_request_without_a_link_and_is_told(world: World) -> None:
+    request = created(world)
+    world.chain.pay(request)
+    world.scan()
+    paid = load_request(world.services, request)
+    assert (paid.status, paid.paid, paid.payment_count) == (RequestStatus.PAID, request.amount, 1)
+    (payment,) = payments(world.services.store, request.request_id)
+    assert paid.tx_hash == payment.tx_hash
+    assert [body["event"] for body in told(world)] == ["payment.confirmed", "payment.confirmed.client_id"]
+    assert [body["reference"] for body in told(world)] == ["INV-7"] * 2
+    assert reconcile(world.services, request.bill_id) == []
+
+
+def test_a_payment_repeats_what_it_is_found_and_shown_by(world: World) -> None:
+    request = created(world)
+    world.chain.pay(request, amount=5)
+    world.scan()
+    (payment,) = payments(world.services.store, request.request_id)
+    assert (payment.account_id, payment.client_id) == (world.account_id, world.client_id)
+    assert (payment.payee, payment.currency, payment.invoice_currency) == (PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+    assert (payment.payment_reference, payment.reference) == (request.payment_reference, "INV-7")
+    assert (payment.value, payment.counted, payment.rate) == (5, 5, None)
+
+
+def test_a_payment_of_a_link_has_the_links_reference(world: World) -> None:
+    link = world.create_link()
+    world.chain.pay(link.requests[0])
+    world.scan()
+    (payment,) = payments(world.services.store, link.requests[0].request_id)
+    assert (payment.reference, payment.account_id, payment.client_id) == ("INV-1", world.account_id, world.client_id)
+
+
+def test_parts_add_up_and_what_comes_after_is_an_excess(world: World) -> None:
+    request = created(world)
+    for amount in (2_500_000, 10_000_000, 1_000_000):
+        world.chain.pay(request, amount=amount)
+        world.scan()
+    paid = load_request(world.services, request)
+    assert (paid.status, paid.paid, paid.payment_count) == (RequestStatus.PAID, 13_500_000, 3)
+    kinds = [body["event"] for body in told(world)]
+    assert kinds == [f"payment.{kind}" for kind in ("partial", "partial.client_id", "confirmed", "confirmed.client_id")]
+
+
+def test_another_token_and_another_payee_do_not_count(world: World) -> None:
+    request = created(world)
+    world.chain.pay(request, token=FUSDT)
+    world.chain.pay(request, payee=STRANGER)
+    world.scan()
+    assert load_request(world.services, request).paid == 0
+    kept = unmatched_transfers(world.services.store, request.request_id)
+    assert sorted(each.reason for each in kept) == ["wrong_payee", "wrong_token"]
+    assert told(world) == []
+
+
+def test_a_fork_takes_a_payment_back_and_returns_it(world: World) -> None:
+    request = created(world)
+    world.chain.pay(request)
+    world.scan()
+    branch = world.chain.fork(4)
+    world.scan()
+    assert load_request(world.services, request).status is RequestStatus.CREATED
+    (payment,) = payments(world.services.store, request.request_id)
+    assert payment.status is PaymentStatus.REVERSED
+    world.chain.restore(branch)
+    world.chain.mine(4)
+    world.scan()
+    assert load_request(world.services, request).status is RequestStatus.PAID
+    kinds = [body["event"] for body in told(world) if not body["event"].endswith("client_id")]
+    assert kinds == ["payment.confirmed", "payment.failed", "payment.confirmed"]
+
+
+def test_a_request_without_a_link_is_no_link(world: World) -> None:
+    request = created(world)
+    assert link_store.link_with_requests(world.services.store, request.bill_id) is None
+    assert link_store.current_link(world.services.store, request.bill_id) is None
