@@ -25,7 +25,7 @@ const DEAD = "000000000000000000000000000000000000dead";
 const BASIS = 10_000n;
 const HIGHEST_BATCH_FEE = 100; // basis points: fee of the batch contract, which its owner may change
 const HIGHEST_FEE_LIMIT = 15_000_000_000; // sun, on Tron
-const HIGHEST_RATE_AGE = 86_400n; // seconds
+const HIGHEST_RATE_AGE = 172_800n; // seconds
 
 const USD = "775eb53d00dd0acd3ec1696472105d579b9b386b"; // the hash of a currency is its address in a path of conversions
 const COIN_CONVERSION = "0x7Ebf48a26253810629C191b56C3212Fd0D211c26";

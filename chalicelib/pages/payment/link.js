@@ -3,11 +3,12 @@
 // Invisible characters and those that change the text direction: with them a reference could show as another text.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 
+// `told` is what the service says of it, if it does.
 /** Why the page cannot go on: `away` no response, `odd` an invalid response, `storage` the browser stores no note. */
 export class Trouble extends Error {
-  constructor(kind, wait = 0) {
+  constructor(kind, wait = 0, told = "") {
     super(kind);
-    Object.assign(this, { kind, wait });
+    Object.assign(this, { kind, wait, told });
   }
 }
 
@@ -31,7 +32,7 @@ export function webAddress(text) {
   return url && ["https:", "http:"].includes(url.protocol) ? url.href : null;
 }
 
-const string = (value, most = 4_000) => (need(typeof value === "string" && value.length <= most), value);
+export const string = (value, most = 4_000) => (need(typeof value === "string" && value.length <= most), value);
 const integer = (value, most) => (need(Number.isSafeInteger(value) && value >= 0 && value <= most), value);
 const optional = (value) => (value === null || value === undefined ? null : string(value));
 const list = (value) => (need(Array.isArray(value) && value.length <= 1_000), value);
@@ -44,7 +45,7 @@ function readChain(raw) {
 }
 
 /** floor(amount * percentage / 100), as the service computes it. */
-function feeOf(amount, percentage) {
+export function feeOf(amount, percentage) {
   return percentage === null ? 0n : (amount * units(percentage, 18)) / (100n * 10n ** 18n);
 }
 
@@ -79,7 +80,7 @@ function readPayment(raw, network, chain) {
   const token = raw.isNativeCurrency ? null : string(raw.tokenAddress, 64);
   const known = { payee: string(raw.payee, 64), reference: raw.paymentReference, percentage, feeAddress };
   const invoice = invoiceOf(raw) && raw.invoiceCurrency;
-  return { ...known, id, token, currency, invoice, ...unit, tokenSymbol, tokenDecimals, amount, left, fee };
+  return { ...known, requestId: raw.requestId, id, token, currency, invoice, ...unit, tokenSymbol, tokenDecimals, amount, left, fee };
 }
 
 const COLUMNS = {
@@ -92,12 +93,13 @@ const COLUMNS = {
 /** The payments of a link of any kind in one form. */
 function rows(raw) {
   const fee = { feePercentage: raw.feePercentage, feeAddress: raw.feeAddress };
-  if (raw.paymentType === "single") return [{ ...raw, tokenAddress: raw.destination?.tokenAddress }];
+  const ids = raw.requestIds ?? [];
+  if (raw.paymentType === "single") return [{ ...raw, requestId: ids[0], tokenAddress: raw.destination?.tokenAddress }];
   if (raw.paymentType === "multicall") return list(raw.children);
   need(raw.paymentType === "batch");
   const fields = (index) => Object.entries(COLUMNS).map(([name, column]) => [name, raw[column]?.[index]]);
   const items = list(raw.payees).map((payee, index) => ({ ...fee, ...Object.fromEntries(fields(index)), payee }));
-  return items.map((item) => ({ ...item, tokenAddress: item.destination?.tokenAddress }));
+  return items.map((item, index) => ({ ...item, requestId: ids[index], tokenAddress: item.destination?.tokenAddress }));
 }
 
 /** The link of a response; throws Trouble if a value has the wrong type. */
