@@ -24,6 +24,7 @@ from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
+from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 ROOMS = (
     currencies,
+    requests,
     links,
     multicalls,
     payouts,

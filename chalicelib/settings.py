@@ -191,6 +191,11 @@ class Settings:
     fiat are updated once a day while they do not move."""
     rate_tolerance_bps: int = _setting(_whole(0, 1000), 100)
     """How far the two sources may differ, in basis points of the lower rate."""
+    payment_tolerance_bps: int = _setting(_whole(0, 1000), 100)
+    """How much less than the rest of a request counts as the rest where a payment is valued without a quote, in basis
+    points."""
+    conversion_slippage_bps: int = _setting(_whole(0, 1000), 100)
+    """By how much the rate may rise, in basis points, between /pay and a payment that a contract converts."""
     quote_seconds: int = _setting(_whole(10, 3600), 300)
     """How long a quoted rate is held for the payers of a request."""
     page_client_id: str = _setting(

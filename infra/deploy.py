@@ -113,6 +113,8 @@ def _local_target() -> Target:
         "EXPLORER_URL": "explorer_url",
     }
     variables = {variable: stack.get(key, endpoint) for variable, key in names.items()}
+    if "price_url" in stack:
+        variables["PRICE_API_URL"] = stack["price_url"]
     settings: dict[str, Any] = {"environment_variables": variables}
     if platform.machine() in ("arm64", "aarch64"):
         settings["lambda_architecture"] = "arm64"

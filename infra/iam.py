@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from chalicelib.base.records import LISTS
 from infra import APP
 
 STAGES = ("local", "dev", "prod")
@@ -23,13 +24,15 @@ CHALICE_DIR = Path(__file__).resolve().parent.parent / ".chalice"
 
 @dataclass(frozen=True)
 class Access:
-    """What one function may use: actions by table, tables whose index `by_due` it reads, queues, key, node URLs.
+    """What one function may use: actions by table, tables whose index `by_due` or whose lists of accounts it reads,
+    queues, key, node URLs.
 
     `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (storage/secrets.py).
     """
 
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     due: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
     sends: tuple[str, ...] = ()
     encrypts_for: str | None = None
@@ -48,6 +51,7 @@ ACCESS = {
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
         },
+        lists=("payments", "webhooks"),
         sends=("webhooks", "webhook-retries"),
         encrypts_for="*",
         decrypts_for="answer#*",  # responses and nonces of idempotency keys, but no webhook secrets
@@ -78,7 +82,7 @@ ACCESS = {
     ),
     "record_transfers": Access(
         tables={
-            "payments": ("BatchGetItem", *_RECORDS),
+            "payments": ("BatchGetItem", *_RECORDS, "UpdateItem"),
             "webhooks": ("PutItem",),
         },
         consumes=("recordings",),
@@ -125,6 +129,9 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
     for table in access.due:
         arn = f"arn:aws:dynamodb:*:*:table/{prefix}-{table}/index/by_due"
         yield _allow(f"Due{table.title()}", ["dynamodb:Query"], [arn])
+    for table in access.lists:
+        arns = [f"arn:aws:dynamodb:*:*:table/{prefix}-{table}/index/{index}" for index in LISTS[table]]
+        yield _allow(f"Lists{table.title()}", ["dynamodb:Query"], arns)
     for queue in access.consumes:
         consuming = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
         yield _allow(f"Consume{queue.title().replace('-', '')}", consuming, [f"arn:aws:sqs:*:*:{prefix}-{queue}"])

@@ -1,12 +1,15 @@
 """Creates or updates the CloudFormation stack of a stage from infra/template.yaml, on AWS or a local cloud."""
 
+import json
 import time
 from pathlib import Path
 from typing import Any
 
+import yaml
 from botocore.exceptions import ClientError
 
 from infra import APP
+from infra.indexes import Template, steps
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
 GOOD = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
@@ -23,30 +26,49 @@ class DeploymentStopped(Exception):
 def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
     """Creates or updates the stack of `stage` and waits for it; returns its outputs by name.
 
-    `cloudformation` is a boto3 client. A creation that fails is not rolled back: the next run continues it, and does
-    not fail because names are taken. CloudFormation rolls back an update that fails. Raises DeploymentStopped with the
-    reasons that CloudFormation gives.
+    `cloudformation` is a boto3 client. New indexes of a table that exists take an update each (infra/indexes.py). A
+    creation that fails is not rolled back: the next run continues it, and does not fail because names are taken.
+    CloudFormation rolls back an update that fails. Raises DeploymentStopped with the reasons that CloudFormation gives.
     """
-    name = f"{APP}-{stage}"
+    name, wanted = f"{APP}-{stage}", yaml.safe_load(TEMPLATE.read_text())
     request = {
         "StackName": name,
-        "TemplateBody": TEMPLATE.read_text(),
         "Parameters": [
             {"ParameterKey": "Prefix", "ParameterValue": name},
             {"ParameterKey": "Stage", "ParameterValue": stage},
         ],
     }
-    before = _describe(cloudformation, name)
-    if before is None:
-        cloudformation.create_stack(**request, DisableRollback=True)
-    elif before["StackStatus"].endswith("_IN_PROGRESS"):
-        raise DeploymentStopped(f"The stack {name} is being changed by someone else ({before['StackStatus']}).")
-    elif not _update(cloudformation, {**request, "DisableRollback": before["StackStatus"] == "CREATE_FAILED"}):
-        return _outputs(before)
-    after = _settled(cloudformation, name)
-    if after["StackStatus"] not in GOOD:
-        raise DeploymentStopped(_failure(cloudformation, name, after))
-    return _outputs(after)
+    stack = _describe(cloudformation, name)
+    if stack is None:
+        cloudformation.create_stack(**request, TemplateBody=body_of(wanted), DisableRollback=True)
+        return _outputs(_good(cloudformation, name))
+    if stack["StackStatus"].endswith("_IN_PROGRESS"):
+        raise DeploymentStopped(f"The stack {name} is being changed by someone else ({stack['StackStatus']}).")
+    request["DisableRollback"] = stack["StackStatus"] == "CREATE_FAILED"
+    for template in steps(_deployed(cloudformation, name), wanted):
+        if _update(cloudformation, {**request, "TemplateBody": body_of(template)}):
+            stack = _good(cloudformation, name)
+    return _outputs(stack)
+
+
+def body_of(template: Template) -> str:
+    """A template as it is sent: JSON without spaces, because CloudFormation takes 51,200 bytes."""
+    return json.dumps(template, separators=(",", ":"))
+
+
+def _deployed(cloudformation: Any, name: str) -> Template:
+    """The template of the last update of a stack that succeeded."""
+    body = cloudformation.get_template(StackName=name)["TemplateBody"]
+    template: Template = yaml.safe_load(body) if isinstance(body, str) else body
+    return template
+
+
+def _good(cloudformation: Any, name: str) -> dict[str, Any]:
+    """The stack when it is changed. Raises DeploymentStopped if that failed."""
+    stack = _settled(cloudformation, name)
+    if stack["StackStatus"] not in GOOD:
+        raise DeploymentStopped(_failure(cloudformation, name, stack))
+    return stack
 
 
 def _update(cloudformation: Any, request: dict[str, Any]) -> bool:

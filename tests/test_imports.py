@@ -76,11 +76,11 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 46),
-    "scan_chain": ("scanning", 44),
-    "record_transfers": ("recording", 63),
-    "expire_links": ("links", 39),
-    "track_intents": ("checkout.intents", 57),
+    "deliver_webhook": ("webhooks", 48),
+    "scan_chain": ("scanning", 50),
+    "record_transfers": ("recording", 71),
+    "expire_links": ("links", 44),
+    "track_intents": ("checkout.intents", 70),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`."""
 

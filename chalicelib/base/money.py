@@ -1,7 +1,7 @@
 """Amounts and percentages: decimal text in the interface, integer base units in the code, never floats."""
 
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import NewType
 
 from chalicelib.base.errors import BadRequest
@@ -19,6 +19,12 @@ class Fee:
     def is_charged(self) -> bool:
         return self.percentage is not None and self.address is not None and parse_percentage(self.percentage) > 0
 
+    def on(self, amount: int) -> "BaseUnits":
+        """The fee that is paid on top of `amount`, in the units of the amount, rounded down."""
+        if self.percentage is None or self.address is None:
+            return BaseUnits(0)
+        return fee_of(amount, parse_percentage(self.percentage))
+
 
 BaseUnits = NewType("BaseUnits", int)
 """An amount in the smallest unit of its token: 1.5 USDC (6 decimals) is 1_500_000."""
@@ -26,6 +32,7 @@ BaseUnits = NewType("BaseUnits", int)
 MAX_UINT256 = 2**256 - 1
 _MAX_INTEGER_DIGITS = len(str(MAX_UINT256))
 _MAX_PERCENTAGE_DECIMALS = 18
+_DIGITS_OF_RATIO = 18
 
 # ASCII digits, and a point only between digits; no sign, exponent, separator or leading zero.
 _PLAIN_DECIMAL = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?")
@@ -63,6 +70,13 @@ def format_amount(value: int, decimals: int) -> str:
     digits = str(value).rjust(decimals + 1, "0")
     whole, fraction = digits[: len(digits) - decimals], digits[len(digits) - decimals :].rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole
+
+
+def format_ratio(numerator: int, denominator: int) -> str:
+    """The quotient of two integers above 0 as decimal text with 18 significant digits, as `format_amount` writes it."""
+    with localcontext(prec=_DIGITS_OF_RATIO):
+        text = format(Decimal(numerator) / Decimal(denominator), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def parse_percentage(text: str) -> Decimal:

@@ -24,18 +24,15 @@ def address_of(contract: str, network: str) -> str:
     return str(entry)
 
 
-def fee_proxies(network: str) -> tuple[str, ...]:
-    """The contracts whose events are payments on a network: the ERC-20 fee proxy, then the native one if any."""
+def payment_proxies(network: str) -> tuple[str, ...]:
+    """The contracts whose events are payments on a network: the fee proxies, then the conversion proxies if any."""
     deployed = load("contracts")
-    return tuple(
-        str(deployed[contract][network])
-        for contract in (ERC20_FEE_PROXY, NATIVE_FEE_PROXY)
-        if network in deployed[contract]
-    )
+    proxies = (ERC20_FEE_PROXY, NATIVE_FEE_PROXY, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY)
+    return tuple(str(deployed[contract][network]) for contract in proxies if network in deployed[contract])
 
 
 def payment_contracts(network: str) -> tuple[str, ...]:
-    """The contracts that payers call on a network: the fee proxies and the batch contract."""
+    """The contracts that payers call on a network: those whose events are payments, and the batch contract."""
     deployed = load("contracts")
     batches = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH))
-    return (*fee_proxies(network), *(str(address) for address in batches if address))
+    return (*payment_proxies(network), *(str(address) for address in batches if address))

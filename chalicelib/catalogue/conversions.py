@@ -77,6 +77,13 @@ def _scale(currency: Token) -> int:
     return scale
 
 
+def feeds_of(network: str) -> Iterator[tuple[Token, Token]]:
+    """The feeds of a network: each gives the price of the first currency in the second one."""
+    for other, priced in load("conversions")["feeds"][network].items():
+        for each in priced:
+            yield _token(each), _token(other)
+
+
 @cache
 def _paths(network: str) -> dict[tuple[str, str], tuple[str, ...]]:
     """The hashes of the shortest path between any two currencies of a network, by their ids."""
@@ -115,6 +122,10 @@ def _by_hash(network: str) -> dict[str, Token]:
 
 
 def _hash_of(id: str) -> str:
+    return _token(id).hash.lower()
+
+
+def _token(id: str) -> Token:
     token = token_with_id(id)
     assert token is not None, f"{id} of conversions.json is not a token"
-    return token.hash.lower()
+    return token

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from chalicelib.base.addresses import address_of_log
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.catalogue.data import load
@@ -82,6 +83,16 @@ def find_tokens(network: str | None = None, symbol: str | None = None) -> tuple[
 def token_at(network: str, address: str) -> Token | None:
     """The token with a contract address on a network, or the native coin with this hash; None if it is not listed."""
     return _by_address().get((canonical_name(network), _address_key(address)))
+
+
+def token_of_log(name: str, address: str | None) -> Token | None:
+    """The token with the address in a log of a network (None: the native coin); None if it is not in the catalogue."""
+    chain = network(name)
+    if chain is None:
+        return None
+    if address is not None:
+        return token_at(chain.name, address_of_log(address, chain.family))
+    return token_with_id(chain.native_currency_id) if chain.native_currency_id else None
 
 
 def currency_hash(type: str, symbol: str) -> str:

@@ -9,7 +9,7 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, conversion_rates, ranges, receipts, safe_reads, sent, wallets
+from chalicelib.chain import blocks, conversion_rates, past_rates, ranges, receipts, safe_reads, sent, wallets
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import (
@@ -106,13 +106,16 @@ class EvmChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
 
-    def read_conversion_rates(self, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
-        """The rate of each conversion path at the newest block; None where the contracts could not convert by it."""
-        return conversion_rates.read_rates(self._node, paths)
+    def read_conversion_rates(
+        self, paths: Sequence[tuple[str, ...]], block: int | None = None
+    ) -> tuple[PathRate | None, ...]:
+        """The rate of each conversion path after a block, without one after the newest; None where the contracts could
+        not convert by it."""
+        return conversion_rates.read_rates(self._node, paths, block)
 
     def read_past_conversion_rate(self, path: tuple[str, ...], instant: datetime) -> PathRate | None:
         """The rate of a path by what its feeds answered at a past instant; None if they do not tell."""
-        return None
+        return past_rates.read_past_rate(self._node, path, instant)
 
     def sent_transaction(self, tx_hash: str) -> SentTransaction | None:
         """The transaction with a hash (0x and 64 lower-case digits); None if the node does not have it."""

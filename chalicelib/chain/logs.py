@@ -1,8 +1,6 @@
-"""Decodes the events of the fee proxies into transfers, and defines the ranges of blocks they are read in."""
+"""Decodes the transfer events of the proxies, and defines the ranges of blocks they are read in."""
 
-import hashlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -32,14 +30,29 @@ class InconsistentNode(ChainUnavailable):
 
 
 @frozen
+class LoggedConversion:
+    """What the second event of a conversion proxy says (conversion_logs.py): an amount in an invoice currency.
+
+    `currency` is its hash in lower case, amounts are in the units that the contracts count in, `max_rate_age` is what
+    the payer accepted, in seconds; 0 is any age.
+    """
+
+    currency: str
+    amount: BaseUnits
+    fee_amount: BaseUnits
+    max_rate_age: int
+
+
+@frozen
 class ProxyTransfer:
-    """One log of a fee proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
+    """One payment by a proxy. Addresses are lower-case hex, on tron too; `token_address` is None for the native coin.
 
     `tx_hash` is hex, with 0x on EVM networks and without on tron, as wallets and explorers write it. `event_key` is a
     hash of what the event says and a number that tells equal events of a transaction apart. (network, `tx_hash`,
     `event_key`) identifies the transfer: it stays the same when a reorganization puts the transaction into another
     block, or when a node leaves out other logs of the transaction or gives them other indices. `paid_at` is the time of
-    the block, None until it has been read.
+    the block, None until it has been read. `conversion` is set if a conversion proxy paid it; the other amounts are
+    what was paid, in base units of the token, all the same.
     """
 
     network: str
@@ -55,6 +68,7 @@ class ProxyTransfer:
     block_hash: str
     event_key: str = ""
     paid_at: datetime | None = None
+    conversion: LoggedConversion | None = None
 
 
 @frozen
@@ -79,32 +93,6 @@ class BlockRange:
 
     first: int
     last: int
-
-
-def transfers_of(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[ProxyTransfer, ...]:
-    """The transfers among the JSON-RPC logs of one reading, in the order of the chain, with their event keys.
-
-    Logs of other contracts and other events are skipped, and a log that the node repeats counts once. Raises
-    InconsistentNode if two logs contradict each other, ChainUnavailable if a log does not have the documented form.
-    """
-    try:
-        decoded = {transfer for log in logs if (transfer := decode_transfer(network, log)) is not None}
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ChainUnavailable(f"The {network} node does not answer as it should") from error
-    return identified(network, decoded)
-
-
-def identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
-    """Different transfers in the order of the chain, with event keys. Raises InconsistentNode as `transfers_of`."""
-    ordered = sorted(decoded, key=lambda transfer: (transfer.block_number, transfer.log_index))
-    _check_contradictions(network, ordered)
-    counts = Counter[tuple[str, str]]()
-    keyed = list[ProxyTransfer]()
-    for transfer in ordered:
-        event = transfer.tx_hash, _digest(transfer)
-        keyed.append(replace(transfer, event_key=f"{event[1]}-{counts[event]}"))
-        counts[event] += 1
-    return tuple(keyed)
 
 
 def with_block_times(transfers: Iterable[ProxyTransfer], facts: Mapping[int, BlockFacts]) -> tuple[ProxyTransfer, ...]:
@@ -158,33 +146,6 @@ def decode_transfer(
         block_number=quantity(log["blockNumber"]),
         block_hash=hash_of(log["blockHash"]),
     )
-
-
-def _digest(transfer: ProxyTransfer) -> str:
-    """16 hex digits of a hash of what the event says."""
-    said = (
-        transfer.token_address,
-        transfer.payee,
-        transfer.amount,
-        transfer.fee_amount,
-        transfer.fee_address,
-        transfer.reference_topic,
-    )
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
-
-
-def _check_contradictions(network: str, ordered: Sequence[ProxyTransfer]) -> None:
-    """Raises InconsistentNode for two transfers that no chain can have together."""
-    positions, hashes, blocks = set[tuple[int, int]](), dict[int, str](), dict[str, int]()
-    for transfer in ordered:
-        number, position = transfer.block_number, (transfer.block_number, transfer.log_index)
-        if position in positions:
-            raise InconsistentNode(network, f"two logs have index {transfer.log_index} of block {number}")
-        if hashes.setdefault(number, transfer.block_hash) != transfer.block_hash:
-            raise InconsistentNode(network, f"two logs of block {number} have different block hashes")
-        if blocks.setdefault(transfer.tx_hash, number) != number:
-            raise InconsistentNode(network, f"transaction {transfer.tx_hash} is in two blocks")
-        positions.add(position)
 
 
 @cache

@@ -44,7 +44,7 @@ class Chain(Protocol):
         """
 
     def read_range(self, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-        """The fee proxies' transfer logs of a range of blocks.
+        """The logs of payments in a range of blocks: those of the fee proxies and the conversion proxies.
 
         Raises Disconnected if the block of the checkpoint `after` is no longer canonical, RangeTooLarge if the node
         does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.

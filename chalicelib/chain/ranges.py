@@ -1,4 +1,4 @@
-"""Reads the logs of a range of blocks: the fee proxies' transfer logs, and the calls and checks for any logs."""
+"""Reads the logs of a range of blocks: those of payments, and the calls and checks for any logs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.catalogue.contracts import fee_proxies
+from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.chain.blocks import facts_of, header_hash
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import (
@@ -17,12 +17,13 @@ from chalicelib.chain.jsonrpc import (
     raise_first_error,
     unavailable_if_malformed,
 )
-from chalicelib.chain.logs import TRANSFER_TOPICS, BlockFacts, BlockRange, Checkpoint, InconsistentNode
+from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
+from chalicelib.chain.transfers import PAYMENT_TOPICS
 
 
 @frozen
 class RangeReading:
-    """The fee proxies' logs of a range as the node's JSON, and the hash and time of the range's last block."""
+    """The logs of payments of a range as the node's JSON, and the hash and time of the range's last block."""
 
     logs: tuple[Mapping[str, Any], ...]
     last: BlockFacts
@@ -42,7 +43,7 @@ class Disconnected(Exception):
 
 @unavailable_if_malformed
 def read_range(node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None) -> RangeReading:
-    """The fee proxies' transfer logs of a range of blocks that follows the checkpoint `after`.
+    """The logs of payments in a range of blocks that follows the checkpoint `after`, of all proxies by one query.
 
     Reads the checkpoint's block, the last block, the logs, and the last block again. If the hashes of the last block
     agree, the node had the whole range and no fork happened meanwhile. Raises Disconnected if the checkpoint's block is
@@ -51,7 +52,7 @@ def read_range(node: JsonRpcClient, blocks: BlockRange, after: Checkpoint | None
     """
     checkpoint = after.number if after else blocks.last
     last = block_at(blocks.last)
-    logs_call = logs_of(blocks, fee_proxies(node.network), TRANSFER_TOPICS)
+    logs_call = logs_of(blocks, payment_proxies(node.network), PAYMENT_TOPICS)
     (known, last_before), (logs,), (last_after,) = with_headers(node, [block_at(checkpoint), last], [logs_call], [last])
     if not (known and last_before and last_after) or last_before["hash"] != last_after["hash"]:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} settled")

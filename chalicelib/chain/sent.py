@@ -5,7 +5,7 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes, evm_address, same_address
 from chalicelib.calldata.transaction import SentTransaction
-from chalicelib.catalogue.contracts import fee_proxies
+from chalicelib.catalogue.contracts import payment_proxies
 from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
@@ -48,6 +48,6 @@ def _address(text: str) -> str:
 
 
 def _paid_topics(network: str, receipt: Mapping[str, Any]) -> tuple[str, ...]:
-    proxies = fee_proxies(network)
+    proxies = payment_proxies(network)
     paid = (log for log in receipt["logs"] if any(same_address(log["address"], proxy) for proxy in proxies))
     return tuple(topic.lower() for log in paid for topic in log["topics"][1:])

@@ -9,6 +9,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20, multicall3
 from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.batch import batch_fee_of
+from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcCall, code_at, contract_read, unavailable_if_malformed
 
@@ -40,6 +41,10 @@ class WalletReading:
     tokens: Mapping[str, TokenReading]
     gas_price: BaseUnits
     batch_fee_bps: int = 0
+
+    def balance_of(self, token: Token) -> BaseUnits:
+        """The balance of a token that was read, or of the native coin."""
+        return self.native_balance if token.is_native else self.tokens[token.address].balance
 
 
 @unavailable_if_malformed

@@ -1,7 +1,7 @@
 """Views for payers: read a link, and get the transactions that pay it."""
 
 from chalicelib.checkout import flows as checkout
-from chalicelib.checkout.flows import PayOptions
+from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAnswer, WalletQuery, secure_payment_answer
 from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery
@@ -29,5 +29,5 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",
     )
-    quote = checkout.quote(call.services, call.path["token"], Viewer.of(call.caller), options)
-    return pay_answer(quote, call.services.settings.transaction_value_form)
+    prepared = checkout.prepare(call.services, call.path["token"], Viewer.of(call.caller), options)
+    return pay_answer(prepared, call.services.settings.transaction_value_form)

@@ -1,15 +1,22 @@
-"""Checks on the token that a payer pays with, and the amounts due on a request."""
+"""What is due now of each request: in the token that is paid, or in the invoice currency if a contract converts it."""
 
+from collections.abc import Sequence
+from datetime import datetime
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.calldata.checkout import Due
+from chalicelib.calldata.conversion_proxy import Conversion
+from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
-from chalicelib.links.records import Link
-from chalicelib.links.rules import fee_on
-from chalicelib.requests.records import Request
-from chalicelib.requests.rules import remaining
+from chalicelib.currencies.rules import Way
+from chalicelib.links.records import SecurePayment
+from chalicelib.rates.records import Rate
+from chalicelib.rates.rules import most_to_spend, to_pay
+from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.rules import currency_of, invoice_of, remaining
 
 
 @frozen
@@ -20,24 +27,94 @@ class SourceToken:
     token: str
 
 
-def check_source(request: Request, currency: Token, source: SourceToken) -> None:
+@frozen
+class Owed:
+    """What is paid of one request now: an amount in its invoice currency (as `Request.amount`), and the fee on top."""
+
+    request: Request
+    amount: BaseUnits
+    fee: Fee
+
+    @property
+    def token(self) -> Token:
+        return currency_of(self.request)
+
+    @property
+    def invoice(self) -> Token:
+        return invoice_of(self.request)
+
+
+@frozen
+class Converted:
+    """How an amount in an invoice currency is paid in a token, as payers see it.
+
+    `payment_amount` is what the amount costs at the rate, without the fee, in base units of the token. `ends_at` is
+    until when a quoted rate is held.
+    """
+
+    way: Way
+    rate: Rate
+    payment_amount: BaseUnits
+    ends_at: datetime | None = None
+
+
+@frozen
+class Position:
+    """One payment: what is owed, what is due for it, and how it is converted; None if it is paid in its own token."""
+
+    owed: Owed
+    due: Due
+    converted: Converted | None = None
+
+
+def owed_of(parts: Sequence[SecurePayment]) -> list[Owed]:
+    """The remaining amounts of the unpaid requests, in order, with the fees of their links."""
+    return [
+        Owed(request, remaining(request), part.link.fee)
+        for part in parts
+        for request in part.requests
+        if remaining(request)
+    ]
+
+
+def check_source(request: Request, source: SourceToken) -> None:
     """Raises BadRequest unless the source is the request's own network and token; bridging is not supported."""
-    chain = network(request.network)
+    chain, currency = network(request.network), currency_of(request)
     if chain is None or (chain.label, currency.symbol) != (source.chain, source.token):
         raise BadRequest(
-            f"Paying from {source.token} on {source.chain} is not supported for this link: omit chain and token to pay "
+            f"Paying from {source.token} on {source.chain} is not supported here: omit chain and token to pay "
             f"in {currency.id}"
         )
 
 
-def due_of(request: Request, link: Link, token: Token) -> Due:
-    """The remaining amount of a request, with the fee on it."""
-    amount = remaining(request)
+def direct(owed: Owed) -> Position:
+    """The payment of an amount in the token in which it is owed."""
+    return Position(owed, _due(owed, owed.amount))
+
+
+def by_quote(owed: Owed, quote: Quote) -> Position:
+    """The payment of what an amount costs at a quoted rate."""
+    amount = to_pay(owed.amount, quote.rate, owed.invoice, owed.token)
+    return Position(owed, _due(owed, amount), Converted(Way.QUOTED, quote.rate, amount, quote.ends_at))
+
+
+def by_contract(
+    owed: Owed, path: tuple[str, ...], found: PathRate, rate: Rate, slippage_bps: int, max_rate_age: int
+) -> Position:
+    """The payment of an amount that a contract converts; `found` and `rate` are the rate that it has now."""
+    units = owed.amount + owed.fee.on(owed.amount)
+    conversion = Conversion(path, most_to_spend(units, found, slippage_bps), max_rate_age)
+    costs = to_pay(owed.amount, rate, owed.invoice, owed.token)
+    return Position(owed, _due(owed, owed.amount, conversion), Converted(Way.ON_CHAIN, rate, costs))
+
+
+def _due(owed: Owed, amount: BaseUnits, conversion: Conversion | None = None) -> Due:
     return Due(
-        token=token,
-        payee=request.payee,
+        token=owed.token,
+        payee=owed.request.payee,
         amount=amount,
-        fee=fee_on(amount, link),
-        fee_address=link.fee_address,
-        reference=bytes.fromhex(request.payment_reference[2:]),
+        fee=owed.fee.on(amount),
+        fee_address=owed.fee.address,
+        reference=bytes.fromhex(owed.request.payment_reference[2:]),
+        conversion=conversion,
     )

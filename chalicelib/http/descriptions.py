@@ -12,9 +12,10 @@ DESCRIPTION = (
 )
 
 TAGS = {
+    "requests": ("Requests", "Amounts that are owed: create them, change them"),
     "links": ("Links", "Create payment links, payouts, and links over several payouts"),
     "checkout": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
-    "transfers": ("Transfers", "Every transfer of a link, and refunds"),
+    "transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
     "webhooks": ("Webhooks", "Receive events, and see what was delivered"),
     "currencies": ("Currencies", "The tokens that are supported"),
     "payees": ("Payee destinations", "In which token and on which chain a wallet is paid"),
@@ -75,6 +76,7 @@ PATH_PARAMETERS = {
     "destination_id": "`<wallet>@eip155:<chain id>#<checksum>:<token address>`, the # sent as %23",
     "id": "The `id` of a client id's record",
     "key_id": "The `id` of an API key",
+    "request_id": "The id of a request",
     "session_id": "The `id` of a session",
     "token": "The token of a link",
     "webhook_id": "The `id` of a webhook",

@@ -8,7 +8,7 @@ checksum.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, StringConstraints
 
 _HEX_ADDRESS = "0x[0-9a-fA-F]{40}"
 _TRON_ADDRESS = "T[1-9A-HJ-NP-Za-km-z]{33}"
@@ -40,6 +40,8 @@ CurrencyId = Annotated[str, form("^[0-9A-Za-z]+(-[0-9a-z]+)*$", "currency-id")]
 """An `id` of GET /v2/currencies."""
 NetworkName = Annotated[str, form("^[0-9a-z]+(-[0-9a-z]+)*$", "network-name")]
 """A `network` of GET /v2/currencies, or a common other name of it."""
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+"""A name or number of the caller's own, kept as it is."""
 DestinationId = Annotated[
     str, form("^[0-9A-Za-z]+@eip155:[1-9][0-9]{0,31}(#[0-9A-Fa-f]{8})?:[0-9A-Za-z]+$", "destination-id")
 ]

@@ -5,16 +5,14 @@ from datetime import timedelta
 
 from chalicelib.access.callers import Owner
 from chalicelib.accounts.branding import flows as branding
-from chalicelib.base.errors import BadRequest
 from chalicelib.catalogue.interop import parse_destination_id
 from chalicelib.links import permissions
 from chalicelib.links.creation import Draft, Terms, create_link
 from chalicelib.links.records import SecurePayment
-from chalicelib.links.rules import check_payable, check_unlocked, fee_on, is_payable
+from chalicelib.links.rules import check_payable, check_unlocked, is_payable
 from chalicelib.requests import flows as requests
 from chalicelib.requests.permissions import check_creator, is_limited
 from chalicelib.requests.records import RequestPointer
-from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION
 
@@ -79,19 +77,8 @@ def require_unlocked(services: Services, payment: SecurePayment) -> None:
 
 
 def check_fee_addresses(services: Services, payments: Iterable[SecurePayment]) -> None:
-    """Raises BadRequest if a fee in a native coin goes to a contract, ChainUnavailable if the node does not answer.
-
-    The native proxy sends the fee with 2,300 gas, so with a contract as fee address every payment would revert. One
-    call to the node per network and fee address.
-    """
-    charged = {
-        (request.network, payment.link.fee_address): request.currency
-        for payment in payments
-        for request in payment.requests
-        if currency_of(request).is_native and fee_on(request.amount, payment.link) > 0
-    }
-    for (name, fee_address), currency in charged.items():
-        if fee_address is not None and services.chains.of(name).has_code(fee_address):
-            raise BadRequest(
-                f"feeAddress is a contract, which cannot receive a fee in {currency}: give a wallet address"
-            )
+    """As requests.flows.check_fee_addresses, for the fees of links."""
+    requests.check_fee_addresses(
+        services,
+        ((request, payment.link.fee) for payment in payments for request in payment.requests),
+    )

@@ -1,4 +1,4 @@
-"""Reads links: one by its token or by a request, several for a multicall; and decides who may see them."""
+"""Reads links and requests: one link by its token or by a request, several for a multicall; decides who sees them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +10,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.links import store
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.requests import store as request_store
+from chalicelib.requests.permissions import sees
+from chalicelib.requests.records import Request
 from chalicelib.services import Services
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ class Viewer:
     def of(cls, caller: "Caller") -> Self:
         return cls(caller.account_id, caller.client_id, caller.reads_any_link, caller.mode is Mode.CLIENT_ID)
 
+    def sees(self, owned: Link | Request) -> bool:
+        """Whether it is the viewer's own, whatever the payment page may read."""
+        return sees(self.account_id, self.client_id, owned)
+
 
 def load_visible(services: Services, token: str, viewer: Viewer) -> SecurePayment:
     """The link with its requests. One read, two if a multicall has claimed the link.
@@ -51,10 +57,7 @@ def load(services: Services, token: str) -> SecurePayment | None:
 
 
 def _is_visible(viewer: Viewer, link: Link) -> bool:
-    if viewer.reads_any_link:
-        return True
-    is_of_client = viewer.client_id is None or link.client_id in (viewer.client_id, None)
-    return link.account_id == viewer.account_id and is_of_client
+    return viewer.reads_any_link or viewer.sees(link)
 
 
 def load_by_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
@@ -64,6 +67,25 @@ def load_by_request(services: Services, request_id: str, account_id: str) -> Sec
     if payment is None or payment.link.account_id != account_id:
         raise NotFound("No secure payment found for this request ID")
     return payment
+
+
+def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, SecurePayment | None]:
+    """The request with this id or payment reference, and its link if it has one; of a merged link the batch.
+
+    Two reads, up to two more if it has a link that was merged, or that a multicall has claimed. Raises NotFound if it
+    does not exist or is not visible to the viewer, as `load_visible`; here the payment page sees nothing, either.
+    """
+    bill_id = request_store.bill_id(services.store, name)
+    payment = store.current_link(services.store, bill_id) if bill_id else None
+    if payment is not None:
+        payment = _with_parents_intents(services, [payment])[0]
+    bill = store.bill(services.store, bill_id) if bill_id and payment is None else None
+    requests = payment.requests if payment else bill.requests if bill else ()
+    wanted = name.lower()
+    found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
+    if found is None or not viewer.sees(found):
+        raise NotFound("Request not found")
+    return found, payment
 
 
 def load_many(

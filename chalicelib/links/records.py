@@ -1,13 +1,17 @@
 """Stored records: links, and the transactions that are announced for them."""
 
+from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.base.money import Fee
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record, lists, place
 from chalicelib.requests.records import Request, RequestStatus
 
+LINKS = "LINK"
+"""The kind of the lists of links."""
 ASSEMBLY_TIME = timedelta(minutes=5)
 """How long a multicall may take to claim its children; after that it counts as abandoned by a crash."""
 
@@ -77,6 +81,22 @@ class Link(Record):
     expiry_check_at: datetime | None = None
     """When it is checked again whether the chain was read past `expires_at`; None before the first check."""
     version: int = 0
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        if self.status is LinkStatus.ASSEMBLING:
+            return {}
+        values = {"by_client": self.client_id, "by_status": self.status, "by_reference": self.reference}
+        return lists(self.account_id, LINKS, values)
+
+    @property
+    def listed_at(self) -> str:
+        return place(self.created_at, self.token)
+
+    @property
+    def fee(self) -> Fee:
+        """The platform fee on each of its amounts."""
+        return Fee(self.fee_percentage, self.fee_address)
 
     @property
     def next_due(self) -> datetime | None:

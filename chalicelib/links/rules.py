@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.base import money
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePayment
@@ -74,9 +73,7 @@ def check_unlocked(payment: SecurePayment, branding: "PageBranding | None" = Non
 
 def fee_on(amount: BaseUnits, link: Link) -> BaseUnits:
     """The platform fee that is paid on top of `amount`, in base units, rounded down."""
-    if link.fee_percentage is None or link.fee_address is None:
-        return BaseUnits(0)
-    return money.fee_of(amount, money.parse_percentage(link.fee_percentage))
+    return link.fee.on(amount)
 
 
 def amount_with_fee(amount: BaseUnits, link: Link) -> BaseUnits:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import link_branding
@@ -18,6 +18,7 @@ from chalicelib.http.fields import (
     DestinationId,
     Percentage,
     Recipient,
+    ShortText,
     form,
     together,
 )
@@ -56,9 +57,6 @@ class ChainAnswer(Output):
     explorerUrl: str
     publicRpcUrls: list[str]
     nativeCurrency: CoinAnswer
-
-
-ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
 _SAFE_LABEL = "^[^<>&\"'`]*$"

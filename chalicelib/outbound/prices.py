@@ -18,7 +18,6 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
 from chalicelib.chain.http_client import HttpClient, HttpError
 
@@ -32,10 +31,8 @@ _MOST_DIGITS = 60
 _LATEST_SECOND = 2**40
 
 
-class PricesUnavailable(ServiceError):
+class PricesUnavailable(Exception):
     """The price source did not respond, or not in the documented form."""
-
-    status = 503
 
 
 @frozen

@@ -10,14 +10,14 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
-from chalicelib.checkout.flows import PayOptions, quote
-from chalicelib.checkout.rules import due_of
+from chalicelib.checkout.building import PayOptions
+from chalicelib.checkout.flows import prepare
+from chalicelib.checkout.rules import direct, owed_of
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable, status_at
-from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 
 
@@ -50,7 +50,7 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
         return None
     details = multicalls.details(services, payment) if payment.link.payment_type is PaymentType.MULTICALL else None
     parts = _parts(payment, details)
-    dues = tuple(due_of(r, part.link, currency_of(r)) for part in parts for r in part.requests if remaining(r))
+    dues = tuple(direct(each).due for each in owed_of(parts))
     networks = [request.network for part in parts for request in part.requests]
     return PageFacts(
         token=payment.link.token,
@@ -67,17 +67,17 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | None)
     """Returns the text of a QR code: the page's URL if `step` is None, else the URI of that transaction of `/pay`.
 
     Transactions are those for a payer whose wallet is not known. Raises NotFound if there is no such step or link (an
-    unknown link is counted against the visitor's limit), and the errors of `quote` if the link cannot be paid.
+    unknown link is counted against the visitor's limit), and the errors of `prepare` if the link cannot be paid.
     """
     payment = _load(services, visitor, token)
     if step is None:
         check_payable(payment, services.clock())
         return f"{services.settings.pay_url}/?token={payment.link.token}"
-    quoted = quote(services, token, Viewer.of(visitor), PayOptions(wallet=None))
-    checkout, network_name = quoted.checkout, quoted.parts[0].requests[0].network
+    prepared = prepare(services, token, Viewer.of(visitor), PayOptions(wallet=None)).prepared
+    checkout, network_name = prepared.checkout, prepared.positions[0].due.token.network
     if step >= len(checkout.transactions):
         raise NotFound("There is no such step")
-    transaction, explanation = checkout.transactions[step], quoted.explanations[step]
+    transaction, explanation = checkout.transactions[step], prepared.explanations[step]
     is_payment = step >= len(checkout.transactions) - len(checkout.payments)
     limit = checkout.fee_limit if is_payment else APPROVAL_FEE_LIMIT
     uri = uri_of(network_name, transaction, explanation, limit)

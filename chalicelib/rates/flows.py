@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TypeVar
 
-from chalicelib.base.errors import ServiceError
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.evm import EvmChain
-from chalicelib.outbound.prices import Price
+from chalicelib.outbound.prices import Price, PricesUnavailable
 from chalicelib.rates import rules
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import RateUnavailable, Trust
@@ -133,8 +133,8 @@ def _read(services: Services, read: Callable[[], T | None]) -> T | None:
     """What a source gives; None if it does not answer, which is logged."""
     try:
         return read()
-    except ServiceError as error:
-        services.log.warning("a source of exchange rates gives none", reason=error.message, cause=repr(error.__cause__))
+    except (ChainUnavailable, PricesUnavailable, RateUnavailable) as error:
+        services.log.warning("a source of exchange rates gives none", reason=str(error), cause=repr(error.__cause__))
         return None
 
 

@@ -6,15 +6,18 @@ No currency is taken for another: a stablecoin has a rate as any other token, wh
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token
 from chalicelib.rates.records import Rate, RateSource
+
+if TYPE_CHECKING:
+    from chalicelib.calldata.conversion_rates import PathRate
 
 _BASIS = 10_000
 
@@ -41,7 +44,7 @@ def rate_of_price(base: Token, quote: Token, price: Decimal, source: RateSource,
     return Rate(base.id, quote.id, numerator, denominator, source, at)
 
 
-def rate_of_path(base: Token, quote: Token, found: PathRate, source: RateSource, at: datetime) -> Rate:
+def rate_of_path(base: Token, quote: Token, found: "PathRate", source: RateSource, at: datetime) -> Rate:
     """The rate at which the conversion contracts would convert an invoice in `base` to `quote`."""
     numerator = BaseUnits(found.rate * 10 ** on_chain_decimals(base))
     return Rate(base.id, quote.id, numerator, BaseUnits(found.divisor * 10**quote.decimals), source, at)
@@ -63,6 +66,13 @@ def divided(one: Rate, other: Rate) -> Rate:
     )
 
 
+def rate_text(rate: Rate) -> str:
+    """The rate as a decimal of at most 18 significant digits, without exponent and trailing zeros."""
+    rounded = Context(prec=18).divide(Decimal(rate.numerator), Decimal(rate.denominator))
+    text = format(rounded, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def to_pay(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
     """What an amount costs in base units of the payment currency, rounded up in the payee's favour.
 
@@ -81,7 +91,7 @@ def value_of(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnit
     return BaseUnits(units * denominator // numerator)
 
 
-def most_to_spend(on_chain_units: int, found: PathRate, slippage_bps: int) -> BaseUnits:
+def most_to_spend(on_chain_units: int, found: "PathRate", slippage_bps: int) -> BaseUnits:
     """The limit of a conversion by the contracts, in base units of the payment currency, rounded up.
 
     `on_chain_units` are amount and fee together, as the contracts count them. The limit is what both cost at the rate

@@ -2,11 +2,13 @@
 
 from chalicelib.base import ids
 from chalicelib.base.addresses import hex_address
-from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.base.money import BaseUnits, format_amount, format_ratio
 from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.records import Bill
-from chalicelib.requests.records import Payment, Refund, Request, RequestStatus
+from chalicelib.requests.records import CustomerInfo, Payment, Refund, Request, RequestStatus
+from chalicelib.requests.rules import currency_of, invoice_of
 from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
@@ -17,18 +19,20 @@ def payment_event(bill: Bill, request: Request, payment: Payment, context: Event
     The variants differ in `event` alone; `.checkout` is that of a link. Shop plugins read `clientId` and `origin` of
     the core event, so it has them.
     """
-    token = _token(request)
     kind = "payment.confirmed" if request.status is RequestStatus.PAID else "payment.partial"
     payload = {
         **_payment_payload(kind, request, payment, context),
         "subStatus": "",
-        "fees": _fees(bill.fee_address_of(request), payment, token),
+        "fees": _fees(bill.fee_address_of(request), payment, currency_of(request)),
         "payee": request.payee,
         "reference": bill.reference_of(request),
         "payerIdentifier": bill.link.payer_identifier if bill.link else None,
+        "payerAddress": payment.payer,
     }
     if request.paid > request.amount:
-        payload["excessAmount"] = format_amount(BaseUnits(request.paid - request.amount), token.decimals)
+        payload["excessAmount"] = _invoiced(request, request.paid - request.amount)
+    if request.customer_info is not None:
+        payload["customerInfo"] = _customer_info(request.customer_info)
     kinds = [kind]
     if request.client_id is not None:
         payload |= {"clientId": request.client_id, "origin": request.origin or ""}
@@ -81,25 +85,67 @@ def _fees(fee_address: str | None, payment: Payment, token: Token) -> list[dict[
 
 
 def _payment_payload(kind: str, request: Request, payment: Payment, context: EventContext) -> Payload:
-    token = _token(request)
     return {
         "event": kind,
         "requestId": request.request_id,
         "requestID": request.request_id,
         "paymentReference": request.payment_reference,
         "explorer": f"{context.explorer_url}/request/{request.request_id}",
-        "amount": format_amount(payment.amount, token.decimals),
-        "totalAmountPaid": format_amount(request.paid, token.decimals),
-        "expectedAmount": format_amount(request.amount, token.decimals),
+        "amount": _invoiced(request, payment.counted),
+        "totalAmountPaid": _invoiced(request, request.paid),
+        "expectedAmount": _invoiced(request, request.amount),
         "timestamp": iso(context.now),
         "txHash": payment.tx_hash,
         "network": request.network,
-        "currency": token.symbol,
-        "paymentCurrency": token.symbol,
+        "currency": invoice_of(request).symbol,
+        "paymentCurrency": currency_of(request).symbol,
         "isCryptoToFiat": False,
         "paymentProcessor": context.payment_processor,
         "createdWith": request.created_with,
+        **_conversion(request, payment),
     }
+
+
+def _invoiced(request: Request, units: int) -> str:
+    """An amount in the units of the request's amount as text in its invoice currency."""
+    return format_amount(units, on_chain_decimals(invoice_of(request)))
+
+
+def _conversion(request: Request, payment: Payment) -> dict[str, str]:
+    """How a payment in another currency than the invoice's was valued; nothing if it was in the same.
+
+    Source is what was paid, destination the invoice: each rate is the price of the other currency's unit in its own.
+    """
+    rate = payment.rate
+    if rate is None:
+        return {}
+    in_token, in_invoice = (rate.numerator, rate.denominator), (rate.denominator, rate.numerator)
+    return {
+        "conversionRate": format_ratio(*in_invoice),
+        "conversionRateSource": format_ratio(*in_token),
+        "conversionRateDestination": format_ratio(*in_invoice),
+        "convertedAmountSource": format_amount(payment.amount, currency_of(request).decimals),
+        "convertedAmountDestination": _invoiced(request, payment.counted),
+        "rateProvider": rate.source,
+    }
+
+
+def _customer_info(info: CustomerInfo) -> Payload:
+    """What the merchant sent of it, under the names under which it was sent."""
+    address = info.address
+    sent = {"firstName": info.first_name, "lastName": info.last_name, "email": info.email}
+    of_address = {
+        "street": address.street,
+        "city": address.city,
+        "state": address.state,
+        "postalCode": address.postal_code,
+        "country": address.country,
+    } if address else {}
+    return _without_none({**sent, "address": _without_none(of_address) if address else None})
+
+
+def _without_none(fields: Payload) -> Payload:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _event(request: Request, variants: list[Payload], context: EventContext) -> Event:
@@ -114,9 +160,3 @@ def _event(request: Request, variants: list[Payload], context: EventContext) -> 
         announced=False,
         variants=tuple(others),
     )
-
-
-def _token(request: Request) -> Token:
-    token = token_with_id(request.currency)
-    assert token is not None, "a stored request always has a catalogued currency"
-    return token

@@ -6,21 +6,25 @@ It reads only the transfers in question, never the history of a request. The wor
 records it, so a crash or a race repeats nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill, Link
-from chalicelib.recording import payments, rules, store
+from chalicelib.rates.records import Rate
+from chalicelib.recording import counting, payments, rules, store
 from chalicelib.recording.rules import Changes, Stored
+from chalicelib.recording.valuing import Accepted, Basis
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Request
+from chalicelib.requests.records import Payment, Quote, Request
+from chalicelib.requests.rules import currency_of, invoice_of
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
-from chalicelib.scanning.records import UnrecordedTransfers
+from chalicelib.scanning.records import LoggedTransfer, TransferId, UnrecordedTransfers
 from chalicelib.services import Services
-from chalicelib.storage.store import Delete, WriteConflict
+from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
 
 _ATTEMPTS = 10
@@ -40,12 +44,18 @@ class _RecordedByOther(Exception):
     """Another run has recorded the part."""
 
 
+class _NoRate(Exception):
+    """A payment of the part cannot be valued now."""
+
+
 def record(services: Services, bill_id: str) -> int:
     """Records the work of a bill, oldest first; returns how many transfers were recorded as payments or removed.
 
     Safe to repeat and to run concurrently: a run that finds that another one has recorded its part leaves the rest to
     it, so that a bill with much work occupies one worker. The other run reads once more after its last part, because
     the first one may have been told of newer work. Raises WriteConflict after ten conflicts.
+
+    Work that needs an exchange rate stays, with the work after it, while there is none; the sweep queues it again.
     """
     deadline = services.clock() + _TIME_PER_RUN
     bill, recorded = None, 0
@@ -54,6 +64,10 @@ def record(services: Services, bill_id: str) -> int:
             try:
                 bill, count = _record_part(services, part, bill)
             except _RecordedByOther:
+                return recorded
+            except _NoRate as error:
+                facts = {"bill": bill_id, "network": part.network, "reason": str(error)}
+                services.log.error("payment waits for an exchange rate", extra=facts)
                 return recorded
             recorded += count
             if services.clock() >= deadline:
@@ -96,14 +110,33 @@ def _record_part(
 
 def _commit(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, int]:
     bill, stored = _read(services, part, bill)
-    changes = rules.decide(bill, part, stored, webhooks.event_context(services))
+    accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
+    stored = replace(stored, bases=_bases(services, rules.without_basis(bill, part, stored, accepted)))
+    changes = rules.decide(bill, part, stored, accepted, webhooks.event_context(services))
     written = _link_to_write(bill, changes)
-    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written)
+    counts = _count(stored, changes)
+    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written, *counts)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
     webhooks.queue_announcements(services, changes.events)
     return _after(changes, bool(written)), changes.recorded
+
+
+def _count(stored: Stored, changes: Changes) -> list[Add]:
+    """Marks the payments that are written; returns what that adds to the daily counts.
+
+    Nothing if the transaction has no room for it: work that an earlier version made has up to 24 transfers, and
+    `python -m infra.admin reindex` counts the payments of that time.
+    """
+    payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
+    before = [*stored.payments.values(), *(each for listed in stored.listed.values() for each in listed)]
+    counts = [Add(*each) for each in counting.amounts(before, payments.values())]
+    others = len(changes.records) + len(changes.events) + 2  # the work itself and the link
+    if len(counts) + others > LARGEST_TRANSACTION:
+        return []
+    changes.records |= payments
+    return counts
 
 
 def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, Stored]:
@@ -128,6 +161,40 @@ def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bi
             unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
     refunds = request_store.refunds(services.store, rules.refund_keys(bill, entries.values()))
     return bill, Stored(entries, paid, unmatched, listed, refunds)
+
+
+def _bases(
+    services: Services, transfers: Sequence[tuple[LoggedTransfer, Request]]
+) -> dict[TransferId, Basis]:
+    """What these transfers are valued by: the quotes that were valid in their blocks, else the rates of their times.
+
+    One query per request and block; two sources of rates are asked once per pair of currencies and minute. Raises
+    _NoRate, also if one of several rates cannot be had.
+    """
+    if not transfers:
+        return {}
+    from chalicelib.rates import flows as rates
+    from chalicelib.rates.rules import RateUnavailable
+    from chalicelib.requests import quotes
+
+    bases, quoted = dict[TransferId, Basis](), dict[tuple[str, datetime], Quote | None]()
+    read = dict[tuple[str, str, datetime], Rate]()
+    for entry, request in transfers:
+        block = request.request_id, entry.paid_at
+        if block not in quoted:
+            quoted[block] = quotes.valid_at(services.store, *block)
+        if (quote := quoted[block]) is not None:
+            bases[entry.transfer_id] = Basis(quote.rate, is_quoted=True)
+            continue
+        invoice, payment = invoice_of(request), currency_of(request)
+        minute = entry.paid_at.replace(second=0, microsecond=0)
+        try:
+            if (invoice.id, payment.id, minute) not in read:
+                read[invoice.id, payment.id, minute] = rates.at(services, invoice, payment, entry.paid_at)
+        except RateUnavailable as error:
+            raise _NoRate(error.message) from error
+        bases[entry.transfer_id] = Basis(read[invoice.id, payment.id, minute], is_quoted=False)
+    return bases
 
 
 def _with_request(bill: Bill, request: Request) -> Bill:

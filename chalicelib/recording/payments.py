@@ -15,6 +15,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
+from chalicelib.recording.valuing import Worth
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
@@ -91,6 +92,7 @@ def record(
     request: Request,
     known: Payment | None,
     transfer: LoggedTransfer,
+    worth: Worth,
     context: EventContext,
 ) -> Decision | None:
     """What a matching transfer changes; None if it is recorded already. `known` is the stored payment of the transfer.
@@ -100,7 +102,7 @@ def record(
     it with dust. A payment that a fork removed is confirmed again when its transaction is back in a block; if it is
     confirmed and now in another block, only its block changes.
     """
-    new = _payment_of(bill, request, transfer, context.now)
+    new = _payment_of(bill, request, transfer, worth, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         moved = moved_to(transfer, known)
         return None if moved == known else Decision(moved, request)
@@ -164,7 +166,7 @@ def subtract(
 
     With `payment.failed` if the request was paid and is not any more, because the merchant was told that it is paid.
     """
-    payment = _payment_of(bill, request, removed, context.now)
+    payment = _payment_of(bill, request, removed, Worth.summed(removed), context.now)
     settled = replace(
         _with_amount(request, request.paid - payment.counted),
         unlisted_count=request.unlisted_count - 1,
@@ -181,7 +183,7 @@ def _is_unpaid_by(before: Request, after: Request) -> bool:
     return before.status is RequestStatus.PAID and after.status is not RequestStatus.PAID
 
 
-def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, now: datetime) -> Payment:
+def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: Worth, now: datetime) -> Payment:
     return Payment(
         request_id=request.request_id,
         network=transfer.network,
@@ -197,7 +199,9 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, now: dat
         detected_at=now,
         paid_at=transfer.paid_at,
         payer=transfer.payer,
-        value=value_of(request, transfer),
+        type=worth.type,
+        rate=worth.rate,
+        value=worth.value,
         account_id=request.account_id,
         client_id=request.client_id,
         payee=request.payee,
@@ -208,16 +212,13 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, now: dat
     )
 
 
-def value_of(request: Request, transfer: LoggedTransfer) -> BaseUnits:
-    """What a transfer that counts for a request is worth, in the units of the request's amount."""
-    return transfer.amount
-
-
 def _is_listed(before: Request, after: Request, payment: Payment) -> bool:
-    """Whether a new payment is listed and announced, and not only summed up."""
+    """Whether a new payment is listed and announced, and not only summed up. What is worth nothing never is."""
     count = before.payment_count or 0
     if before.status is not RequestStatus.PAID and after.status is RequestStatus.PAID:
         return True
+    if not payment.counted:
+        return False
     is_small = payment.counted * SMALL_PART < before.amount
     return count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.tokens import token_of_log
 from chalicelib.recording.events import refunded_event
-from chalicelib.recording.unmatched import token_sent
 from chalicelib.requests.records import Refund, Request
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
@@ -21,7 +21,7 @@ MAX_ANNOUNCED = 20
 
 def refund_key(transfer: LoggedTransfer) -> tuple[str, str] | None:
     """Topic and currency of the refund that a transfer may send; None if its token is not in the catalogue."""
-    token = token_sent(transfer.network, transfer.token_address)
+    token = token_of_log(transfer.network, transfer.token_address)
     return None if token is None else (transfer.reference_topic, token.id)
 
 

@@ -7,8 +7,9 @@ from typing import Self, TypeVar
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Record
 from chalicelib.links.records import Bill
-from chalicelib.recording import payments, refunds, unmatched
+from chalicelib.recording import payments, refunds, unmatched, valuing
 from chalicelib.recording.payments import Decision
+from chalicelib.recording.valuing import Accepted, Basis, Worth
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
@@ -16,6 +17,7 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
 R = TypeVar("R", Payment, UnmatchedTransfer)
+_OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
 
 
 @frozen
@@ -36,7 +38,8 @@ class Stored:
     """What is stored for the transfers of a part.
 
     `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
-    follows from a removal, and are not read otherwise. `refunds` are by topic and currency.
+    follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `bases` are what transfers
+    are valued by (`without_basis`).
     """
 
     entries: Mapping[TransferId, LoggedTransfer]
@@ -44,6 +47,7 @@ class Stored:
     unmatched: Mapping[RecordedId, UnmatchedTransfer]
     listed: Mapping[str, tuple[Payment, ...]]
     refunds: Mapping[tuple[str, str], Refund] = field(default_factory=dict)
+    bases: Mapping[TransferId, Basis] = field(default_factory=dict)
 
 
 @dataclass
@@ -112,19 +116,48 @@ def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[
     return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
 
 
-def decide(bill: Bill, part: UnrecordedTransfers, stored: Stored, context: EventContext) -> Changes:
+def without_basis(
+    bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted
+) -> list[tuple[LoggedTransfer, Request]]:
+    """The transfers that a part adds and that have to be valued by a quote or a rate, with their requests.
+
+    Those that only moved to another block, or come back after a fork, keep their value.
+    """
+    requests, by_request = ids(bill, stored.entries.values()), {each.request_id: each for each in bill.requests}
+    removed = (stored.entries[each] for each in part.removed if each in stored.entries)
+    moved = {(each.tx_hash, each.event_key) for each in removed if each.state not in _OPEN}
+    found = []
+    for each in part.added:
+        entry, recorded = stored.entries.get(each), requests.get(each)
+        if entry is None or recorded is None or entry.state not in _OPEN:
+            continue
+        if _has_value(stored.payments.get(recorded), entry):
+            continue
+        request = by_request[recorded.request_id]
+        if (entry.tx_hash, entry.event_key) in moved or payments.mismatch(request, entry) is not None:
+            continue
+        if valuing.needs_basis(request, entry, accepted):
+            found.append((entry, request))
+    return found
+
+
+def decide(
+    bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
+) -> Changes:
     """What a part changes: first its removed transfers are undone, then its added ones recorded.
 
     A transfer that moved to another block with the same content is not undone: only its block changes. A part that was
     recorded already changes nothing.
     """
-    return _Deciding(bill, part, stored, context).changes
+    return _Deciding(bill, part, stored, accepted, context).changes
 
 
 class _Deciding:
-    def __init__(self, bill: Bill, part: UnrecordedTransfers, stored: Stored, context: EventContext) -> None:
+    def __init__(
+        self, bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
+    ) -> None:
         self.changes = Changes(bill)
-        self._stored, self._context = stored, context
+        self._stored, self._accepted, self._context = stored, accepted, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._refunds = dict(stored.refunds)
         self._ids = ids(bill, stored.entries.values())
@@ -157,21 +190,29 @@ class _Deciding:
         if request is None:
             self._add_refund(entry)
             return
-        if entry.state not in (TransferState.UNRECORDED, TransferState.REVERSED):
+        if entry.state not in _OPEN:
             return
         reason = payments.mismatch(request, entry)
         if reason is not None:
             self._add_unmatched(request, entry, reason)
             return
         known = self._payments.get(self._ids[entry.transfer_id])
-        decision = payments.record(self.changes.bill, request, known, entry, self._context)
+        worth = self._worth(request, known, entry)
+        decision = payments.record(self.changes.bill, request, known, entry, worth, self._context)
         self._apply(decision)
-        is_summed = decision is not None and decision.payment is None
-        self._mark(entry, TransferState.SUMMED if is_summed else TransferState.PAYMENT)
+        if decision is not None and decision.payment is None:
+            self._mark(replace(entry, value=worth.value), TransferState.SUMMED)
+        else:
+            self._mark(entry, TransferState.PAYMENT)
+
+    def _worth(self, request: Request, known: Payment | None, entry: LoggedTransfer) -> Worth:
+        if known is not None and _has_value(known, entry):
+            return Worth.known(known)
+        return valuing.worth(request, entry, self._stored.bases.get(entry.transfer_id), self._accepted)
 
     def _add_refund(self, entry: LoggedTransfer) -> None:
         """Adds a transfer that has no request's reference: it sends a refund, or has no effect."""
-        if entry.state not in (TransferState.UNRECORDED, TransferState.REVERSED):
+        if entry.state not in _OPEN:
             return
         refund = self._refund(entry)
         requests = {each.request_id: each for each in self.changes.bill.requests}
@@ -234,14 +275,14 @@ class _Deciding:
             self._mark(successor, entry.state)
             self._mark(entry, TransferState.REVERSED)
             return
-        if recorded_id is None or entry.state in (TransferState.UNRECORDED, TransferState.REVERSED):
+        if recorded_id is None or entry.state in _OPEN:
             self._mark(entry, TransferState.REVERSED)
             return
         if (known := self._payments.get(recorded_id)) is not None:
             self._put_payment(payments.moved_to(successor, known))
         if (transfer := self._unmatched.get(recorded_id)) is not None:
             self._put_unmatched(payments.moved_to(successor, transfer))
-        self._mark(successor, entry.state)
+        self._mark(replace(successor, value=entry.value), entry.state)
         self._mark(entry, TransferState.REVERSED)
 
     def _apply(self, decision: Decision | None) -> None:
@@ -276,6 +317,11 @@ class _Deciding:
     def _mark(self, entry: LoggedTransfer, state: TransferState) -> None:
         if entry.state is not state:
             self.changes.put(replace(entry, state=state))
+
+
+def _has_value(known: Payment | None, entry: LoggedTransfer) -> bool:
+    """Whether a transfer was valued before, as the payment that is stored for it."""
+    return known is not None and known.amount == entry.amount
 
 
 def _same_content(removed: LoggedTransfer, added: LoggedTransfer) -> bool:

@@ -9,9 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
-from chalicelib.base.addresses import address_of_log, hex_address
-from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token, token_at, token_with_id
+from chalicelib.base.addresses import hex_address
+from chalicelib.catalogue.tokens import Token, token_of_log
 from chalicelib.requests.records import Request, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
 
@@ -31,7 +30,7 @@ MAX_PER_KIND = {UnmatchedKind.UNKNOWN_TOKEN: 20, UnmatchedKind.OTHER_PAYEE: 30, 
 
 def kind_of(request: Request, token_address: str | None, payee: str, network: str) -> UnmatchedKind:
     """The kind of a transfer, by its token (None: the native coin), its payee, and its network."""
-    if token_sent(network, token_address) is None:
+    if token_of_log(network, token_address) is None:
         return UnmatchedKind.UNKNOWN_TOKEN
     return UnmatchedKind.RIGHT_PAYEE if payee == hex_address(request.payee) else UnmatchedKind.OTHER_PAYEE
 
@@ -87,14 +86,4 @@ def unmatched_transfer(request: Request, transfer: LoggedTransfer, reason: str, 
 
 def token_of(transfer: UnmatchedTransfer) -> Token | None:
     """The token that was sent; None if it is not in the catalogue."""
-    return token_sent(transfer.network, transfer.token_address)
-
-
-def token_sent(name: str, token_address: str | None) -> Token | None:
-    """The token with the address in a log (None: the native coin); None if it is not in the catalogue."""
-    chain = network(name)
-    if chain is None:
-        return None
-    if token_address is not None:
-        return token_at(chain.name, address_of_log(token_address, chain.family))
-    return token_with_id(chain.native_currency_id) if chain.native_currency_id else None
+    return token_of_log(transfer.network, transfer.token_address)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from chalicelib.access.callers import Owner
@@ -12,9 +12,11 @@ from chalicelib.base.errors import BadRequest, Forbidden, Problem, ValidationFai
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.conversions import on_chain_units
 from chalicelib.catalogue.interop import Destination, parse_destination_id
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import Token, family_of, token_at, token_with_id
+from chalicelib.currencies.rules import ConversionFacts, way_of
 from chalicelib.requests.records import CustomerInfo, Recurrence, Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 
@@ -22,6 +24,8 @@ S = TypeVar("S")
 T = TypeVar("T")
 Path = tuple[str, ...]
 """The fields of a body that lead to a value: `("requests", "0", "payee")`, or `("payee",)` for a body that is one."""
+LARGEST_CONVERTED = 2**128 - 1
+"""The largest amount of an invoice that is converted, in its units: at any rate it fits in the 256 bits of a token."""
 _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 
@@ -59,6 +63,7 @@ class Terms:
     """The deployment's settings for new requests."""
 
     strict_checksum: bool
+    conversions: ConversionFacts
 
 
 @frozen
@@ -158,20 +163,31 @@ def resolve(item: Item, path: Path, terms: Terms, bound: Destination | None) -> 
 
     Raises ValidationFailed, or Forbidden for another destination than the bound one (interface.md, secure payments).
     """
+    invoice: Token | None = None
     if item.destination_id is not None:
         payee, token = _from_destination(item, path, terms)
     elif bound is not None and not item.names_payee:
         payee, token = bound.wallet, _token_of(bound, path)
     else:
-        payee, token = _from_fields(item, path)
+        payee, token, invoice = _from_fields(item, path, terms)
     where = (*path, "payee" if item.destination_id is None else "destinationId")
     address = parse_field(where, lambda text: address_of_family(text, family_of(token)), payee)
     if not any(address_bytes(address)):
         raise refused(where, "names the zero address: funds sent there are lost")
     if bound is not None and Destination(address, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
-    amount = parse_field((*path, "amount"), lambda text: money.parse_amount(text, token.decimals), item.amount)
-    return Target(address, token, amount)
+    amount = parse_field((*path, "amount"), lambda text: _amount(text, token, invoice), item.amount)
+    return Target(address, token, amount, invoice)
+
+
+def _amount(text: str, token: Token, invoice: Token | None) -> BaseUnits:
+    """An amount of an invoice in its units. It has at most the decimals of its currency, such as 2 for USD."""
+    if invoice is None:
+        return money.parse_amount(text, token.decimals)
+    amount = on_chain_units(invoice, money.parse_amount(text, invoice.decimals))
+    if amount > LARGEST_CONVERTED:
+        raise BadRequest("is too large to be converted to another currency")
+    return amount
 
 
 def _from_destination(item: Item, path: Path, terms: Terms) -> tuple[str, Token]:
@@ -194,7 +210,8 @@ def _token_of(destination: Destination, path: Path) -> Token:
     return token
 
 
-def _from_fields(item: Item, path: Path) -> tuple[str, Token]:
+def _from_fields(item: Item, path: Path, terms: Terms) -> tuple[str, Token, Token | None]:
+    """Payee, payment currency, and the invoice currency unless it is the same."""
     if not (item.payee and item.invoice_currency and item.payment_currency):
         raise refused(
             path,
@@ -203,14 +220,17 @@ def _from_fields(item: Item, path: Path) -> tuple[str, Token]:
         )
     invoice = _currency((*path, "invoiceCurrency"), item.invoice_currency)
     token = _currency((*path, "paymentCurrency"), item.payment_currency)
-    if token.network == "fiat":
+    if token.is_fiat:
         raise refused((*path, "paymentCurrency"), f"{token.id} cannot be paid on a chain; choose a token")
-    if invoice != token:
+    if invoice.id == token.id:
+        return item.payee, token, None
+    if way_of(invoice, token, terms.conversions) is None:
         raise refused(
             (*path, "invoiceCurrency"),
-            f"{invoice.id} cannot be paid in {token.id}: both currencies must be the same token",
+            f"{invoice.id} cannot be paid in {token.id} here; "
+            f"GET /v2/currencies/{invoice.id}/conversion-routes lists the currencies in which it can",
         )
-    return item.payee, token
+    return item.payee, token, invoice
 
 
 def _currency(path: Path, id: str) -> Token:
@@ -241,12 +261,8 @@ def _check_start(text: str, path: Path, now: datetime) -> None:
     """Raises ValidationFailed unless a date or an instant is in ISO 8601 and not before today, by UTC."""
     try:
         start = datetime.fromisoformat(text)
-    except ValueError:
+        day = (start.astimezone(UTC) if start.tzinfo else start).date()
+    except (ValueError, OverflowError):
         raise refused(path, "must be a date such as 2030-01-31, or an instant, in ISO 8601") from None
-    if _day_of(start) < now.date():
+    if day < now.date():
         raise refused(path, "is in the past: give today or a later day")
-
-
-def _day_of(instant: datetime) -> date:
-    """The day by UTC; without an offset the instant counts as UTC."""
-    return (instant.astimezone(UTC) if instant.tzinfo else instant).date()

@@ -1,19 +1,25 @@
-"""Creates requests that stand by themselves."""
+"""Creates requests that stand by themselves; stops and resumes their recurrence."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.errors import BadRequest
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.money import Fee
 from chalicelib.base.records import Record
 from chalicelib.catalogue.interop import Destination
+from chalicelib.currencies.flows import conversion_facts
 from chalicelib.payees import flows as destinations
-from chalicelib.requests import permissions
+from chalicelib.requests import permissions, store
 from chalicelib.requests.creation import Draft, Terms, create_request, for_each
 from chalicelib.requests.records import Reference, Request
 from chalicelib.requests.references import reference_topic
+from chalicelib.requests.rules import currency_of, with_recurrence
 from chalicelib.services import Services
-from chalicelib.storage.store import LARGEST_TRANSACTION
+from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
+
+_ATTEMPTS = 3
 
 
 def create(services: Services, owner: Owner, draft: Draft) -> Request:
@@ -58,6 +64,25 @@ def save_many(services: Services, requests: Sequence[Request]) -> None:
         services.store.write(*(record for pair in chunk for record in pair))
 
 
+def stop_recurrence(services: Services, request_id: str, owner: Owner, is_stopped: bool) -> Request:
+    """Stops or resumes the recurrence of a request. One or two reads and one write, none if nothing changes.
+
+    Raises NotFound unless the owner sees the request, BadRequest if it has no recurrence, WriteConflict after three
+    conflicts.
+    """
+    for _ in range(_ATTEMPTS):
+        request = store.request(services.store, request_id.lower())
+        if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
+            raise NotFound("Request not found")
+        changed = with_recurrence(request, is_stopped)
+        if changed == request:
+            return request
+        with suppress(WriteConflict):  # paid or changed meanwhile: read again
+            services.store.write(changed)
+            return changed
+    raise WriteConflict
+
+
 def reference_of(request: Request) -> Reference:
     """The index entry that finds a request by the topic of its payments' logs."""
     topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
@@ -80,9 +105,27 @@ def check_served(services: Services, requests: Iterable[Request]) -> None:
             raise BadRequest(f"This deployment does not serve {request.network}: payments there would not be seen")
 
 
+def check_fee_addresses(services: Services, charged: Iterable[tuple[Request, Fee]]) -> None:
+    """Raises BadRequest if a fee in a native coin goes to a contract, ChainUnavailable if the node does not answer.
+
+    The native proxies send the fee with 2,300 gas, so with a contract as fee address every payment would revert. One
+    call to the node per network and fee address.
+    """
+    receivers = {
+        (request.network, fee.address): request.currency
+        for request, fee in charged
+        if currency_of(request).is_native and fee.on(request.amount) > 0
+    }
+    for (name, fee_address), currency in receivers.items():
+        if fee_address is not None and services.chains.of(name).has_code(fee_address):
+            raise BadRequest(
+                f"feeAddress is a contract, which cannot receive a fee in {currency}: give a wallet address"
+            )
+
+
 def terms_of(services: Services) -> Terms:
     """The deployment's settings for new requests."""
-    return Terms(strict_checksum=services.settings.interop_checksum == "strict")
+    return Terms(services.settings.interop_checksum == "strict", conversion_facts(services))
 
 
 def bound_destination(services: Services, owner: Owner) -> Destination | None:

@@ -1,6 +1,7 @@
 """Who may create requests for a client id, and what its owner lets it create without a secret credential."""
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from chalicelib.access.callers import ClientSettings, Owner
 from chalicelib.access.modes import Mode
@@ -8,6 +9,20 @@ from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.catalogue.interop import Destination
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
+
+
+class Owned(Protocol):
+    """What an account has: a request or a link."""
+
+    @property
+    def account_id(self) -> str: ...
+    @property
+    def client_id(self) -> str | None: ...
+
+
+def sees(account_id: str, client_id: str | None, owned: Owned) -> bool:
+    """Whether a caller of this account sees it: with a client id, what that one or none has created."""
+    return owned.account_id == account_id and (client_id is None or owned.client_id in (client_id, None))
 
 
 def check_platform(owner: Owner) -> None:

@@ -1,43 +1,51 @@
 """Quotes: rates that are held for the payers of a request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from chalicelib.catalogue.tokens import Token
 from chalicelib.rates import flows as rates
+from chalicelib.rates.records import Rate
 from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.rules import currency_of, invoice_of
+from chalicelib.requests.store import first_quotes, newest_quotes, quotes
 from chalicelib.services import Services
-from chalicelib.storage.store import Store, WriteConflict
+from chalicelib.storage.store import LARGEST_TRANSACTION, Store, WriteConflict
 
 _LONGEST = timedelta(hours=1)
 """The longest time for which a quote holds (settings.quote_seconds)."""
 _PAGE, _MOST_PAGES = 100, 20
 
 
-def hold(services: Services, request: Request, invoice: Token, payment: Token) -> Quote:
-    """The quote of a request that holds for at least half of its time from now on; a new one if there is none.
+def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
+    """By request id, the quotes of stored requests that hold for at least half of their time from now on.
 
-    However often it is asked for, and by how many processes: one new quote in half of `quote_seconds`. Raises
-    RateUnavailable.
+    Where there is none, a new one is written, with one rate for all requests of the same currencies. However often it
+    is asked for, and by how many processes: one new quote in half of `quote_seconds`. One query for each request, and
+    one transaction for 99 new quotes. Raises RateUnavailable.
     """
-    lifetime = timedelta(seconds=services.settings.quote_seconds)
-    held = newest(services.store, request.request_id)
-    while held is None or held.ends_at - services.clock() < lifetime / 2:
-        rate = rates.current(services, invoice, payment)
-        now = services.clock()
-        quote = Quote(request.request_id, held.number + 1 if held else 0, rate, now, now + lifetime)
+    least = timedelta(seconds=services.settings.quote_seconds) / 2
+    held = newest_quotes(services.store, [each.request_id for each in requests])
+    while lacking := [each for each in requests if not _holds(held.get(each.request_id), services.clock() + least)]:
+        new = _next(services, lacking, held, {})
         try:
-            services.store.write(quote)
-            return quote
+            for start in range(0, len(new), LARGEST_TRANSACTION):
+                services.store.write(*new[start : start + LARGEST_TRANSACTION])
+            held |= {quote.request_id: quote for quote in new}
         except WriteConflict:  # another process wrote the same number, which may be an old one by now
-            held = newest(services.store, request.request_id)
+            held |= newest_quotes(services.store, [each.request_id for each in lacking])
     return held
 
 
-def newest(store: Store, request_id: str) -> Quote | None:
-    """The newest quote of a request; None if it never had one. One query."""
-    found, _ = store.page(Quote, Quote.KEY.partition(request_id=request_id), None, 1, consistent=True)
-    return found[0] if found else None
+def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
+    """By request id, the first quotes of requests that are not stored yet; the caller writes them by `put_many`.
+
+    Whoever resumes the same call finds those that were written, and takes the rates of the others from them. Raises
+    RateUnavailable.
+    """
+    known = first_quotes(services.store, [each.request_id for each in requests])
+    rates_known = {(quote.rate.base, quote.rate.quote): quote.rate for quote in known.values()}
+    lacking = [each for each in requests if each.request_id not in known]
+    return known | {quote.request_id: quote for quote in _next(services, lacking, {}, rates_known)}
 
 
 def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
@@ -46,15 +54,48 @@ def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
     Two quotes overlap for up to half of their time, and a payer may have been given either. At most 2,000 newer quotes
     are looked through.
     """
-    holding = [quote for quote in _since(store, request_id, instant - _LONGEST) if quote.at <= instant <= quote.ends_at]
-    return min(holding, key=lambda quote: quote.rate.fraction, default=None)
+    return min(all_valid_at(store, request_id, instant), key=lambda quote: quote.rate.fraction, default=None)
+
+
+def all_valid_at(store: Store, request_id: str, instant: datetime) -> list[Quote]:
+    """The quotes that held at an instant, newest first: any of them may be what a payer was given."""
+    return [quote for quote in _since(store, request_id, instant - _LONGEST) if quote.at <= instant <= quote.ends_at]
+
+
+def _holds(quote: Quote | None, until: datetime) -> bool:
+    return quote is not None and quote.ends_at >= until
+
+
+def _next(
+    services: Services,
+    requests: Sequence[Request],
+    held: Mapping[str, Quote],
+    rates_known: Mapping[tuple[str, str], Rate],
+) -> list[Quote]:
+    """The quotes that follow `held`, which are not written. A rate that is not known is read once."""
+    lifetime, current = timedelta(seconds=services.settings.quote_seconds), dict(rates_known)
+    for each in requests:
+        invoice, payment = invoice_of(each), currency_of(each)
+        if (invoice.id, payment.id) not in current:
+            current[invoice.id, payment.id] = rates.current(services, invoice, payment)
+    now = services.clock()
+    return [
+        Quote(
+            each.request_id,
+            held[each.request_id].number + 1 if each.request_id in held else 0,
+            current[invoice_of(each).id, currency_of(each).id],
+            now,
+            now + lifetime,
+        )
+        for each in requests
+    ]
 
 
 def _since(store: Store, request_id: str, start: datetime) -> Iterator[Quote]:
     """The quotes of a request from the newest back to those of `start`."""
-    partition, before = Quote.KEY.partition(request_id=request_id), None
+    before = None
     for _ in range(_MOST_PAGES):
-        page, before = store.page(Quote, partition, before, _PAGE, consistent=True)
+        page, before = quotes(store, request_id, before, _PAGE)
         for quote in page:
             if quote.at < start:
                 return

@@ -1,6 +1,7 @@
 """Stored records: requests, their payments, and their unmatched transfers."""
 
 
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -8,8 +9,9 @@ from enum import StrEnum
 from chalicelib.access.modes import Mode
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record, place
 from chalicelib.rates.records import Rate
+from chalicelib.requests import listing
 
 QUOTE_RETENTION = timedelta(days=30)
 """How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
@@ -147,12 +149,23 @@ class Request(Record):
     original_payment_reference: str | None = None
     listening_since: datetime | None = None
     """When calldata for it was first asked for; None before, and for the requests of links."""
+    is_moved: bool = False
+    """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
     version: int = 0
 
     @property
     def link_token(self) -> str | None:
         """The link that it is part of; None if it stands by itself."""
         return None if self.bill_id == self.request_id else self.bill_id
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        return listing.of_request(self) if self.created_at is not None and not self.is_moved else {}
+
+    @property
+    def listed_at(self) -> str:
+        assert self.created_at is not None, "a request without it is in no list"
+        return place(self.created_at, self.request_id)
 
 
 class PaymentStatus(StrEnum):
@@ -208,7 +221,30 @@ class Payment(Record):
     invoice_currency: str = ""
     payment_reference: str = ""
     reference: str | None = None
+    is_counted: bool = False
+    """Whether the daily counts of its account have it (recording/counting.py)."""
     version: int = 0
+
+    @property
+    def payment_id(self) -> str:
+        return listing.payment_id(self)
+
+    @property
+    def invoiced_in(self) -> str:
+        return self.invoice_currency or self.currency
+
+    @property
+    def at(self) -> datetime:
+        """When it was paid; when it was detected, if the time of its block was not kept."""
+        return self.paid_at or self.detected_at
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        return listing.of_payment(self) if self.status is PaymentStatus.CONFIRMED else {}
+
+    @property
+    def listed_at(self) -> str:
+        return place(self.at, self.payment_id)
 
     @property
     def counted(self) -> BaseUnits:

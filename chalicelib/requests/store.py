@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from chalicelib.base.records import Key, Record
-from chalicelib.requests.records import Payment, Reference, Refund, Request, RequestPointer, UnmatchedTransfer
+from chalicelib.requests.records import Payment, Quote, Reference, Refund, Request, RequestPointer, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Store
 
@@ -32,6 +32,18 @@ def bill_ids(store: Store, request_ids: Iterable[str]) -> dict[str, str]:
     return {each.request_id: each.bill_id for each in store.get_many(keys).values()} if keys else {}
 
 
+def request(store: Store, request_id: str) -> Request | None:
+    """A request, alone or in the link that it was created for; None if there is none. One read, two for a link's."""
+    if _REQUEST_ID.fullmatch(request_id) is None:
+        return None
+    alone, pointer = Request.KEY.of(bill_id=request_id, position=0), RequestPointer.KEY.of(request_id=request_id)
+    found = store.get_many({alone: Request, pointer: RequestPointer})
+    if pointer in found:
+        of_link = found[pointer]
+        return store.get(Request, Request.KEY.of(bill_id=of_link.bill_id, position=of_link.position))
+    return found.get(alone)
+
+
 def references(store: Store, topics: Iterable[str]) -> list[Reference]:
     """The references of these topics, without those that do not exist; read in batches of 100."""
     keys = {Reference.KEY.of(topic=topic): Reference for topic in topics}
@@ -42,6 +54,23 @@ def refunds(store: Store, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, 
     """The refunds by topic and currency, without those that do not exist; read in batches of 100."""
     keys = {Refund.KEY.of(topic=topic, currency=currency): Refund for topic, currency in wanted}
     return {(each.topic, each.currency): each for each in store.get_many(keys).values()} if keys else {}
+
+
+def newest_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
+    """The newest quotes of the requests that ever had one, by request id. One query for each."""
+    partitions = [Quote.KEY.partition(request_id=each) for each in request_ids]
+    return {quote.request_id: quote for quote in store.newest_of_each(Quote, partitions)}
+
+
+def first_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
+    """The first quotes of the requests that ever had one, by request id; read in batches of 100."""
+    keys = {Quote.KEY.of(request_id=each, number=0): Quote for each in request_ids}
+    return {quote.request_id: quote for quote in store.get_many(keys).values()} if keys else {}
+
+
+def quotes(store: Store, request_id: str, before: str | None, limit: int) -> tuple[tuple[Quote, ...], str | None]:
+    """A page of the quotes of a request, newest first, and the cursor of the next one. One query."""
+    return store.page(Quote, Quote.KEY.partition(request_id=request_id), before, limit, consistent=True)
 
 
 def payments(store: Store, request_id: str) -> tuple[Payment, ...]:

@@ -1,6 +1,6 @@
 """Scanning: reads the next confirmed blocks of a network into the transfer log, and follows its forks.
 
-    blocks ── logs ── transfers ── known references ── entries of the log ── work for the recorder ── cursor ── hints
+    blocks ── logs ── transfers ── known references ── details ── log ── work for the recorder ── cursor ── hints
 
 The log and the work are written before the cursor moves, and writing them again changes nothing. So a range is read
 again after a crash or a race, never skipped. No request, payment or webhook is read here: the cost of a tick depends on
@@ -18,8 +18,10 @@ from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network
 from chalicelib.chain import logs
 from chalicelib.chain.logs import BlockRange, Checkpoint, ProxyTransfer
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
+from chalicelib.chain.transfers import transfers_of
 from chalicelib.requests import store as request_store
 from chalicelib.scanning import rules, store, transfer_log
+from chalicelib.scanning.details import Details
 from chalicelib.scanning.records import Cursor, LoggedTransfer, ScanLease, UnrecordedTransfers
 from chalicelib.scanning.rules import NetworkStatus
 from chalicelib.services import Services
@@ -78,15 +80,16 @@ def _scan(services: Services, name: str) -> int:
     if cursor is None:
         cursor = rules.first_cursor(name, head, confirmations, facts.log_range)
         cursor = rules.with_verifications(cursor, services.clock())
+    details = Details(services, facts, deadline)
     if cursor.unfinished is not None:
         if rules.confirmed_height(head, confirmations) < rules.last_logged(cursor):
             return 0
-        cursor = _follow_fork(services, chain, cursor, rules.confirmed_height(head, confirmations))
+        cursor = _follow_fork(services, chain, details, cursor, rules.confirmed_height(head, confirmations))
     count = refusals = 0
     for _ in range(_RANGES_PER_TICK):
         blocks = rules.next_range(cursor, head, confirmations)
         if blocks is None:
-            return count + _verify(services, chain, cursor)
+            return count + _verify(services, chain, details, cursor)
         if services.clock() >= deadline:
             break
         try:
@@ -94,7 +97,7 @@ def _scan(services: Services, name: str) -> int:
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)
-            cursor = _follow_fork(services, chain, cursor, rules.confirmed_height(head, confirmations))
+            cursor = _follow_fork(services, chain, details, cursor, rules.confirmed_height(head, confirmations))
             continue
         except RangeTooLarge as error:
             _log_refusal(services, name, blocks, error)
@@ -102,7 +105,7 @@ def _scan(services: Services, name: str) -> int:
             if refusals == _REFUSALS_PER_TICK:
                 break
             continue
-        found = _not_recorded(services, cursor, _matched(services, chain, reading))
+        found = _not_recorded(services, details, cursor, _matched(services, chain, reading))
         cursor = _begin(services, cursor, blocks, found)
         try:
             _write(services, found)
@@ -117,7 +120,7 @@ def _scan(services: Services, name: str) -> int:
     return count
 
 
-def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
+def _verify(services: Services, chain: "Chain", details: Details, cursor: Cursor) -> int:
     """Reads old blocks again, at most one range of each verification; returns how many transfers were missing.
 
     After the last verification the recorder compares the totals of the bills that were paid in these blocks. The blocks
@@ -138,7 +141,7 @@ def _verify(services: Services, chain: "Chain", cursor: Cursor) -> int:
             _store_cursor(services, rules.narrow(cursor))
             return missing
         matched = _matched(services, chain, reading)
-        found = _not_recorded(services, cursor, matched)
+        found = _not_recorded(services, details, cursor, matched)
         _write(services, found)
         if found.new:
             services.log.error("transfers were missing", extra={"network": cursor.network, "count": len(found.new)})
@@ -187,7 +190,7 @@ def _matched(services: Services, chain: "Chain", reading: RangeReading) -> list[
 
     Raises InconsistentNode if the node gives logs of other blocks than its canonical ones.
     """
-    transfers = transfer_log.counting(logs.transfers_of(chain.network, reading.logs))
+    transfers = transfer_log.counting(transfers_of(chain.network, reading.logs))
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
     bills = {reference.topic: reference.bill_id for reference in found}
     matched = [transfer for transfer in transfers if transfer.reference_topic in bills]
@@ -201,8 +204,8 @@ def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTran
     return logs.with_block_times(transfers, chain.block_facts(sorted({each.block_number for each in transfers})))
 
 
-def _not_recorded(services: Services, cursor: Cursor, found: list[LoggedTransfer]) -> _Found:
-    """The entries among these that are new, and the work for all that are not recorded."""
+def _not_recorded(services: Services, details: Details, cursor: Cursor, found: list[LoggedTransfer]) -> _Found:
+    """The entries among these that are new, with their details, and the work for all that are not recorded."""
     if not found:
         return _Found()
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
@@ -211,7 +214,7 @@ def _not_recorded(services: Services, cursor: Cursor, found: list[LoggedTransfer
         services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
     new = tuple(entry for entry in found if entry.transfer_id not in stored)
     work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
-    return _Found(new, tuple(work))
+    return _Found(details.of(new), tuple(work))
 
 
 def _begin(services: Services, cursor: Cursor, blocks: BlockRange, found: _Found) -> Cursor:
@@ -229,7 +232,7 @@ def _write(services: Services, found: _Found) -> None:
     services.store.put_many(found.work)
 
 
-def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int) -> Cursor:
+def _follow_fork(services: Services, chain: "Chain", details: Details, cursor: Cursor, newest: int) -> Cursor:
     """Reads the blocks that replaced those after the newest common one; returns the cursor after them.
 
     The transfers of the replaced blocks and those of the new ones become work for the recorder, a transfer that is in
@@ -249,11 +252,11 @@ def _follow_fork(services: Services, chain: "Chain", cursor: Cursor, newest: int
     removed = transfer_log.removed_by_fork(logged, hashes, added)
     gone = transfer_log.vanished(removed, added)
     receipts = chain.logs_of_transactions(sorted({entry.tx_hash for entry in gone}))
-    transfer_log.check_vanished(cursor.network, gone, logs.transfers_of(cursor.network, receipts), last)
+    transfer_log.check_vanished(cursor.network, gone, transfers_of(cursor.network, receipts), last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
     work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
-    found = _Found(new, tuple(work))
+    found = _Found(details.of(new), tuple(work))
     cursor = _unfinished(services, cursor, BlockRange(common.scanned_to + 1, last))
     _write(services, found)
     followed = _store_cursor(services, replace(followed, version=cursor.version))

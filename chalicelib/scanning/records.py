@@ -7,7 +7,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
-from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 
 LOG_RETENTION = timedelta(days=7)
 """How long a recorded transfer stays in the log. No supported network forks deeper than this."""
@@ -96,26 +96,14 @@ class TransferId:
 
 
 @frozen
-class LoggedConversion:
-    """What the event of a conversion proxy says (chain/conversion_logs.py): an amount in an invoice currency.
-
-    `currency` is its hash in lower case, amounts are in the units that the contracts count in, `max_rate_age` is in
-    seconds.
-    """
-
-    currency: str
-    amount: BaseUnits
-    fee_amount: BaseUnits
-    max_rate_age: int
-
-
-@frozen
 class LoggedTransfer(Record):
     """A transfer that has the reference of a request, in a block that was confirmed when it was read.
 
     Its fields are those of the event (chain/logs.py). `bill_id` is that of the reference's request when it was read.
     `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion` is set if a
-    conversion proxy paid it.
+    conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the catalogue, None if
+    that is not known (scanning/details.py). `value` is what it counts for once it is SUMMED, in the units of the
+    request's amount; None in items from before it was kept, where it is `amount`.
     """
 
     KEY = KeyPattern(
@@ -140,6 +128,8 @@ class LoggedTransfer(Record):
     state: TransferState = TransferState.UNRECORDED
     payer: str | None = None
     conversion: LoggedConversion | None = None
+    path_amount: BaseUnits | None = None
+    value: BaseUnits | None = None
     version: int = 0
 
     @property

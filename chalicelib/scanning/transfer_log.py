@@ -9,11 +9,13 @@ from typing import TypeVar
 from chalicelib.chain.logs import InconsistentNode, ProxyTransfer
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 
-TRANSFERS_PER_PART = 24
-"""The most transfers of one piece of work. Recording a transfer writes up to four records (its entry in the log, a
-payment, its request, an event), and DynamoDB accepts 100 in a transaction, with the link and the work itself."""
-REMOVALS_PER_PART = 12
-"""As TRANSFERS_PER_PART, for work with removed transfers: undoing one writes up to seven records."""
+TRANSFERS_PER_PART = 10
+"""The most transfers of one piece of work. Recording a transfer writes up to nine records (its entry in the log, a
+payment, its request, an event, five daily counts), and DynamoDB accepts 100 in a transaction, with the link and the
+work itself."""
+REMOVALS_PER_PART = 6
+"""As TRANSFERS_PER_PART, for work with removed transfers: undoing one writes up to 17 records, of which ten are daily
+counts, as the payment that is announced in its place may be counted then, too."""
 
 _OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
 _Identity = tuple[str, str]
@@ -49,6 +51,7 @@ def entries(
             fee_address=transfer.fee_address,
             paid_at=_time(transfer),
             detected_at=now,
+            conversion=transfer.conversion,
         )
         for transfer in sorted(transfers, key=lambda each: (each.block_number, each.log_index))
     ]

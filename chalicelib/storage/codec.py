@@ -5,6 +5,7 @@
     datetime      N        milliseconds since the epoch
     bool          BOOL     None       absent
     tuple[T, ...] L        dataclass  M
+    Counts        one N for each count, whose name begins with COUNT
 
 An attribute has the name of its field, or the name that the field's metadata gives as "attribute".
 """
@@ -17,10 +18,12 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import Counts
 
 Attributes = dict[str, Any]
 """An item in the form of the DynamoDB API: {name: {"S": ...}}."""
 
+COUNT = "n:"
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -33,11 +36,14 @@ _NAMES: dict[type, dict[str, str]] = {}
 def encode(record: Any) -> Attributes:
     """The attributes of a dataclass; fields that are None are left out."""
     names = _names(type(record))
-    return {
-        names[name]: _encode(value, hint)
-        for name, hint in _hints(type(record)).items()
-        if (value := getattr(record, name)) is not None
-    }
+    item: Attributes = {}
+    for name, hint in _hints(type(record)).items():
+        value = getattr(record, name)
+        if hint is Counts:
+            item |= {COUNT + each: {"N": str(count)} for each, count in value.items()}
+        elif value is not None:
+            item[names[name]] = _encode(value, hint)
+    return item
 
 
 def decode(cls: type[T], item: Attributes) -> T:
@@ -50,6 +56,8 @@ def decode(cls: type[T], item: Attributes) -> T:
         name: _decode(item[names[name]], hint) if names[name] in item else defaults.get(name)
         for name, hint in _hints(cls).items()
     }
+    for name in [name for name, hint in _hints(cls).items() if hint is Counts]:
+        values[name] = Counts({each[len(COUNT) :]: int(n["N"]) for each, n in item.items() if each.startswith(COUNT)})
     return cls(**values)
 
 

@@ -1,5 +1,6 @@
 """The DynamoDB items of records: keys, version, index attributes, and conditions on them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -35,6 +36,9 @@ def _index(record: Record, key: Key) -> codec.Attributes:
         shard = sha256(key.pk.encode()).digest()[0] % DUE_SHARDS  # a rewritten item stays in its shard
         attributes["due_shard"] = {"S": f"{record.DUE_GROUP}{shard}"}
         attributes["due_at"] = {"N": str(codec.epoch_milliseconds(due))}
+    if listed := record.listed:
+        attributes |= {index: {"S": name} for index, name in listed.items()}
+        attributes["listed_at"] = {"S": record.listed_at}
     if (vanishes_at := record.vanishes_at) is not None:
         attributes["ttl"] = ttl_of(vanishes_at)
     return attributes
@@ -44,6 +48,16 @@ def ttl_of(vanishes_at: datetime | None) -> dict[str, str]:
     """The attribute `ttl`, in whole seconds."""
     assert vanishes_at is not None, "counters are deleted after their window"
     return {"N": str(codec.epoch_milliseconds(vanishes_at) // 1000)}
+
+
+def added(amounts: Mapping[str, int]) -> dict[str, Any]:
+    """The update that adds amounts to the counts of an item."""
+    numbered = list(enumerate(amounts.items()))
+    return {
+        "UpdateExpression": "ADD " + ", ".join(f"#{number} :{number}" for number, _ in numbered),
+        "ExpressionAttributeNames": {f"#{number}": codec.COUNT + name for number, (name, _) in numbered},
+        "ExpressionAttributeValues": {f":{number}": {"N": str(amount)} for number, (_, amount) in numbered},
+    }
 
 
 def version_is(version: int) -> dict[str, Any]:

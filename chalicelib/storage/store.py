@@ -9,15 +9,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
-from chalicelib.base.frozen import frozen
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
-from chalicelib.storage import codec
+from chalicelib.storage import codec, lists
 from chalicelib.storage.clients import aws_client
-from chalicelib.storage.items import DUE_SHARDS, attributes_of, item_of, ttl_of, version_is, with_write_id
+from chalicelib.storage.items import DUE_SHARDS, added, attributes_of, item_of, ttl_of, version_is, with_write_id
+from chalicelib.storage.writes import Absent as Absent
+from chalicelib.storage.writes import Add as Add
+from chalicelib.storage.writes import Delete as Delete
+from chalicelib.storage.writes import Unchanged as Unchanged
+from chalicelib.storage.writes import Write as Write
 
 T = TypeVar("T", bound=Record)
 C = TypeVar("C")
@@ -45,28 +49,6 @@ class Throttled(Exception):
     """DynamoDB refuses these calls at the moment because there are too many."""
 
 
-@frozen
-class Delete:
-    """Deletes a record if it still has the version that was read."""
-
-    record: Record
-
-
-@frozen
-class Absent:
-    """Requires that no record with this record's key exists; writes nothing."""
-
-    record: Record
-
-
-@frozen
-class Unchanged:
-    """Requires that a record still has the version that was read; writes nothing."""
-
-    record: Record
-
-
-Write = Record | Delete | Absent | Unchanged
 Join = Callable[[Callable[..., None], Sequence[Write]], None]
 """Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
 
@@ -169,6 +151,11 @@ class Store:
         next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
         return tuple(codec.decode(cls, item) for item in items), next_cursor
 
+    def newest_of_each(self, cls: type[T], partitions: Sequence[str]) -> list[T]:
+        """The record with the highest sort key of each partition that has one; one consistent query each."""
+        pages = self._for_each(partitions, lambda pk: self.page(cls, pk, None, 1, consistent=True)[0])
+        return [record for found in pages for record in found]
+
     def head(self, cls: type[T], pk: str, after: str | None, limit: int) -> tuple[T, ...]:
         """The first `limit` records of a partition in the order of sort keys above `after`, by a consistent read."""
         above = (after or FIRST_SORT_KEY)[:_LONGEST_SORT_KEY]
@@ -189,8 +176,8 @@ class Store:
         """Adds an amount to the attribute `calls` of a record and returns the new count.
 
         If that would exceed `limit`, adds nothing and returns None. One conditional write, so the count is exact under
-        concurrent calls. Only the record's key and `vanishes_at` are
-        used. Raises Throttled if DynamoDB refuses the write: above a thousand calls a second, or while a table grows.
+        concurrent calls. Only the record's key and `vanishes_at` are used. Raises Throttled if DynamoDB refuses the
+        write: above a thousand calls a second, or while a table grows.
         A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
         """
         if amount > limit:
@@ -263,8 +250,23 @@ class Store:
                     break
                 left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
+    def newest(self, cls: type[T], span: lists.Span, limit: int, queries: int = 1) -> lists.Found[T]:
+        """Up to `limit` records of a span of a list, the newest first, by at most `queries` queries.
+
+        One is enough, unless the span leaves records out or they have more than 1 MB. Lists lag by about a second.
+        """
+        items, end = lists.read(self._query_of(cls), span, limit, queries)
+        return lists.Found(tuple(codec.decode(cls, item) for item in items), end)
+
+    def count_listed(self, cls: type[Record], span: lists.Span, queries: int) -> int | None:
+        """The number of records in a span of a list, by one query for each MB; None if that takes more `queries`."""
+        return lists.count(self._query_of(cls), span, queries)
+
+    def _query_of(self, cls: type[Record]) -> lists.Query:
+        return partial(self.client.query, TableName=self._table(cls.KEY.table))
+
     def write(self, *writes: Write) -> None:
-        """Applies all writes or none: records, `Delete`s, `Absent` and `Unchanged` checks, at most LARGEST_TRANSACTION.
+        """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
 
         Raises WriteConflict if a version is not the expected one. Retries while another transaction holds a record,
         which DynamoDB reports before it checks conditions. A single record is put without a transaction, at half price.
@@ -302,8 +304,8 @@ class Store:
     def put_many(self, records: Iterable[Record]) -> None:
         """Puts records of any tables, 25 per call, in place of stored ones: no version is checked.
 
-        Only for records whose content is a pure function of their key, so that writing one again changes nothing. Not
-        one transaction: after an error some may be written; write all again. Raises Throttled.
+        Only for records that whoever writes them again writes with the same content, so that nothing changes. Not one
+        transaction: after an error some may be written; write all again. Raises Throttled.
         """
         puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
         self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)
@@ -359,6 +361,8 @@ class Store:
                 return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(record.version)}}
             case Delete(record):
                 return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
+            case Add(record, amounts):
+                return {"Update": {**self._table_and_key(record.key), **added(amounts)}}
         key = write.key
         return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **version_is(write.version)}}
 

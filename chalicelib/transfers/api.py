@@ -1,34 +1,49 @@
-"""The view that lists the transfers of a link, with their classification and refunds."""
+"""The views that list the transfers of a link or of a request, with their classification and refunds."""
 
 from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
+from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.checkout.schemas.transactions import TransactionAnswer, explanation_answer, transaction_answer
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
+from chalicelib.links.reading import Viewer
 from chalicelib.requests.records import Payment, UnmatchedTransfer
-from chalicelib.requests.rules import currency_of
+from chalicelib.requests.rules import currency_of, invoice_of
 from chalicelib.settings import ValueForm
 from chalicelib.transfers import flows as transfers
-from chalicelib.transfers.flows import ListedTransfer
+from chalicelib.transfers.flows import ListedTransfer, Listing
 from chalicelib.transfers.refunds import RefundOffer
 from chalicelib.transfers.rules import ClassifiedTransfer
-from chalicelib.transfers.schemas import RefundAnswer, TransferAnswer, TransfersAnswer
+from chalicelib.transfers.schemas import RefundAnswer, RequestTransfersAnswer, TransferAnswer, TransfersAnswer
 
 
 def list_transfers(call: Call[None, None]) -> TransfersAnswer:
-    token, caller, value_form = call.path["token"], call.caller, call.services.settings.transaction_value_form
-    listing = transfers.list_transfers(call.services, token, caller.account_id, caller.client_id)
-    answers = [_transfer(each, value_form) for each in listing.transfers]
-    return TransfersAnswer(token=token, transfers=answers, truncated=listing.truncated)
+    listing = transfers.list_of_link(call.services, call.path["token"], Viewer.of(call.caller))
+    return TransfersAnswer(token=call.path["token"], transfers=_transfers(call, listing), truncated=listing.truncated)
+
+
+def list_transfers_of_request(call: Call[None, None]) -> RequestTransfersAnswer:
+    request, listing = transfers.list_of_request(call.services, call.path["request_id"], Viewer.of(call.caller))
+    return RequestTransfersAnswer(
+        requestId=request.request_id,
+        paymentReference=request.payment_reference,
+        transfers=_transfers(call, listing),
+        truncated=listing.truncated,
+    )
+
+
+def _transfers(call: Call[None, None], listing: Listing) -> list[TransferAnswer]:
+    return [_transfer(each, call.services.settings.transaction_value_form) for each in listing.transfers]
 
 
 def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
     each = listed.classified
     request, transfer, token = each.request, each.transfer, each.token
-    expected = currency_of(request)
+    invoice = invoice_of(request)
+    paid = transfer if isinstance(transfer, Payment) else None
     return TransferAnswer(
         requestId=request.request_id,
         paymentReference=request.payment_reference,
@@ -45,9 +60,11 @@ def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
         tokenAddress=_token_address(each),
         amount=format_amount(transfer.amount, token.decimals) if token else None,
         baseUnits=str(transfer.amount),
-        expectedAmount=format_amount(request.amount, expected.decimals),
-        excessAmount=None if each.excess is None else format_amount(each.excess, expected.decimals),
-        feeAmount=format_amount(transfer.fee_amount, expected.decimals) if isinstance(transfer, Payment) else None,
+        invoiceCurrency=invoice.id,
+        countedAmount=format_amount(paid.counted, on_chain_decimals(invoice)) if paid and each.counts else None,
+        expectedAmount=format_amount(request.amount, on_chain_decimals(invoice)),
+        excessAmount=None if each.excess is None else format_amount(each.excess, on_chain_decimals(invoice)),
+        feeAmount=format_amount(paid.fee_amount, currency_of(request).decimals) if paid else None,
         paidAt=iso_or_none(transfer.paid_at),
         detectedAt=iso(transfer.detected_at),
         status=transfer.status.value,

@@ -1,6 +1,6 @@
-"""Lists the transfers of a link, and builds the refunds of amounts that were not owed."""
+"""Lists the transfers of a link or of a request, and builds the refunds of amounts that were not owed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from chalicelib.base.addresses import hex_address
@@ -8,12 +8,12 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.links import store as link_store
-from chalicelib.links.reading import Viewer, load_visible
-from chalicelib.links.records import PaymentType, Proof, SecurePayment
+from chalicelib.links.reading import Viewer, load_request, load_visible
+from chalicelib.links.records import Link, PaymentType, Proof, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.recording import unmatched
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Reference
+from chalicelib.requests.records import Payment, Reference, Request
 from chalicelib.requests.records import Refund as StoredRefund
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
@@ -29,7 +29,7 @@ MAX_REFUNDS = LARGEST_TRANSACTION // 2
 from a receipt, on Tron with one call per receipt."""
 
 _ATTEMPTS = 3
-"""How often offers are stored again after another list of the link stored them first."""
+"""How often offers are stored again after another list of the same transfers stored them first."""
 _BY_PAYEE = "The payee paid itself: there is nothing to return"
 _BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the payer where to send it"
 
@@ -38,7 +38,7 @@ _BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the 
 class ListedTransfer:
     """A transfer with its refund. If an amount is refundable and `refund` is None, `unavailable` says why.
 
-    `payer` is the payer of a refundable transfer, as read from the chain.
+    `payer` is who paid: of a refundable transfer as it is read now, else as it was recorded; None if that is not known.
     """
 
     classified: ClassifiedTransfer
@@ -49,35 +49,57 @@ class ListedTransfer:
 
 @frozen
 class Listing:
-    """The transfers of a link. `truncated` if there are more than MAX_LISTED, payments that are too small to be listed,
-    or maybe more unmatched transfers than are stored."""
+    """The transfers of some requests.
+
+    `truncated` if there are more than MAX_LISTED, payments that are too small to be listed, or maybe more unmatched
+    transfers than are stored.
+    """
 
     transfers: tuple[ListedTransfer, ...]
     truncated: bool
 
 
-def list_transfers(services: Services, token: str, account_id: str, client_id: str | None) -> Listing:
+def list_of_link(services: Services, token: str, viewer: Viewer) -> Listing:
     """Every transfer of a link's requests, request by request.
 
-    One query for the link and two per request, for its payments and its unmatched transfers; one more for a link that
-    was merged into a batch, whose expiry decides what is late. The node is called only if an amount is refundable; if
-    it does not answer, the list has no refunds. Refunds that are offered for the first time are stored (`_kept`).
-
-    Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a transaction that is announced for the
-    link is pending.
+    One query for the link, besides those of `_listing`; one more for a link that was merged into a batch, whose expiry
+    decides what is late. Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a transaction that
+    is announced for the link is pending.
     """
-    payment = load_visible(services, token, Viewer(account_id, client_id))
+    payment = load_visible(services, token, viewer)
     if payment.link.payment_type is PaymentType.MULTICALL:
         raise TransfersOfChildren(payment.link.child_tokens)
     check_unlocked(payment)
     current = link_store.successor(services.store, payment) or payment
+    return _listing(services, payment.requests, current.link, _known_wallets(payment, current))
+
+
+def list_of_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, Listing]:
+    """The request with this id or payment reference, alone or in a link, and every transfer of it.
+
+    Up to four reads for it, besides those of `_listing`. Raises NotFound, and LinkLocked as `list_of_link`.
+    """
+    request, payment = load_request(services, name, viewer)
+    if payment is None:
+        return request, _listing(services, (request,), None, _wallets([request.payer]))
+    check_unlocked(payment)
+    return request, _listing(services, (request,), payment.link, _known_wallets(payment))
+
+
+def _listing(services: Services, requests: Sequence[Request], link: Link | None, wallets: frozenset[str]) -> Listing:
+    """The transfers of requests, all of one link or one without a link.
+
+    Two queries per request, for its payments and its unmatched transfers. The node is called only if an amount is
+    refundable; if it does not answer, the list has no refunds. Refunds that are offered for the first time are stored
+    (`_kept`).
+    """
     classified, is_truncated = list[ClassifiedTransfer](), False
-    for request in payment.requests:
+    for request in requests:
         paid = request_store.payments(services.store, request.request_id)
         stored = request_store.unmatched_transfers(services.store, request.request_id)
-        classified += transfers.classify(current, request, paid, stored)
+        classified += transfers.classify(link, request, paid, stored)
         is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.unlisted_count > 0
-    listed = _with_refunds(services, classified[:MAX_LISTED], _known_wallets(payment, current))
+    listed = _with_refunds(services, classified[:MAX_LISTED], wallets)
     return Listing(listed, is_truncated or len(classified) > MAX_LISTED)
 
 
@@ -88,13 +110,17 @@ def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
     intents = (intent for each in payments if each.intent is not None for intent in each.intent.all)
     named = (each for each in intents if not each.is_public or each.proof is Proof.PROPOSED or each.executed_block)
     known += [each.wallet for each in named]
+    return _wallets(known)
+
+
+def _wallets(known: Iterable[str | None]) -> frozenset[str]:
     return frozenset(hex_address(wallet) for wallet in known if wallet is not None)
 
 
 def _with_refunds(
     services: Services, classified: Sequence[ClassifiedTransfer], wallets: frozenset[str]
 ) -> tuple[ListedTransfer, ...]:
-    """The transfers with their refunds, if the node answers. Refundable transfers of a link are all on one network."""
+    """The transfers with their refunds, if the node answers. All of these are on one network."""
     refundable = [each for each in classified if each.refundable][:MAX_REFUNDS]
     try:
         payers = _payers(services, refundable)
@@ -114,7 +140,7 @@ def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[
     """The refunds to these payers as they are stored; those that are offered for the first time are stored now.
 
     Up to two reads and one transaction. Their references are known before their calldata is shown, so that the scanner
-    finds every refund that is sent. Raises WriteConflict after three conflicts with another list of the same link.
+    finds every refund that is sent. Raises WriteConflict after three conflicts with another list of the same transfers.
     """
     if not payers:
         return {}
@@ -142,7 +168,7 @@ def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[
             )
             if topic not in known:
                 references[topic] = Reference(topic, request.bill_id, request.position, is_refund=True)
-        with suppress(WriteConflict):  # another list of the link offers them, too
+        with suppress(WriteConflict):  # another list offers them, too
             services.store.write(*offered, *references.values())
     raise WriteConflict
 
@@ -174,7 +200,7 @@ def _listed_transfer(
     offer: RefundOffer | None,
 ) -> ListedTransfer:
     if not each.refundable:
-        return ListedTransfer(each)
+        return ListedTransfer(each, each.transfer.payer if isinstance(each.transfer, Payment) else None)
     if each not in payers:
         return ListedTransfer(each, unavailable=f"One answer has {MAX_REFUNDS} refunds at most")
     payer = payers[each]

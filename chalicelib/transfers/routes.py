@@ -1,4 +1,4 @@
-"""The operation that lists the transfers of a link."""
+"""The operations that list the transfers of a link and of a request."""
 
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
@@ -15,5 +15,16 @@ OPERATIONS = (
         scope="secure_payments:read",
         errors=(400, 401, 403, 404, 423),
         looks_up_token=True,
+    ),
+    Operation(
+        "GET", "/v2/request/{request_id}/transfers", "list_transfers_of_request",
+        "Every transfer with the reference of a request, and refunds of what was not owed",
+        description=(
+            "As the list of a link, for one request, with or without a link; `request_id` may also be its payment "
+            "reference. A request without a link does not expire, so nothing is late."
+        ),
+        modes=(Mode.API_KEY, Mode.CLIENT_ID, Mode.SESSION),
+        scope="requests:read",
+        errors=(401, 403, 404, 423),
     ),
 )

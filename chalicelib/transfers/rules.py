@@ -1,10 +1,12 @@
 """Transfers: the classification of every transfer with a request's reference, and the recovery action for it.
 
-Payments are classified in the order of the chain, each by the amount that is still owed before it:
+Payments are classified in the order of the chain, each by the amount that is still owed before it. What is owed, what a
+payment counts for and its excess are in the units of the request's amount; a refund is in the token that was sent.
+
 
     class           counts  when                                                  recovery action
     exact           yes     pays exactly what is owed                               none
-    late            yes     as exact, after the link has expired                  none
+    late            yes     as exact, after the expiry of its link                none
     partial         yes     pays less                                             pay_remaining; none once all is paid
     over            yes     pays more                                             refund_excess
     duplicate       yes     nothing is owed any more                              refund
@@ -30,7 +32,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.links.records import Link, SecurePayment
+from chalicelib.links.records import Link
 from chalicelib.recording.unmatched import token_of
 from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 
@@ -73,15 +75,12 @@ class RecoveryAction(StrEnum):
     """Another address received it."""
 
 
-REFUNDS = (RecoveryAction.REFUND, RecoveryAction.REFUND_EXCESS)
-
-
 @frozen
 class ClassifiedTransfer:
-    """One transfer with its classification. `excess` is in base units, None if the transfer is unmatched.
+    """One transfer with its classification.
 
     `token` is what was sent, None if it is not in the catalogue. `late` is true for transfers of any class in a block
-    after the link's expiry.
+    after the link's expiry. `excess` is in the units of the request's amount, None if the transfer is unmatched.
     """
 
     transfer: Payment | UnmatchedTransfer
@@ -95,18 +94,27 @@ class ClassifiedTransfer:
 
     @property
     def refundable(self) -> BaseUnits:
-        """The amount that the payee received and was not owed, in base units of `token`; 0 if no refund is possible."""
-        if self.action not in REFUNDS:
-            return BaseUnits(0)
-        return self.transfer.amount if self.excess is None else self.excess
+        """What the payee received and was not owed, in base units of `token`; 0 if no refund is possible.
+
+        Of an excess it is the part of the payment that the excess is of what it counts for, rounded down.
+        """
+        match self.action, self.transfer:
+            case RecoveryAction.REFUND_EXCESS, Payment() as payment:
+                return BaseUnits(payment.amount * (self.excess or 0) // payment.counted)
+            case RecoveryAction.REFUND, transfer:
+                return transfer.amount
+        return BaseUnits(0)
 
 
 def classify(
-    payment: SecurePayment, request: Request, payments: Sequence[Payment], unmatched: Sequence[UnmatchedTransfer]
+    link: Link | None, request: Request, payments: Sequence[Payment], unmatched: Sequence[UnmatchedTransfer]
 ) -> tuple[ClassifiedTransfer, ...]:
-    """Every transfer of a request of a link, ordered by block time, whatever the order of the arguments."""
-    counted = _classified_payments(payment.link, request, sorted(payments, key=lambda p: (p.block_number, p.log_index)))
-    classified = (*counted, *(_classified_unmatched(payment.link, request, each) for each in unmatched))
+    """Every transfer of a request, ordered by block time, whatever the order of the arguments.
+
+    Without a link a request does not expire, and nothing is late.
+    """
+    counted = _classified_payments(link, request, sorted(payments, key=lambda p: (p.block_number, p.log_index)))
+    classified = (*counted, *(_classified_unmatched(link, request, each) for each in unmatched))
     return tuple(sorted(classified, key=lambda each: _time_order(each.transfer)))
 
 
@@ -115,8 +123,8 @@ def without_payer(each: ClassifiedTransfer) -> ClassifiedTransfer:
     return replace(each, action=RecoveryAction.FIND_PAYER)
 
 
-def _classified_payments(link: Link, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
-    listed = sum(p.amount for p in payments if p.status is PaymentStatus.CONFIRMED)
+def _classified_payments(link: Link | None, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
+    listed = sum(p.counted for p in payments if p.status is PaymentStatus.CONFIRMED)
     is_owed = listed + request.unlisted_amount < request.amount
     if_partial = RecoveryAction.PAY_REMAINING if is_owed else RecoveryAction.NONE
     owed, classified = max(request.amount - request.unlisted_amount, 0), []
@@ -125,26 +133,26 @@ def _classified_payments(link: Link, request: Request, payments: Sequence[Paymen
         if each.status is PaymentStatus.REVERSED:
             kind, counts, excess, action = Classification.REVERSED, False, 0, if_partial
         else:
-            kind, action = _classification(each.amount, owed, late, if_partial)
-            counts, excess = True, max(each.amount - owed, 0)
-            owed = max(owed - each.amount, 0)
+            kind, action = _classification(each.counted, owed, late, if_partial)
+            counts, excess = True, max(each.counted - owed, 0)
+            owed = max(owed - each.counted, 0)
         classified.append(ClassifiedTransfer(each, request, token, kind, late, counts, BaseUnits(excess), action))
     return classified
 
 
 def _classification(
-    amount: int, owed: int, late: bool, if_partial: RecoveryAction
+    value: int, owed: int, late: bool, if_partial: RecoveryAction
 ) -> tuple[Classification, RecoveryAction]:
     if owed == 0:
         return Classification.DUPLICATE, RecoveryAction.REFUND
-    if amount > owed:
+    if value > owed:
         return Classification.OVER, RecoveryAction.REFUND_EXCESS
-    if amount < owed:
+    if value < owed:
         return Classification.PARTIAL, if_partial
     return Classification.LATE if late else Classification.EXACT, RecoveryAction.NONE
 
 
-def _classified_unmatched(link: Link, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
+def _classified_unmatched(link: Link | None, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
     kind, token = Classification(transfer.reason), token_of(transfer)
     if kind is Classification.WRONG_TOKEN and transfer.payee != hex_address(request.payee):
         kind = Classification.WRONG_PAYEE
@@ -158,8 +166,8 @@ def _classified_unmatched(link: Link, request: Request, transfer: UnmatchedTrans
     return ClassifiedTransfer(transfer, request, token, kind, _is_late(link, transfer), False, None, action)
 
 
-def _is_late(link: Link, transfer: Payment | UnmatchedTransfer) -> bool:
-    return (transfer.paid_at or transfer.detected_at) >= link.expires_at
+def _is_late(link: Link | None, transfer: Payment | UnmatchedTransfer) -> bool:
+    return link is not None and (transfer.paid_at or transfer.detected_at) >= link.expires_at
 
 
 def _time_order(transfer: Payment | UnmatchedTransfer) -> tuple[object, ...]:

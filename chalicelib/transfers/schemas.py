@@ -1,6 +1,6 @@
-"""Models of the transfers of a link."""
+"""Models of the transfers of a link or a request."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -24,12 +24,16 @@ class RefundAnswer(Output):
 
 
 class TransferAnswer(Output):
-    """One transfer with a request's reference. Amounts are human-readable, `baseUnits` in the token's smallest unit."""
+    """One transfer with a request's reference.
+
+    `amount` and `feeAmount` are in `currency`, the token that was sent, and `baseUnits` in its smallest unit;
+    `expectedAmount`, `countedAmount` and `excessAmount` are in `invoiceCurrency`.
+    """
 
     requestId: str
     paymentReference: str
     classification: Classification
-    late: bool = Field(description="Whether its block is of a time after the link's expiry")
+    late: bool = Field(description="Whether its block is of a time after the link's expiry; never without a link")
     counted: bool = Field(description="Whether it is part of the request's paid amount")
     network: str
     txHash: str
@@ -41,28 +45,46 @@ class TransferAnswer(Output):
     tokenAddress: str | None = Field(description="null for the native coin")
     amount: str | None = Field(description="null for a token that is not in the catalogue")
     baseUnits: str
-    expectedAmount: str = Field(description="The amount of the request, in its currency")
-    excessAmount: str | None = Field(description="What of it was not owed; null for what does not count at all")
+    invoiceCurrency: str = Field(description="The currency id of the request's amount")
+    expectedAmount: str = Field(description="The amount of the request, in invoiceCurrency")
+    countedAmount: str | None = Field(description="What it counts for, in invoiceCurrency; null if it does not")
+    excessAmount: str | None = Field(
+        description="What of that was not owed, in invoiceCurrency; null for what does not count at all"
+    )
     feeAmount: str | None = Field(description="The fee beside it, to whomever the payer named; null where not known")
     paidAt: str | None = Field(description="The time of its block")
     detectedAt: str
     status: Literal["confirmed", "reversed"]
-    payerAddress: str | None = Field(description="Who paid, maybe a contract; looked up where a refund is due")
+    payerAddress: str | None = Field(description="Who paid, maybe a contract; null where not known")
     recoveryAction: RecoveryAction
     refund: RefundAnswer | None
     refundUnavailable: str | None = Field(description="Why there is no refund where one is due")
 
 
-class TransfersAnswer(Output):
-    """The transfers of a link, request by request, each by time.
+Truncated = Annotated[
+    bool,
+    Field(
+        description="Whether there are more than 1,000, some that are too small to be listed, or as many that do not "
+        "count as are stored, so that there may have been more"
+    ),
+]
 
-    `truncated` if there are more than 1,000, or if a request has reached the limit of unmatched transfers that are
-    stored, so that there may have been more.
-    """
+
+class TransfersAnswer(Output):
+    """The transfers of a link, request by request, each by time."""
 
     token: str
     transfers: list[TransferAnswer]
-    truncated: bool
+    truncated: Truncated
+
+
+class RequestTransfersAnswer(Output):
+    """The transfers of a request by time."""
+
+    requestId: str
+    paymentReference: str
+    transfers: list[TransferAnswer]
+    truncated: Truncated
 
 
 @details_of.register

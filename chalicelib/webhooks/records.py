@@ -1,10 +1,13 @@
 """Stored record: events, which are the outbox."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+from chalicelib.base.records import WEBHOOKS, KeyPattern, Record, lists, place
 
+EVENTS = "EVENT"
+"""The kind of the lists of events."""
 EVENT_RETENTION = timedelta(days=30)
 
 
@@ -37,6 +40,14 @@ class Event(Record):
     variants: tuple[EventVariant, ...] = ()
     queued_at: datetime | None = None
     version: int = 0
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        return lists(self.account_id, EVENTS, {"by_kind": self.kind})
+
+    @property
+    def listed_at(self) -> str:
+        return place(self.created_at, self.event_id)
 
     @property
     def next_due(self) -> datetime | None:

@@ -72,6 +72,7 @@ _PAID: dict[str, Any] = {
     "payee": _WALLET,
     "reference": "INV-1",
     "payerIdentifier": None,
+    "payerAddress": _WALLET,
 }
 
 _BODIES: dict[str, dict[str, Any]] = {

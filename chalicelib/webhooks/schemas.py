@@ -63,6 +63,29 @@ class EventFee(BaseModel):
     currency: str = Field(description="The symbol of the token")
 
 
+class EventAddress(BaseModel):
+    """The address of a customer. What was not given is absent."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    street: str = ""
+    city: str = ""
+    state: str = ""
+    postalCode: str = ""
+    country: str = ""
+
+
+class EventCustomer(BaseModel):
+    """Who the request is for. What was not given is absent."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    firstName: str = ""
+    lastName: str = ""
+    email: str = ""
+    address: EventAddress = Field(default_factory=EventAddress)
+
+
 class PaymentEventPayload(RequestPayload):
     """What every event about a payment has."""
 
@@ -72,23 +95,35 @@ class PaymentEventPayload(RequestPayload):
 
 
 class _MovedPayload(PaymentEventPayload):
-    amount: str = Field(description="The amount of this payment, in units of the token")
-    totalAmountPaid: str = Field(description="What is paid of the request in all")
-    expectedAmount: str = Field(description="What the request asks for")
+    amount: str = Field(description="The amount of this payment, in the invoice currency")
+    totalAmountPaid: str = Field(description="What is paid of the request in all, in the invoice currency")
+    expectedAmount: str = Field(description="What the request asks for, in the invoice currency")
     txHash: str = Field(description="The transaction of the payment")
     network: str = Field(description="The network of the payment")
-    currency: str = Field(description="The symbol of the token")
-    paymentCurrency: str = Field(description="The same as currency")
+    currency: str = Field(description="The symbol of the invoice currency")
+    paymentCurrency: str = Field(description="The symbol of the token that was paid")
     isCryptoToFiat: Literal[False] = Field(description="Always false")
+    conversionRate: str = Field(
+        "", description="What one token is worth in the invoice currency; absent, as the next five, for direct payments"
+    )
+    conversionRateSource: str = Field("", description="What one unit of the invoice currency costs in the token")
+    conversionRateDestination: str = Field("", description="The same as conversionRate")
+    convertedAmountSource: str = Field("", description="The amount that was paid, in units of the token")
+    convertedAmountDestination: str = Field("", description="The same as amount")
+    rateProvider: str = Field("", description="Who gave the rate")
 
 
 class _ConfirmedPayload(_MovedPayload):
     subStatus: Literal[""] = Field(description="Always empty")
-    fees: list[EventFee] = Field(description="The fees that reached the link's fee address")
+    fees: list[EventFee] = Field(description="The fees that reached the fee address of the link or request")
     payee: str = Field(description="The payee's address")
-    reference: str | None = Field(description="Your own reference of the link")
-    payerIdentifier: str | None = Field(description="As the link was created with")
-    excessAmount: str = Field("", description="By how much the request is overpaid; otherwise absent")
+    reference: str | None = Field(description="Your own reference of the link or request")
+    payerIdentifier: str | None = Field(description="As the link was created with; null without a link")
+    payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
+    customerInfo: EventCustomer = Field(
+        default_factory=EventCustomer, description="As the request was created with; absent without it"
+    )
+    excessAmount: str = Field("", description="By how much it is overpaid, in the invoice currency; otherwise absent")
 
 
 class PaymentPayload(_ConfirmedPayload):
@@ -100,20 +135,20 @@ class PaymentPayload(_ConfirmedPayload):
         "payment.confirmed.checkout",
         "payment.partial.checkout",
     ] = Field(description="The kind of the event")
-    clientId: str = Field("", description="The client id of the link; absent without one")
+    clientId: str = Field("", description="The client id of the link or request; absent without one")
     origin: str = Field(
-        "", description="The page that the link was created from; empty without one, absent without a client id"
+        "", description="The page that it was created from; empty without one, absent without a client id"
     )
 
 
 class ClientPaymentPayload(_ConfirmedPayload):
-    """A confirmed payment of a client id's link, or a sample of one."""
+    """A confirmed payment of a client id's link or request, or a sample of one."""
 
     event: Literal["payment.confirmed.client_id", "payment.partial.client_id"] = Field(
         description="The kind of the event"
     )
-    clientId: str = Field(description="The client id of the link")
-    origin: str = Field(description="The page that the link was created from; empty without one")
+    clientId: str = Field(description="The client id of the link or request")
+    origin: str = Field(description="The page that it was created from; empty without one")
 
 
 class FailedPayload(_MovedPayload):

@@ -15,11 +15,11 @@ from eth_abi import decode
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.calldata import checkout
-from chalicelib.calldata.checkout import Checkout
+from chalicelib.calldata.checkout import Checkout, Due
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.checkout.rules import due_of
+from chalicelib.checkout.rules import direct, owed_of
 from chalicelib.links.records import SecurePayment
 from chalicelib.requests.references import payment_reference
 from infra.bench.figures import ROUNDS, Figure
@@ -86,9 +86,13 @@ def _children(count: int) -> list[SecurePayment]:
     return children
 
 
+def _due(child: SecurePayment) -> Due:
+    (owed,) = owed_of([child])
+    return direct(owed).due
+
+
 def _built(children: list[SecurePayment]) -> Checkout:
-    assert _TOKEN is not None
-    dues = [due_of(child.requests[0], child.link, _TOKEN) for child in children]
+    dues = [direct(owed).due for owed in owed_of(children)]
     return checkout.with_approvals(checkout.pay_together(dues), {})
 
 
@@ -141,8 +145,7 @@ def _paid(data: str) -> tuple[Any, ...]:
 def _upstream_request(child: SecurePayment) -> dict[str, Any]:
     """Returns a child in the form of the package's requests."""
     assert _TOKEN is not None
-    (request,), link = child.requests, child.link
-    due = due_of(request, link, _TOKEN)
+    (request,), link, due = child.requests, child.link, _due(child)
     values = {
         "paymentAddress": request.payee,
         "salt": request.salt,
@@ -180,11 +183,10 @@ def _gas() -> Iterator[Figure]:
 
 
 def _transactions(children: list[SecurePayment], single: bool = False) -> list[dict[str, Any]]:
-    assert _TOKEN is not None
     built = _built(children)
     if single:
         (child,) = children
-        built = checkout.with_approvals(checkout.pay_one(due_of(child.requests[0], child.link, _TOKEN)), {})
+        built = checkout.with_approvals(checkout.pay_one(_due(child)), {})
     return [_plain(each) for each in built.transactions]
 
 

@@ -1,14 +1,18 @@
 """The local explorer: `/request/<request id>`, to which events link, leads to the payment page of the request's link.
 
-Deployed, EXPLORER_URL names a host of the operator's own. The service has no such page: only the owner of a link may
-look it up by a request id.
+Of a request without a link, which has no page, it shows how far it is paid. Deployed, EXPLORER_URL names a host of the
+operator's own. The service has no such page: only the owner of a request may look it up by its id.
 """
 
 from collections.abc import Callable
 from functools import cached_property
 
-from chalicelib.links.store import current_link
-from chalicelib.requests.store import pointer
+from chalicelib.base.money import format_amount
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.links.store import bill
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import invoice_of
+from chalicelib.requests.store import bill_id
 from chalicelib.services import Services
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
@@ -32,8 +36,22 @@ class Explorer:
 
     def _respond(self, request: JsonRequest) -> JsonResponse:
         folder, _, request_id = request.path.rpartition("/")
-        found = pointer(self._services.store, request_id) if folder == "/request" and request_id else None
-        payment = current_link(self._services.store, found.bill_id) if found else None
-        if payment is None:
+        found = bill_id(self._services.store, request_id) if folder == "/request" else None
+        recorded = bill(self._services.store, found) if found else None
+        if recorded is None:
             return _NOT_FOUND
-        return JsonResponse(None, 302, f"{self._pay_url}/?token={payment.link.token}")
+        if recorded.link is None:
+            return JsonResponse(_facts(recorded.requests[0]))
+        return JsonResponse(None, 302, f"{self._pay_url}/?token={recorded.link.token}")
+
+
+def _facts(request: Request) -> dict[str, str | None]:
+    decimals = on_chain_decimals(invoice_of(request))
+    return {
+        "requestId": request.request_id,
+        "status": request.status,
+        "currency": invoice_of(request).symbol,
+        "expectedAmount": format_amount(request.amount, decimals),
+        "totalAmountPaid": format_amount(request.paid, decimals),
+        "txHash": request.tx_hash,
+    }

@@ -23,6 +23,7 @@ from infra import APP
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.explorer import Explorer
+from infra.local.market import Market
 from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
 from infra.local.safe import Safe, install_safe
 from infra.local.safe_service import SafeTransactionService
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 STAGE = "local"
 PREFIX = f"{APP}-{STAGE}"
-EVM_NETWORKS = ("sepolia", "base", "arbitrum-one")
+EVM_NETWORKS = ("sepolia", "base", "arbitrum-one", "mainnet")
+FEED_NETWORK = "mainnet"
 SAFE_NETWORK = "base"
 ORIGIN = "https://shop.example.com"
 DESCRIPTION = LOCAL / "stack.json"
@@ -44,7 +46,7 @@ _LOCK = LOCAL / "stack.lock"
 _STATE = ("cloud", "chains", "credentials.json", "ports.json", "deployed-local.json", "service.log", "cloud.log")
 _PREVIOUS_SECONDS = 60
 _FUNDS = 10**6  # whole coins, and whole units of each token
-_CONFIRMATIONS = {"base": 2, "arbitrum-one": 2}  # local chains have one block a second
+_CONFIRMATIONS = {"base": 2, "arbitrum-one": 2, "mainnet": 2}  # local chains have one block a second
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         say(f"tron node at {tron.url}")
         safes = SafeTransactionService(chains, ports["safe-service"], _CHAINS / "safe-transactions.jsonl")
         parts.callback(safes.stop)
+        market = Market(chains[FEED_NETWORK], ports["price-source"])
+        parts.callback(market.stop)
         cloud.apply_template(PREFIX)
         nodes = {**{network: chain.url for network, chain in chains.items()}, "tron": tron.url}
         cloud.put_rpc_urls(PREFIX, nodes)
@@ -89,7 +93,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         base_url = f"http://127.0.0.1:{port}"
         explorer = Explorer(_services, base_url, ports["explorer"])
         parts.callback(explorer.stop)
-        environment = _environment(cloud, base_url, explorer.url, safes.urls)
+        environment = _environment(cloud, base_url, explorer.url, safes.urls) | {"PRICE_API_URL": market.url}
         os.environ.update(environment)  # for operator commands, which run in this process
         credentials = _credentials()
         service = _service(port, base_url, environment, held)
@@ -98,7 +102,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         say(f"service at {base_url}")
 
         description = _description(base_url, cloud, nodes, credentials, safe)
-        description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls}
+        description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls, "price_url": market.url}
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
         yield Stack(cloud, {**chains, "tron": tron.chain}, service, description)
@@ -176,7 +180,7 @@ def _ports() -> dict[str, int]:
     """The ports of the last run that are free, so that URLs stay the same after a restart; new ports for the others."""
     last = _read(_PORTS)
     ports = {}
-    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service", "explorer"):
+    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service", "explorer", "price-source"):
         port = last.get(name)
         ports[name] = port if port and is_free(port) else free_port()
     _write(_PORTS, ports)

@@ -3,7 +3,7 @@
 import pytest
 
 from chalicelib.base.addresses import address_of_family
-from chalicelib.catalogue.contracts import address_of, fee_proxies, payment_contracts
+from chalicelib.catalogue.contracts import address_of, payment_contracts, payment_proxies
 from chalicelib.catalogue.data import load
 from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network, network_of_chain
 from chalicelib.catalogue.tokens import token_with_id
@@ -72,13 +72,14 @@ def test_every_contract_address_is_spelled_with_its_checksum() -> None:
 
 
 @pytest.mark.parametrize("each", ALL_NETWORKS, ids=lambda each: each.name)
-def test_every_network_has_its_fee_proxies(each: Network) -> None:
+def test_every_network_has_its_proxies(each: Network) -> None:
     names = ["ERC20FeeProxy"] if each.family == "tron" else ["ERC20FeeProxy", "EthereumFeeProxy"]
-    assert fee_proxies(each.name) == tuple(address_of(name, each.name) for name in names)
+    names += ["Erc20ConversionProxy", "EthConversionProxy"] if each.name in ("mainnet", "matic") else []
+    assert payment_proxies(each.name) == tuple(address_of(name, each.name) for name in names)
 
 
 def test_the_contracts_of_sepolia_and_base() -> None:
-    assert fee_proxies("sepolia") == (
+    assert payment_proxies("sepolia") == (
         "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE",
         "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687",
     )
@@ -93,6 +94,9 @@ def test_a_contract_that_is_not_deployed_is_a_lookup_error(contract: str, name: 
         address_of(contract, name)
 
 
-def test_payers_call_the_fee_proxies_and_the_one_batch_contract_of_a_network() -> None:
-    assert payment_contracts("base") == (*fee_proxies("base"), address_of("BatchConversionPayments", "base"))
-    assert payment_contracts("tron") == (*fee_proxies("tron"), address_of("ERC20BatchPayments", "tron"))
+def test_payers_call_the_proxies_and_the_one_batch_contract_of_a_network() -> None:
+    assert payment_contracts("base") == (*payment_proxies("base"), address_of("BatchConversionPayments", "base"))
+    assert payment_contracts("mainnet")[2:] == tuple(
+        address_of(name, "mainnet") for name in ("Erc20ConversionProxy", "EthConversionProxy", "BatchConversionPayments")
+    )
+    assert payment_contracts("tron") == (*payment_proxies("tron"), address_of("ERC20BatchPayments", "tron"))

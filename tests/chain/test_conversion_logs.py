@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import MAX_UINT256
 from chalicelib.catalogue.contracts import address_of
-from chalicelib.chain.conversion_logs import CONVERSION_TOPIC, converted_transfers_of
-from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, InconsistentNode, transfers_of
+from chalicelib.chain.conversion_logs import CONVERSION_TOPIC
+from chalicelib.chain.logs import (
+    ERC20_TRANSFER_TOPIC,
+    NATIVE_TRANSFER_TOPIC,
+    InconsistentNode,
+    LoggedConversion,
+    ProxyTransfer,
+)
+from chalicelib.chain.transfers import transfers_of
 
 NETWORK = "mainnet"
 ERC20_PROXY, NATIVE_PROXY = (address_of(name, NETWORK) for name in ("Erc20ConversionProxy", "EthConversionProxy"))
@@ -48,10 +56,8 @@ def events(index: int = 7, native: bool = False, amount: int = 1_250_000_000, **
 
 @pytest.mark.parametrize("native", [False, True])
 def test_two_events_are_one_payment_in_the_currency_of_the_invoice(native: bool) -> None:
-    (converted,) = converted_transfers_of(NETWORK, events(native=native))
-    assert (converted.currency, converted.amount, converted.fee_amount) == (USD, 1_250_000_000, 13_000_000)
-    assert converted.max_rate_age == 3600
-    transfer = converted.transfer
+    (transfer,) = transfers_of(NETWORK, events(native=native))
+    assert transfer.conversion == LoggedConversion(USD, 1_250_000_000, 13_000_000, 3600)  # type: ignore[arg-type]
     assert (transfer.token_address, transfer.payee) == (None if native else USDC, PAYEE)
     assert (transfer.amount, transfer.fee_amount, transfer.fee_address) == (12_503_751, 130_039, COLLECTOR)
     assert (transfer.reference_topic, transfer.tx_hash) == ("0x" + "5e" * 32, "0x" + "aa" * 32)
@@ -59,14 +65,46 @@ def test_two_events_are_one_payment_in_the_currency_of_the_invoice(native: bool)
     assert transfer.event_key.endswith("-0")
 
 
-def test_they_are_no_transfers_of_the_fee_proxies() -> None:
-    assert transfers_of(NETWORK, [*events(), *events(20, native=True)]) == ()
+def conversion_of(transfer: ProxyTransfer) -> LoggedConversion:
+    assert transfer.conversion is not None
+    return transfer.conversion
+
+
+def fee_proxy_event(index: int, **changes: Any) -> Log:
+    """What the first event of `events` says, of the fee proxy."""
+    return {**events(index)[0], "address": address_of("ERC20FeeProxy", NETWORK), **changes}
+
+
+def test_a_payment_by_a_fee_proxy_has_the_same_key_whatever_conversions_its_transaction_has_too() -> None:
+    """Otherwise a node that leaves out logs would make it another payment, or one of the two would hide the other."""
+    (alone,) = transfers_of(NETWORK, [fee_proxy_event(20)])
+    for index in (7, 30):
+        both = transfers_of(NETWORK, [*events(index), fee_proxy_event(20)])
+        assert alone in both
+        assert len({each.event_key for each in both}) == 2
+        assert [each.conversion is None for each in sorted(both, key=lambda each: each.log_index)] == [
+            index > 20, index < 20
+        ]  # fmt: skip
+
+
+def test_what_a_fee_proxy_says_is_no_conversion() -> None:
+    fee_proxy = {"address": address_of("ERC20FeeProxy", NETWORK)}
+    (transfer,) = transfers_of(NETWORK, [{**each, **fee_proxy} for each in events()])
+    assert transfer.conversion is None
+
+
+def test_an_age_that_is_longer_than_what_can_be_stored_is_taken_for_a_long_one() -> None:
+    """A payer chooses it; a network must not stop at it."""
+    first, second = events()
+    words = second["data"][:-64] + f"{MAX_UINT256:064x}"
+    (transfer,) = transfers_of(NETWORK, [first, {**second, "data": words}])
+    assert conversion_of(transfer).max_rate_age == 2**62
 
 
 def test_equal_payments_of_a_transaction_have_keys_of_their_own() -> None:
-    found = converted_transfers_of(NETWORK, [*events(20), *events(7)])
-    assert [each.transfer.log_index for each in found] == [7, 20]
-    first, second = (each.transfer.event_key for each in found)
+    found = transfers_of(NETWORK, [*events(20), *events(7)])
+    assert [each.log_index for each in found] == [7, 20]
+    first, second = (each.event_key for each in found)
     assert (first[:-1], first[-1], second[-1]) == (second[:-1], "0", "1")
 
 
@@ -80,25 +118,25 @@ def test_any_order_and_any_repetition_of_logs_gives_the_same_payments(count: int
     ]  # fmt: skip
     mixed = [*logs, *chance.sample(logs, len(logs) // 2)]
     chance.shuffle(mixed)
-    found = converted_transfers_of(NETWORK, mixed)
-    assert found == converted_transfers_of(NETWORK, logs)
-    assert [each.amount for each in found] == list(range(1, count + 1))
+    found = transfers_of(NETWORK, mixed)
+    assert found == transfers_of(NETWORK, logs)
+    assert [conversion_of(each).amount for each in found] == list(range(1, count + 1))
 
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_one_event_without_the_other_is_a_node_that_leaves_out_logs(missing: int) -> None:
     left = events()[1 - missing]
     with pytest.raises(InconsistentNode):
-        converted_transfers_of(NETWORK, [left])
+        transfers_of(NETWORK, [left])
     with pytest.raises(InconsistentNode):
-        converted_transfers_of(NETWORK, [left, *events(40)])
+        transfers_of(NETWORK, [left, *events(40)])
 
 
 def test_events_that_are_not_one_after_the_other_are_no_payment() -> None:
     first, second = events()
     apart = {**second, "logIndex": "0x9"}
     with pytest.raises(InconsistentNode) as refused:
-        converted_transfers_of(NETWORK, [first, apart])
+        transfers_of(NETWORK, [first, apart])
     assert "log index 9" in refused.value.reason
 
 
@@ -113,14 +151,13 @@ def test_events_that_are_not_one_after_the_other_are_no_payment() -> None:
 def test_events_of_different_references_transactions_or_blocks_are_no_payment(changes: dict[str, Any]) -> None:
     first, second = events()
     with pytest.raises(InconsistentNode):
-        converted_transfers_of(NETWORK, [first, {**second, **changes}])
+        transfers_of(NETWORK, [first, {**second, **changes}])
 
 
 @pytest.mark.parametrize(
     ("network", "changes"),
     [
         (NETWORK, {"address": "0x" + "12" * 20}),  # any contract can emit these topics
-        (NETWORK, {"address": address_of("ERC20FeeProxy", NETWORK)}),
         (NETWORK, {"removed": True}),
         (NETWORK, {"topics": [CONVERSION_TOPIC]}),
         (NETWORK, {"topics": ["0x" + "12" * 32, "0x" + "5e" * 32]}),
@@ -129,7 +166,7 @@ def test_events_of_different_references_transactions_or_blocks_are_no_payment(ch
     ],
 )
 def test_logs_of_others_are_skipped(network: str, changes: dict[str, Any]) -> None:
-    assert converted_transfers_of(network, [{**each, **changes} for each in events()]) == ()
+    assert transfers_of(network, [{**each, **changes} for each in events()]) == ()
 
 
 @pytest.mark.parametrize(
@@ -141,17 +178,18 @@ def test_a_log_of_another_form_is_a_node_that_cannot_be_used(changes: dict[str, 
         logs = events()
         logs[position] = {**logs[position], **changes}
         with pytest.raises(ChainUnavailable):
-            converted_transfers_of(NETWORK, logs)
+            transfers_of(NETWORK, logs)
 
 
 def test_a_node_that_says_two_things_of_one_place_contradicts_itself() -> None:
     first, second = events()
     with pytest.raises(InconsistentNode):
-        converted_transfers_of(NETWORK, [first, second, {**first, "blockHash": "0x" + "cc" * 32}])
+        transfers_of(NETWORK, [first, second, {**first, "blockHash": "0x" + "cc" * 32}])
 
 
 def test_a_transfer_says_what_was_paid_and_the_conversion_what_was_owed() -> None:
-    (one,) = converted_transfers_of(NETWORK, events(amount=1))
-    (other,) = converted_transfers_of(NETWORK, events(amount=2))
-    assert one.transfer == other.transfer
-    assert replace(one, amount=other.amount) == other
+    (one,) = transfers_of(NETWORK, events(amount=1))
+    (other,) = transfers_of(NETWORK, events(amount=2))
+    assert (conversion_of(one).amount, conversion_of(other).amount) == (1, 2)
+    assert replace(one, conversion=other.conversion, event_key=other.event_key) == other
+    assert one.event_key != other.event_key

@@ -20,9 +20,9 @@ from chalicelib.chain.logs import (
     InconsistentNode,
     ProxyTransfer,
     decode_transfer,
-    transfers_of,
     with_block_times,
 )
+from chalicelib.chain.transfers import transfers_of
 
 ADDRESS = st.binary(min_size=20, max_size=20).map(lambda b: "0x" + b.hex())
 AMOUNT = st.integers(0, 2**256 - 1)

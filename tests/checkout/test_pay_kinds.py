@@ -261,7 +261,7 @@ def test_a_funding_wallet_needs_the_smart_account(shop: Shop) -> None:
 
 def test_a_wallet_of_another_family_is_refused(shop: Shop) -> None:
     status, message = refusal(shop, shop.link(), wallet=TRON_WALLET)
-    assert (status, message) == (400, "wallet is not an address of sepolia, on which this link is paid")
+    assert (status, message) == (400, "wallet is not an address of sepolia, on which this is paid")
     assert shop.get(f"/v2/secure-payments/{shop.link()}?wallet={TRON_WALLET}").status == 400
 
 

@@ -148,7 +148,7 @@ def test_a_link_of_an_amount_goes_to_the_bound_tron_destination(shop: Shop) -> N
         ({"wallet": WALLET_TRON, "isSafe": "true"}, "omit isSafe and eoaWallet"),
         ({"wallet": WALLET_TRON, "eoaWallet": WALLET}, "eoaWallet is not an address of tron"),
         ({"wallet": WALLET_TRON, "eoaWallet": WALLET_TRON}, "eoaWallet: Invalid Ethereum address"),
-        ({"wallet": WALLET}, "wallet is not an address of tron, on which this link is paid"),
+        ({"wallet": WALLET}, "wallet is not an address of tron, on which this is paid"),
         ({"wallet": WALLET_TRON.lower()}, "wallet: Invalid Ethereum address"),
         ({"wallet": "T" + WALLET_TRON[1:].lower()}, "wallet: Invalid Tron address"),
         ({"wallet": miscased(WALLET_TRON)}, "wallet: Invalid Tron address"),

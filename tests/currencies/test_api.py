@@ -1,9 +1,11 @@
 """The catalogue over HTTP: lists, single tokens, aliases, conversion routes."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.support.api import Configured
 from tests.support.client import Api, Shop
 
 NETWORKS = {"mainnet", "arbitrum-one", "optimism", "base", "matic", "bsc", "tron", "sepolia", "fiat"}
@@ -167,38 +169,54 @@ def test_unknown_parameters_are_ignored(api: Api) -> None:
     assert api.get("/v2/currencies?id=fUSDC-sepolia&page=2").json == FUSDC
 
 
-def test_routes_on_one_network_name_it(api: Api) -> None:
+@pytest.fixture
+def with_prices(configured: Configured) -> Iterator[None]:
+    """A deployment with a price source, which listing routes does not ask, on sepolia, base, mainnet and tron."""
+    with configured(PRICE_API_URL="http://127.0.0.1:9"):
+        yield
+
+
+def ways(body: Any) -> dict[str, str]:
+    return {route["id"]: route["way"] for route in body["conversionRoutes"]}
+
+
+def test_routes_on_one_network_name_it(api: Api, with_prices: None) -> None:
     body = api.get("/v2/currencies/USD/conversion-routes?network=base").json
     assert set(body) == {"currencyId", "network", "conversionRoutes"}
     assert (body["currencyId"], body["network"]) == ("USD", "base")
-    assert {"USDC-base", "USDT-base", "DAI-base", "ETH-base-base"} == {
-        route["id"] for route in body["conversionRoutes"]
-    }
+    assert ways(body) == dict.fromkeys(["ETH-base-base", "DAI-base", "USDC-base", "USDT-base"], "quoted")
 
 
-def test_routes_without_a_filter_name_no_network(api: Api) -> None:
+def test_routes_without_a_filter_name_no_network(api: Api, with_prices: None) -> None:
     body = api.get("/v2/currencies/USD/conversion-routes").json
     assert set(body) == {"currencyId", "network", "conversionRoutes"}
     assert (body["currencyId"], body["network"]) == ("USD", None)
-    assert "FAU-sepolia" in {route["id"] for route in body["conversionRoutes"]}
+    assert ways(body)["FAU-sepolia"] == "quoted"
+    assert {route["network"] for route in body["conversionRoutes"]} == {"mainnet", "base", "sepolia", "tron"}, "the served"
 
 
-def test_routes_on_a_list_of_networks_repeat_it_as_it_was_asked(api: Api) -> None:
-    body = api.get("/v2/currencies/USD/conversion-routes?networks=mainnet,polygon").json
+def test_without_a_price_source_only_the_contracts_convert(api: Api) -> None:
+    body = api.get("/v2/currencies/USD/conversion-routes").json
+    assert set(ways(body).values()) == {"on_chain"}
+    assert {route["network"] for route in body["conversionRoutes"]} == {"mainnet"}
+
+
+def test_routes_on_a_list_of_networks_repeat_it_as_it_was_asked(api: Api, with_prices: None) -> None:
+    body = api.get("/v2/currencies/USD/conversion-routes?networks=mainnet,base,polygon").json
     assert set(body) == {"currencyId", "networks", "conversionRoutes"}
-    assert (body["currencyId"], body["networks"]) == ("USD", ["mainnet", "polygon"])
-    assert {route["network"] for route in body["conversionRoutes"]} == {"mainnet", "matic"}
+    assert (body["currencyId"], body["networks"]) == ("USD", ["mainnet", "base", "polygon"])
+    assert {route["network"] for route in body["conversionRoutes"]} == {"mainnet", "base"}, "polygon is not served here"
 
 
 def test_a_token_is_paid_in_itself_and_shows_its_hash(api: Api) -> None:
     body = api.get("/v2/currencies/fUSDC-sepolia/conversion-routes").json
-    assert body["conversionRoutes"] == [FUSDC]
+    assert body["conversionRoutes"] == [{**FUSDC, "way": "direct"}]
 
 
 def test_routes_echo_the_id_that_was_asked_for(api: Api) -> None:
     body = api.get("/v2/currencies/USDC-sepolia/conversion-routes").json
     assert body["currencyId"] == "USDC-sepolia"
-    assert body["conversionRoutes"] == [FUSDC]
+    assert body["conversionRoutes"] == [{**FUSDC, "way": "direct"}]
 
 
 @pytest.mark.parametrize("currency", ["NOPE", "%F0%9F%92%B8", "%00", "usd", "a%2Fb", "x" * 3000])
@@ -215,7 +233,7 @@ def test_routes_on_an_unknown_network_are_404_as_its_tokens_are(api: Api, query:
     assert api.get("/v2/currencies?network=nowhere").json == NOT_FOUND
 
 
-def test_networks_that_are_not_known_are_left_out_of_a_list(api: Api) -> None:
+def test_networks_that_are_not_known_are_left_out_of_a_list(api: Api, with_prices: None) -> None:
     body = api.get("/v2/currencies/USD/conversion-routes?networks=base,nowhere").json
     assert body["networks"] == ["base", "nowhere"]
     assert {route["network"] for route in body["conversionRoutes"]} == {"base"}

@@ -5,7 +5,7 @@ import importlib
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,15 +30,18 @@ from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links import flows as links
 from chalicelib.links.multicalls.rules import Reason, recovery_action
-from chalicelib.recording.events import refunded_event
+from chalicelib.links.records import Bill, Link
+from chalicelib.rates.records import Rate
+from chalicelib.recording.events import failed_event, payment_event, refunded_event
 from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
-from chalicelib.requests.records import Refund
+from chalicelib.requests.records import CustomerInfo, Payment, PaymentStatus, Refund, Request, RequestStatus
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.rules import CHOICES, MAX_ENDPOINTS
 from chalicelib.webhooks.flows import event_context
+from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
@@ -208,7 +211,39 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
         world.drain()
     for posted in world.receiver.posted:
         sent.setdefault(posted.event, []).append(json.loads(posted.body))
+    for event in converted(payment.link, request, context):
+        for each in (event, *event.variants):
+            sent.setdefault(each.kind, []).append(json.loads(each.body))
     return sent
+
+
+def converted(link: Link, request: Request, context: EventContext) -> list[Event]:
+    """The events of an invoice in dollars with a customer: a partial payment, the rest, and that it was removed."""
+    invoice = replace(
+        request, invoice_currency="USD", amount=BaseUnits(2), client_id="cli", customer_info=CustomerInfo(first_name="Ada")
+    )
+    rate = Rate("USD", request.currency, BaseUnits(1), BaseUnits(1), "chainlink", START)
+    payment = Payment(
+        request_id=request.request_id,
+        network=request.network,
+        block_hash="0x",
+        log_index=0,
+        block_number=1,
+        tx_hash="0x1",
+        amount=BaseUnits(1),
+        fee_amount=BaseUnits(0),
+        fee_address=PAYEE,
+        status=PaymentStatus.CONFIRMED,
+        detected_at=START,
+        value=BaseUnits(1),
+        rate=rate,
+    )
+    partial, whole = (
+        replace(invoice, status=status, paid=BaseUnits(paid))
+        for status, paid in ((RequestStatus.PARTIALLY_PAID, 1), (RequestStatus.PAID, 3))
+    )
+    told = [payment_event(Bill((each,), link), each, payment, context) for each in (partial, whole)]
+    return [*told, failed_event(partial, payment, context)]
 
 
 @pytest.fixture

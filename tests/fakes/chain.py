@@ -252,8 +252,10 @@ class FakeChain:
         executed = (each for block in self.blocks[blocks.first : blocks.last + 1] for each in block.executed)
         return next((event for of, event in executed if (of, event.safe_tx_hash) == (safe, safe_tx_hash)), None)
 
-    def read_conversion_rates(self, paths: Sequence[tuple[str, ...]]) -> tuple[PathRate | None, ...]:
-        """Returns the rates of `prices`."""
+    def read_conversion_rates(
+        self, paths: Sequence[tuple[str, ...]], block: int | None = None
+    ) -> tuple[PathRate | None, ...]:
+        """Returns the rates of `prices`, those of now for every block."""
         self._read()
         return tuple(self.prices.path_rate(self.network, path) if self.prices else None for path in paths)
 

@@ -10,11 +10,10 @@ from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.checkout.rules import due_of
+from chalicelib.checkout.rules import direct, owed_of
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import Intent, SecurePayment
 from chalicelib.links.rules import check_payable
-from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from tests.fakes.world import PREFIX, World
 
@@ -28,8 +27,8 @@ def proposed(nonce: int = 0, safe: str = SAFE) -> Proposal:
 
 def paying(payment: SecurePayment, nonce: int = 0, safe: str = SAFE) -> Proposal:
     """A proposal of what `/pay` returns for a Safe to pay a single link."""
-    (request,) = payment.requests
-    transactions = with_approvals(pay_one(due_of(request, payment.link, currency_of(request))), {}).transactions
+    (owed,) = owed_of([payment])
+    transactions = with_approvals(pay_one(direct(owed).due), {}).transactions
     return Proposal(safe, bundle("sepolia", transactions), SafeTerms(nonce))
 
 

@@ -1,17 +1,19 @@
 """A `Store` in memory, for simulations of many thousand writes: the same conditions, order and index, but no DynamoDB."""
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_type_hints
 
-from chalicelib.base.records import LAST_SORT_KEY, Key, KeyRange, Record
+from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
 from chalicelib.storage.items import DUE_SHARDS
+from chalicelib.storage.lists import Found, Named, Span
 from chalicelib.storage.store import (
     LARGEST_TRANSACTION,
     Absent,
+    Add,
     Delete,
     Store,
     Write,
@@ -26,6 +28,7 @@ class MemoryStore(Store):
         super().__init__("memory", client=object())
         self._records: dict[Key, Any] = {}
         self._sorted: dict[tuple[str, str], list[str]] = {}
+        self._lists: dict[tuple[str, Named], dict[str, Key]] = {}
         self._due: dict[tuple[str, str], dict[Key, datetime]] = {}
         self.calls: dict[str, int] = {}
 
@@ -51,10 +54,32 @@ class MemoryStore(Store):
         records = tuple(self._records[Key(table, pk, sk)] for sk in found[:limit])
         return records, found[limit - 1] if len(found) > limit else None
 
+    def newest_of_each(self, cls: type[Any], partitions: Sequence[str]) -> list[Any]:
+        return [found for pk in partitions for found in self.page(cls, pk, None, 1)[0]]
+
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
         self._count("Query")
         table = next(iter(kinds)).KEY.table
         return [self._records[Key(table, pk, sk)] for sk in self._sorted.get((table, pk), ())]
+
+    def newest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:
+        self._count("Query")
+        listed = [self._records[key] for key in self._span(cls, span)]
+        return Found(tuple(listed[:limit]), listed[limit - 1].listed_at if len(listed) > limit else None)
+
+    def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
+        self._count("Query")
+        return len(self._span(cls, span))
+
+    def _span(self, cls: type[Record], span: Span) -> list[Key]:
+        """The keys of the records of a span, the newest first."""
+        table = cls.KEY.table
+        listed = sorted(self._lists.get((table, span.list), {}).items(), reverse=True)
+        keys = [key for place, key in listed if span.first <= place <= span.last]
+        return [key for key in keys if all(any(self._is_in(key, each) for each in one_of) for one_of in span.within)]
+
+    def _is_in(self, key: Key, named: Named) -> bool:
+        return bool(self._records[key].listed.get(named.index) == named.name)
 
     def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
         for offset in range(DUE_SHARDS):
@@ -70,6 +95,8 @@ class MemoryStore(Store):
         keys = [each.key if isinstance(each, Record) else each.record.key for each in writes]
         assert len(set(keys)) == len(keys), "DynamoDB refuses a transaction with two writes of one item"
         for each, key in zip(writes, keys, strict=True):
+            if isinstance(each, Add):
+                continue
             stored = self._records.get(key)
             expected = 0 if isinstance(each, Absent) else (each if isinstance(each, Record) else each.record).version
             if (stored.version if stored is not None else 0) != expected:
@@ -79,6 +106,8 @@ class MemoryStore(Store):
                 self._remove(key)
             elif isinstance(each, Record):
                 self._put(key, each)
+            elif isinstance(each, Add):
+                self._add(key, each)
 
     def put_many(self, records: Iterable[Record]) -> None:
         by_key = {record.key: record for record in records}
@@ -93,9 +122,22 @@ class MemoryStore(Store):
         if record.next_due is not None:
             self._due.setdefault((key.table, _shard(record, key)), {})[key] = record.next_due
 
+        for index, name in record.listed.items():
+            self._lists.setdefault((key.table, Named(index, name)), {})[record.listed_at] = key
+
+    def _add(self, key: Key, add: Add) -> None:
+        (counts,) = [name for name, hint in get_type_hints(type(add.record)).items() if hint is Counts]
+        record = self._records.get(key, replace(add.record, **{counts: {}}))  # type: ignore[type-var]
+        total = dict(getattr(record, counts))
+        for name, amount in add.amounts.items():
+            total[name] = total.get(name, 0) + amount
+        self._put(key, replace(record, version=record.version - 1, **{counts: total}))
+
     def _remove(self, key: Key) -> None:
         record = self._records.pop(key, None)
         if record is not None:
+            for index, name in record.listed.items():
+                self._lists[key.table, Named(index, name)].pop(record.listed_at)
             self._sorted[key.table, key.pk].remove(key.sk)
             self._due.get((key.table, _shard(record, key)), {}).pop(key, None)
 

@@ -6,8 +6,9 @@ from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links import store as link_store
-from chalicelib.requests.records import Reference, Request, RequestPointer, RequestStatus
-from chalicelib.requests.references import payment_reference, reference_topic
+from chalicelib.requests.flows import save_many
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.references import payment_reference
 from chalicelib.services import Services
 from tests.fakes.world import PAYEE
 
@@ -15,14 +16,9 @@ AMOUNT = BaseUnits(12_500_000)
 
 
 def store_request(services: Services, account_id: str = "acct", **changes: Any) -> Request:
-    """Writes a request of 12.50 fUSDC on sepolia with its index entries; `changes` are its fields."""
+    """Writes a request of 12.50 fUSDC on sepolia with its index entry; `changes` are its fields."""
     request = standalone(services, account_id, **changes)
-    topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
-    services.store.write(
-        request,
-        Reference(topic, request.bill_id, request.position),
-        RequestPointer(request.request_id, request.bill_id, request.position),
-    )
+    save_many(services, [request])
     return load_request(services, request)
 
 

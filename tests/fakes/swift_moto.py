@@ -16,12 +16,14 @@ from moto.core import DEFAULT_ACCOUNT_ID, responses
 from moto.core.models import MockAWS, botocore_stubber
 from moto.dynamodb.comparisons import ConditionExpressionParser
 from moto.dynamodb.exceptions import ItemSizeTooLarge
+from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodb.responses import DynamoHandler
 from werkzeug.exceptions import HTTPException
 
+_update = DynamoDBBackend.update_item
 _query, _send = Table.query, Endpoint.make_request
 _hash, _is_same = DynamoType.__hash__, DynamoType.__eq__
 _put, _delete, _parse = Table.put_item, Table.delete_item, ConditionExpressionParser.parse
@@ -31,8 +33,8 @@ _add_auth, _user_agent = SigV4Auth.add_auth, UserAgentString.to_string
 def _copied(table: Table, _: Any = None) -> Table:
     """Returns a copy of a table with the same items, which moto restores if a transaction is refused.
 
-    moto itself copies every item before every transaction. Our transactions only put and delete, which replace items and
-    partitions and never change one in place, so both tables can share them.
+    moto itself copies every item before every transaction. Here puts, deletes and updates replace items and partitions
+    and never change one in place, so both tables can share them.
     """
     other = copy.copy(table)
     other.items = table.items.copy()
@@ -47,6 +49,16 @@ def _put_item(table: Table, item_attrs: dict[str, Any], *rest: Any, **more: Any)
 def _delete_item(table: Table, hash_key: DynamoType, range_key: DynamoType | None) -> Any:
     _replace_partition(table, hash_key)
     return _delete(table, hash_key, range_key)
+
+
+def _update_item(backend: DynamoDBBackend, table_name: str, key: dict[str, Any], *rest: Any, **more: Any) -> Any:
+    """Updates a copy of the item, so that copies of the table keep the old one."""
+    table = backend.get_table(table_name)
+    hash_key, range_key = DynamoType(key[table.hash_key_attr]), DynamoType(key[table.range_key_attr])
+    _replace_partition(table, hash_key)
+    if (item := table.items.get(hash_key, {}).get(range_key)) is not None:
+        table.items[hash_key][range_key] = copy.deepcopy(item)
+    return _update(backend, table_name, key, *rest, **more)
 
 
 def _replace_partition(table: Table, hash_key: DynamoType) -> None:
@@ -188,5 +200,6 @@ def apply() -> None:
     DynamoType.__hash__, DynamoType.__eq__ = _hash_text, _is_same_text  # type: ignore[method-assign]
     Table.__deepcopy__ = _copied  # type: ignore[attr-defined]
     Table.query = _query_of_partition  # type: ignore[method-assign]
+    DynamoDBBackend.update_item = _update_item  # type: ignore[method-assign]
     Table.put_item, Table.delete_item = _put_item, _delete_item  # type: ignore[method-assign]
     ConditionExpressionParser.parse = _parse_condition  # type: ignore[method-assign]

@@ -22,6 +22,7 @@ from moto.dynamodb.models.table import Table
 
 from chalicelib.access.audit.records import Actor
 from chalicelib.access.callers import Owner
+from chalicelib.currencies.rules import ConversionFacts
 from chalicelib.links import expiry, reading
 from chalicelib.links import flows as links
 from chalicelib.links.creation import Draft, Terms
@@ -61,7 +62,8 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
-TERMS = Terms(timedelta(days=7), request_creation.Terms(strict_checksum=False))
+TERMS = Terms(timedelta(days=7), request_creation.Terms(False, ConversionFacts(frozenset(), has_price_source=False)))
+"""Of new links, without conversions."""
 
 
 def create_tables(client: Any, prefix: str = PREFIX) -> None:

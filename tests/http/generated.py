@@ -47,6 +47,7 @@ FORMATS: dict[str, list[str]] = {
     "webhook-url": [f"https://93.184.215.{last}/hook?of=shop" for last in range(10, 60)],
     "email-address": ["ann@shop.example", "Ann.B+c@sub.shop.example", "\u00e4nn@b\u00fccher.example"],
     "ip-range": ["203.0.113.7", "203.0.113.0/24", "2001:db8::/32", "127.0.0.1"],
+    "start-date": ["2101-02-03", "2101-02-03T04:05:06Z", "2101-02-03T04:05:06.789+05:30"],
     "future-time": ["2101-02-03T04:05:06Z", "2101-02-03T04:05:06.789+05:30", "2101-02-03T04:05-08:00"],
 }
 """What a pattern cannot say: checksums, what the catalogue has, what an address on the internet may be."""

@@ -56,10 +56,20 @@ _NONCE = {"Invalid or expired nonce": "which nonces were issued", "Invalid signa
 
 REFUSALS: dict[str, dict[str, str]] = {
     "list_currencies": {"firstOnly can only be used": _COMBINATION},
+    "create_request": {
+        "payee is required": "whether the client id is bound to a destination",
+        "payer is the payee": "two fields that are equal",
+        "cannot be paid": "what the catalogue has, and what can be converted",
+        "zero address": "the Tron spelling of it",
+        "startDate": "days in the past, and dates that a calendar does not have",
+        "email must be an e-mail address": "characters that cannot be printed",
+        **_ADDRESS,
+        **_CURRENCY,
+    },
+    "update_request": {"has no recurrence": "what was created"},
     "create_secure_payment": {
         "needs destinationId, or payee": "whether the client id is bound to a destination",
-        "both must be the same token": "two fields that are equal",
-        "cannot be paid on a chain": "what the catalogue has",
+        "cannot be paid": "what the catalogue has, and what can be converted",
         "A batch is paid on one network|not supported for TRON": "the networks of the currencies",
         "zero address": "the Tron spelling of it, or within a destination id",
         **_FEE,

@@ -16,6 +16,7 @@ from chalicelib.access.modes import Mode
 from chalicelib.checkout.intents.announcements import MAX_PENDING
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.scanning.records import Cursor
+from tests.fakes.requests import store_request
 from tests.fakes.world import FEE_ADDRESS, WALLET
 from tests.support.client import Api, Reply, Shop, item
 from tests.support.items import BATCH, PAYOUTS, payout
@@ -23,7 +24,7 @@ from tests.support.node import Node
 from tests.support.running import app, running
 from tests.support.signed_in import by_email
 from tests.support.stored_links import complete, expire
-from tests.support.stored_transfers import FUSDT, paid_by, store_payment, store_unmatched
+from tests.support.stored_transfers import FUSDT, paid_by, store_payment, store_payment_of, store_unmatched
 
 DESTINATION = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7@eip155:11155111#A1B2C3D4:0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 EXAMPLES: list[tuple[str, dict[str, Any]]] = [
@@ -427,6 +428,12 @@ def test_transfers_answer_as_described(document: dict[str, Any], shop: Shop, nod
     paid_by(node, WALLET, 20_000_000)
     for asked, status in ((token, 200), ("x", 404)):
         reply = shop.get(path.format(token=asked))
+        assert reply.status == status
+        check_answer(document, "GET", path, reply)
+    path, alone = "/v2/request/{request_id}/transfers", store_request(running(), shop.account_id)
+    store_payment_of(alone, 20_000_000)
+    for asked, status in ((alone.request_id, 200), (alone.payment_reference, 200), ("x", 404)):
+        reply = shop.get(path.format(request_id=asked))
         assert reply.status == status
         check_answer(document, "GET", path, reply)
 

@@ -37,6 +37,7 @@ from tests.support.light_passwords import light_passwords
 
 PARALLEL = 20
 LINK = {"requests": [item()], "reference": "INV-1"}
+MONTHLY = {"startDate": "2101-01-31", "frequency": "MONTHLY"}
 PAYOUT = {
     "recipient": PAYEE,
     "creatorWalletAddress": WALLET.address,
@@ -70,6 +71,13 @@ ANSWERED_AGAIN: dict[str, Case] = {
     "a link": lambda a: Sent("create_secure_payment", LINK, a.by_key),
     "a link of a client id": lambda a: Sent("create_secure_payment", LINK, a.by_client),
     "a batch of 70": lambda a: Sent("create_secure_payment", {"requests": [item()] * 70}, a.by_key),
+    "a request": lambda a: Sent("create_request", item(), a.by_key),
+    "a stopped recurrence": lambda a: Sent(
+        "update_request",
+        {"isRecurrenceStopped": True},
+        a.by_key,
+        {"request_id": made(a, "create_request", item(recurrence=MONTHLY), a.by_key)["requestId"]},
+    ),
     "a payout": lambda a: Sent("create_payout", PAYOUT, a.by_key),
     "a multicall of 2": lambda a: multicall(a, 2),
     "a multicall of 110": lambda a: multicall(a, 110),

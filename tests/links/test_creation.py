@@ -14,7 +14,6 @@ from chalicelib.catalogue.interop import Destination, destination_id
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.creation import LARGEST_TOTAL, Terms, build_link, check_totals, create_link, redirect_label_of
 from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
-from chalicelib.requests import creation as request_creation
 from chalicelib.requests.creation import Item, Target
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET, draft
@@ -127,7 +126,7 @@ def test_a_wrong_checksum_is_refused_where_terms_are_strict() -> None:
     head, _, tail = right.partition("#")
     wrong = f"{head}#00000000{tail[8:]}"
     assert made(items=(replace(by_id(), destination_id=wrong),)).requests[0].payee == PAYEE
-    strict = replace(TERMS, requests=request_creation.Terms(strict_checksum=True))
+    strict = replace(TERMS, requests=replace(TERMS.requests, strict_checksum=True))
     assert made(items=(by_id(),), terms=strict).requests[0].payee == PAYEE
     refused("Invalid destination ID format", items=(replace(by_id(), destination_id=wrong),), terms=strict)
 

@@ -6,6 +6,7 @@ import pytest
 import requests
 
 from infra.local.explorer import Explorer
+from tests.fakes.requests import store_request
 from tests.fakes.world import World
 from tests.links.payouts.test_flows import combine, payout
 
@@ -35,6 +36,22 @@ def test_a_request_that_was_merged_leads_to_the_page_of_its_batch(world: World, 
     batch = combine(world, children)
     found = open_request(explorer, children[0].requests[0].request_id)
     assert found.headers["location"] == f"{PAY_URL}/?token={batch.link.token}"
+
+
+def test_a_request_without_a_link_shows_how_far_it_is_paid(world: World, explorer: Explorer) -> None:
+    request = store_request(world.services, invoice_currency="USD", amount=1_050_000_000, paid=100_000_000)
+    found = open_request(explorer, request.request_id)
+    assert (found.status_code, found.json()) == (
+        200,
+        {
+            "requestId": request.request_id,
+            "status": "created",
+            "currency": "USD",
+            "expectedAmount": "10.5",
+            "totalAmountPaid": "1",
+            "txHash": None,
+        },
+    )
 
 
 @pytest.mark.parametrize("path", ["/request/req_test123456789abcdef", "/request/", "/", "/other/x", "/request/" + "0" * 500])

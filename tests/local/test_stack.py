@@ -149,11 +149,13 @@ class TestARunningStack:
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
-        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls"}
+        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url"}
         assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
-        assert chain_ids == {"sepolia": hex(11155111), "base": hex(8453), "arbitrum-one": hex(42161)}
+        assert chain_ids == {
+            "sepolia": hex(11155111), "base": hex(8453), "arbitrum-one": hex(42161), "mainnet": hex(1),
+        }  # fmt: skip
         assert found["rpc"]["tron"] == found["tron_url"]
         assert rpc(f"{found['tron_url']}/jsonrpc", "eth_chainId") == hex(728126428)
         assert processes_of(project)
@@ -161,7 +163,7 @@ class TestARunningStack:
             assert (project / ".local" / name).stat().st_mode & 0o777 == 0o600
 
     def test_has_payers_with_funds_on_every_chain(self, found: dict[str, Any]) -> None:
-        for network in ("sepolia", "base", "arbitrum-one"):
+        for network in ("sepolia", "base", "arbitrum-one", "mainnet"):
             coins = int(rpc(found["rpc"][network], "eth_getBalance", found["payer"]["address"], "latest"), 16)
             assert coins >= 10**20
         asked = {"address": found["tron_payer"]["address"], "visible": True}

@@ -2,104 +2,52 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 import pytest
-from eth_account import Account
 
 from chalicelib.base.addresses import same_address
 from chalicelib.calldata.batch import BatchItem, pay_batch, token_debits
-from chalicelib.calldata.conversion_proxy import (
-    Conversion,
-    ConvertedPayment,
-    pay_erc20_converted,
-    pay_native_converted,
-)
+from chalicelib.calldata.conversion_proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, address_of
-from chalicelib.catalogue.conversions import conversion_path, conversion_proxy, from_on_chain_units, on_chain_units
-from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.chain.conversion_logs import ConvertedTransfer, converted_transfers_of
-from chalicelib.chain.evm import EvmChain
-from chalicelib.chain.logs import transfers_of
-from chalicelib.rates.rules import most_to_spend
+from chalicelib.catalogue.conversions import conversion_proxy, from_on_chain_units, on_chain_units
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.logs import LoggedConversion, ProxyTransfer
+from chalicelib.chain.transfers import transfers_of
 from chalicelib.requests.references import reference_topic
-from infra.local.chain import Chain, RpcError
-from infra.local.feeds import set_feed
+from infra.local.chain import Chain
+from infra.local.feeds import set_feed, set_rounds
 from tests.onchain.ledger import NATIVE, Ledger, allowance
+from tests.onchain.market import DAI, ETH, EUR, GBP, HOUR, USD, USDC, Market, market_of_mainnet, path_of, token
 
 PAYEE, OTHER = "0xf17f52151EbEF6C7334FAD080c5704D77216b732", "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
 COLLECTOR = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 REFERENCE = bytes.fromhex("11497d24d1a76c9b")
-HOUR = 3600
-
-
-def token(id: str) -> Token:
-    found = token_with_id(id)
-    assert found is not None
-    return found
-
-
-USD, EUR, GBP = token("USD"), token("EUR"), token("GBP")
-USDC, DAI, ETH = token("USDC-mainnet"), token("DAI-mainnet"), token("ETH-mainnet")
-
-
-class Market:
-    """A network with feeds, and somebody who pays there."""
-
-    def __init__(self, chain: Chain, feeds: dict[tuple[Token, Token], int]) -> None:
-        account = Account.create()
-        self.chain, self.address, self._key = chain, account.address, account.key.hex()
-        self.evm = EvmChain(chain.network, chain.url)
-        chain.fund(self.address, 10**6)
-        for (base, quote), answer in feeds.items():
-            set_feed(chain, base, quote, answer)
-
-    def rate(self, invoice: Token, payment: Token) -> PathRate:
-        (found,) = self.evm.read_conversion_rates([path_of(invoice, payment)])
-        assert found is not None
-        return found
-
-    def most(self, invoice: Token, payment: Token, units: int, slippage_bps: int = 100) -> Conversion:
-        """A conversion of `units` minor units at the rate of now, and up to `slippage_bps` worse."""
-        rate = self.rate(invoice, payment)
-        most = most_to_spend(on_chain_units(invoice, units), rate, slippage_bps)
-        return Conversion(path_of(invoice, payment), most, HOUR)
-
-    def send(self, *transactions: Transaction) -> dict[str, Any]:
-        """Sends transactions as they are; returns the receipt of the last, which succeeded."""
-        for each in transactions:
-            receipt = self.chain.send({"to": each.to, "data": each.data, "value": each.value}, self._key)
-            assert receipt["status"] == "0x1"
-        return receipt
-
-    def refusal(self, *transactions: Transaction) -> str:
-        """What the contract says when it refuses the last of the transactions."""
-        with pytest.raises(RpcError) as refused:
-            self.send(*transactions)
-        return str(refused.value)
-
-
-def path_of(invoice: Token, payment: Token) -> tuple[str, ...]:
-    path = conversion_path(invoice, payment)
-    assert path is not None
-    return path
 
 
 def floor(units: int, rate: PathRate) -> int:
     return units * rate.rate // rate.divisor
 
 
-def paid(network: str, receipt: dict[str, Any]) -> tuple[ConvertedTransfer, ...]:
-    return converted_transfers_of(network, receipt["logs"])
+def paid(network: str, receipt: dict[str, Any]) -> tuple[ProxyTransfer, ...]:
+    """The payments of a transaction, which are all conversions."""
+    found = transfers_of(network, receipt["logs"])
+    assert all(each.conversion is not None for each in found)
+    return found
+
+
+def said(transfer: ProxyTransfer) -> LoggedConversion:
+    assert transfer.conversion is not None
+    return transfer.conversion
 
 
 @pytest.fixture
 def mainnet(chain_of: Callable[[str], Chain]) -> Market:
-    feeds = {(USDC, USD): 99_970_000, (EUR, USD): 108_000_000, (GBP, USD): 127_000_000, (DAI, USD): 100_020_000}
-    return Market(chain_of("mainnet"), feeds | {(ETH, USD): 250_000_000_000})
+    return market_of_mainnet(chain_of("mainnet"))
 
 
 @pytest.fixture
@@ -127,11 +75,11 @@ def test_an_invoice_in_fiat_is_paid_in_a_token_to_the_last_unit(
     assert ledger.moved()[USDC.address] == [-to_payee - to_collector, to_payee, to_collector]
     left = conversion.max_to_spend - to_payee - to_collector
     assert allowance(mainnet.chain, USDC.address, mainnet.address, proxy) == left >= 0
-    (converted,) = paid("mainnet", receipt)
+    (transfer,) = paid("mainnet", receipt)
+    converted = said(transfer)
     assert (converted.currency, from_on_chain_units(invoice, converted.amount)) == (invoice.hash, amount)
     assert from_on_chain_units(invoice, converted.fee_amount) == fee
     assert converted.max_rate_age == HOUR
-    transfer = converted.transfer
     assert (transfer.amount, transfer.fee_amount, transfer.payee) == (to_payee, to_collector, PAYEE.lower())
     assert transfer.token_address == USDC.address.lower()
     assert transfer.reference_topic == reference_topic(REFERENCE)
@@ -154,8 +102,8 @@ def test_an_invoice_in_fiat_is_paid_in_the_native_coin_and_the_rest_comes_back(
     assert ledger.moved([receipt])[NATIVE] == [-to_payee - to_collector, to_payee, to_collector]
     assert conversion.max_to_spend > to_payee + to_collector
     (converted,) = paid(network, receipt)
-    assert (converted.currency, converted.amount) == (EUR.hash, payment.amount)
-    assert (converted.transfer.token_address, converted.transfer.amount) == (None, to_payee)
+    assert (said(converted).currency, said(converted).amount) == (EUR.hash, payment.amount)
+    assert (converted.token_address, converted.amount) == (None, to_payee)
 
 
 def test_a_token_of_matic_is_converted_by_the_older_contract_of_rates(matic: Market) -> None:
@@ -168,7 +116,7 @@ def test_a_token_of_matic_is_converted_by_the_older_contract_of_rates(matic: Mar
     )
     moved = floor(payment.amount, matic.rate(USD, usdc))
     assert ledger.moved()[usdc.address] == [-moved, moved]
-    assert [each.amount for each in paid("matic", receipt)] == [payment.amount]
+    assert [said(each).amount for each in paid("matic", receipt)] == [payment.amount]
 
 
 def test_an_invoice_in_a_token_is_paid_in_another(mainnet: Market) -> None:
@@ -178,8 +126,8 @@ def test_an_invoice_in_a_token_is_paid_in_another(mainnet: Market) -> None:
         pay_native_converted("mainnet", ConvertedPayment(PAYEE, 12_500_000, REFERENCE, conversion))
     )
     (converted,) = paid("mainnet", receipt)
-    assert (converted.currency, converted.amount) == (USDC.address.lower(), 12_500_000)
-    assert converted.transfer.amount == 5 * 10**15
+    assert (said(converted).currency, said(converted).amount) == (USDC.address.lower(), 12_500_000)
+    assert converted.amount == 5 * 10**15
 
 
 def test_a_rate_that_moves_within_the_limit_is_paid_at_and_beyond_it_nothing_is(mainnet: Market) -> None:
@@ -203,7 +151,7 @@ def test_a_coin_that_loses_more_than_the_limit_pays_nothing(mainnet: Market) -> 
     assert "transferExactEthWithReferenceAndFee failed" in refused
     set_feed(mainnet.chain, ETH, USD, 248_000_000_000)
     (converted,) = paid("mainnet", mainnet.send(pay_native_converted("mainnet", payment)))
-    assert converted.transfer.amount == floor(payment.amount, mainnet.rate(USD, ETH))
+    assert converted.amount == floor(payment.amount, mainnet.rate(USD, ETH))
 
 
 @pytest.mark.parametrize("coin", [USDC, ETH], ids=["token", "coin"])
@@ -237,7 +185,7 @@ def test_a_feed_of_zero_moves_nothing_and_says_that_all_was_paid(mainnet: Market
     payment = ConvertedPayment(PAYEE, on_chain_units(EUR, 1250), REFERENCE, conversion)
     mainnet.send(approve(USDC.address, conversion_proxy(USDC), conversion.max_to_spend))
     (converted,) = paid("mainnet", mainnet.send(pay_erc20_converted("mainnet", payment)))
-    assert (converted.amount, converted.transfer.amount) == (payment.amount, 0)
+    assert (said(converted).amount, converted.amount) == (payment.amount, 0)
 
 
 def test_the_rate_is_read_from_the_contract_that_the_proxy_uses_now(mainnet: Market) -> None:
@@ -282,15 +230,16 @@ def test_a_batch_of_conversions_and_payments_moves_each_to_the_last_unit(mainnet
     assert moved[USDC.address] == [-usd - eur - 7_000_000 - fees, usd, eur + 7_000_000, fees, 0, 0]
     assert moved[DAI.address] == [-gbp, gbp, 0, 0, 0, 0]
     assert moved[NATIVE] == [-eth - eth_fee - 10**15 - 10**13, 10**15, eth, eth_fee + 10**13, 0, 0]
-    converted = paid("mainnet", receipt)
-    by_reference = {each.transfer.reference_topic: each for each in converted}
-    assert set(by_reference) == {reference_topic(item.reference) for item in items if item.conversion}
-    for item in (each for each in items if each.conversion):
-        found = by_reference[reference_topic(item.reference)]
-        assert (found.amount, found.fee_amount) == (item.amount, item.fee_amount)
-        assert same_address(found.transfer.payee, item.payee)
-    plain = transfers_of("mainnet", receipt["logs"])
-    assert {each.reference_topic for each in plain} == {reference_topic(b"\x04" * 8), reference_topic(b"\x05" * 8)}
+    found = transfers_of("mainnet", receipt["logs"])
+    assert len(found) == len(items)
+    by_reference = {each.reference_topic: each for each in found}
+    for item in items:
+        transfer = by_reference[reference_topic(item.reference)]
+        assert same_address(transfer.payee, item.payee)
+        if item.conversion is None:
+            assert (transfer.conversion, transfer.amount, transfer.fee_amount) == (None, item.amount, item.fee_amount)
+        else:
+            assert (said(transfer).amount, said(transfer).fee_amount) == (item.amount, item.fee_amount)
 
 
 def test_one_conversion_over_its_limit_reverts_the_whole_batch(mainnet: Market) -> None:
@@ -319,8 +268,34 @@ def test_a_conversion_has_two_events_both_of_the_conversion_proxy_and_none_of_a_
     mainnet.send(approve(USDC.address, conversion_proxy(USDC), conversion.max_to_spend))
     payment = ConvertedPayment(PAYEE, on_chain_units(USD, 1250), REFERENCE, conversion)
     receipt = mainnet.send(pay_erc20_converted("mainnet", payment))
-    assert transfers_of("mainnet", receipt["logs"]) == ()
+    assert len(paid("mainnet", receipt)) == 1
     of_proxy = [log for log in receipt["logs"] if same_address(log["address"], conversion_proxy(USDC))]
     first, second = (int(log["logIndex"], 16) for log in of_proxy)
     assert second == first + 1
     assert {log["topics"][1] for log in of_proxy} == {reference_topic(REFERENCE)}
+
+
+# --- rates of the past ---
+
+
+def test_a_past_rate_is_what_the_feeds_answered_then(mainnet: Market) -> None:
+    now = int(mainnet.chain.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+    hours = [(108_000_000 + hour * 10_000, now - (500 - hour) * HOUR) for hour in range(500)]
+    set_rounds(mainnet.chain, EUR, USD, hours)
+    set_rounds(mainnet.chain, USDC, USD, [(99_000_000, now - 600 * HOUR), (98_000_000, now - 30 * HOUR)])
+    for back, euro, dollar in ((1.5, "1.1298", "0.98"), (29.5, "1.127", "0.98"), (30.5, "1.1269", "0.99"), (499.5, "1.08", "0.99")):
+        instant = datetime.fromtimestamp(now - int(back * HOUR), UTC)
+        found = mainnet.evm.read_past_conversion_rate(path_of(EUR, USDC), instant)
+        assert found is not None
+        assert Fraction(found.rate * 10**8, found.divisor * 10**6) == Fraction(euro) / Fraction(dollar), back
+        assert found.updated_at <= now - back * HOUR
+    before = datetime.fromtimestamp(now - 501 * HOUR, UTC)
+    assert mainnet.evm.read_past_conversion_rate(path_of(EUR, USDC), before) is None
+
+
+def test_a_past_rate_is_that_of_the_contracts_while_nothing_moves(mainnet: Market) -> None:
+    for invoice, payment in ((USD, USDC), (EUR, ETH), (USDC, DAI)):
+        found, now = mainnet.evm.read_past_conversion_rate(path_of(invoice, payment), datetime.now(UTC)), mainnet.rate(invoice, payment)
+        assert found is not None
+        ours, theirs = Fraction(found.rate, found.divisor), Fraction(now.rate, now.divisor)
+        assert abs(ours - theirs) <= theirs / 10**6, "the contract rounds at each feed"

@@ -198,7 +198,7 @@ def test_two_hundred_payments_of_one_batch_are_detected_in_few_transactions(
     assert_nothing_is_left(chain, payer.address, [BASE_USDC])
     with counted(client) as calls:
         assert settle(world, chain) == 200
-    assert calls.by_operation["TransactWriteItems"] == 9  # 24 payments each
+    assert calls.by_operation["TransactWriteItems"] == 20  # 10 payments each
     assert_completed(world, payment)
 
 

@@ -12,12 +12,13 @@ from chalicelib.links import flows as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.requests.creation import Item
-from chalicelib.requests.records import UnmatchedTransfer
+from chalicelib.requests.records import RequestStatus, UnmatchedTransfer
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
 from chalicelib.services import Services
 from chalicelib.webhooks import outbox
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
+from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, PREFIX, START, Receiver, World, draft, in_process_aws, in_process_tables
 
 TABLES = ("payments", "webhooks")
@@ -25,7 +26,7 @@ TABLES = ("payments", "webhooks")
 
 EVENTS = {"payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"}
 
-Act = Callable[[World, SecurePayment, Services], None]
+Act = Callable[[World, Services], None]
 
 
 class FragileWrites(FragileClient):
@@ -45,21 +46,21 @@ def fragile(world: World, wire: Tripwire) -> Services:
     return replace(services, sender=FragileReceiver(world.receiver, wire))
 
 
-def detect(world: World, payment: SecurePayment, services: Services) -> None:
+def detect(world: World, services: Services) -> None:
     world.scan(services)
 
 
-def detect_and_deliver(world: World, payment: SecurePayment, services: Services) -> None:
+def detect_and_deliver(world: World, services: Services) -> None:
     world.scan(services)
     world.drain(services)
 
 
-def deliver_to_a_failing_receiver(world: World, payment: SecurePayment, services: Services) -> None:
+def deliver_to_a_failing_receiver(world: World, services: Services) -> None:
     world.receiver.status = 500
-    detect_and_deliver(world, payment, services)
+    detect_and_deliver(world, services)
 
 
-def sweep_after_a_lost_message(world: World, payment: SecurePayment, services: Services) -> None:
+def sweep_after_a_lost_message(world: World, services: Services) -> None:
     world.scan()
     world.queue.messages.clear()
     world.advance(60)
@@ -67,7 +68,7 @@ def sweep_after_a_lost_message(world: World, payment: SecurePayment, services: S
     world.drain(services)
 
 
-def sweep_after_a_lost_hint(world: World, payment: SecurePayment, services: Services) -> None:
+def sweep_after_a_lost_hint(world: World, services: Services) -> None:
     world.chain.mine(2)
     scan_chain(world.services, '{"network": "sepolia"}')
     world.queue.messages.clear()
@@ -94,6 +95,21 @@ def is_work_left(world: World) -> bool:
     return any("due_shard" in item.attrs and not item.attrs["pk"].value.startswith("LINK#") for item in items)
 
 
+def run_alone(act: Act, wire: Tripwire) -> World:
+    """As `run`, for a request without a link."""
+    with in_process_aws() as client:
+        world = World(client)
+        world.register_webhook()
+        request = store_request(world.services, world.account_id, client_id=world.client_id)
+        world.chain.pay(request)
+        with suppress(Crash):
+            act(world, fragile(world, wire))
+        recover(world)
+        after = load_request(world.services, request)
+        assert (after.paid, after.status, after.payment_count) == (request.amount, RequestStatus.PAID, 1)
+        return world
+
+
 def run(act: Act, wire: Tripwire) -> tuple[World, SecurePayment]:
     with in_process_aws() as client:
         world = World(client)
@@ -101,7 +117,7 @@ def run(act: Act, wire: Tripwire) -> tuple[World, SecurePayment]:
         payment = world.create_link()
         world.chain.pay(payment.requests[0])
         with suppress(Crash):
-            act(world, payment, fragile(world, wire))
+            act(world, fragile(world, wire))
         recover(world)
         assert world.load(payment).link.status is LinkStatus.COMPLETED
         assert world.load(payment).requests[0].paid == payment.requests[0].amount
@@ -124,6 +140,18 @@ def test_no_event_is_lost_wherever_the_process_dies(act: Act, before: bool) -> N
         delivered = {posted.event: posted.delivery for posted in world.receiver.posted}
         assert set(delivered) == EVENTS, f"died {'before' if before else 'after'} call {fatal} of {calls}"
         assert len({posted.delivery for posted in world.receiver.posted}) == len(EVENTS)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("act", [detect_and_deliver, sweep_after_a_lost_hint])
+def test_no_event_of_a_request_without_a_link_is_lost_wherever_the_process_dies(act: Act, before: bool) -> None:
+    wire = Tripwire()
+    run_alone(act, wire)
+    for fatal in range(1, wire.calls + 1):
+        world = run_alone(act, Tripwire(fatal, before))
+        delivered = {posted.event: posted.delivery for posted in world.receiver.posted}
+        assert set(delivered) == EVENTS - {"payment.confirmed.checkout"}, f"died at call {fatal} of {wire.calls}"
+        assert len({posted.delivery for posted in world.receiver.posted}) == len(delivered)
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])

@@ -12,8 +12,17 @@ from chalicelib.access.modes import Mode
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import create_link
 from chalicelib.links.records import Bill, Link
+from chalicelib.rates.records import Rate
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
-from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, RequestStatus
+from chalicelib.requests.records import (
+    CustomerAddress,
+    CustomerInfo,
+    Payment,
+    PaymentStatus,
+    Refund,
+    Request,
+    RequestStatus,
+)
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
@@ -35,6 +44,15 @@ PAYMENT = Payment(
     status=PaymentStatus.CONFIRMED,
     detected_at=NOW,
 )
+
+CONVERSION = {
+    "conversionRate",
+    "conversionRateSource",
+    "conversionRateDestination",
+    "convertedAmountSource",
+    "convertedAmountDestination",
+    "rateProvider",
+}
 
 
 def paid(amount: int = 10_000_000) -> Request:
@@ -79,6 +97,7 @@ def test_a_payment_is_told_with_every_field_of_the_interface() -> None:
         "payee": PAYEE,
         "reference": "INV-1",
         "payerIdentifier": "payer-7",
+        "payerAddress": None,
     }
 
 
@@ -129,6 +148,52 @@ def test_the_variants_name_the_client_id_and_the_checkout() -> None:
     assert core["origin"] == "https://shop.example"
     assert all({**variant, "event": core["event"]} == core for variant in variants), "they differ in the event alone"
     assert not any("clientId" in body or "origin" in body for body in told())
+
+
+def test_a_payment_in_another_currency_is_told_in_that_of_the_invoice_with_the_rate() -> None:
+    """$10 of which $4.20 are paid in fUSDC, at 0.98 dollars for one."""
+    rate = Rate("USD", "fUSDC-sepolia", BaseUnits(100), BaseUnits(98), "coingecko", NOW)
+    request = replace(
+        paid(), invoice_currency="USD", amount=BaseUnits(1_000_000_000), paid=BaseUnits(420_000_000), status=RequestStatus.PARTIALLY_PAID
+    )
+    payment = replace(PAYMENT, amount=BaseUnits(4_285_715), value=BaseUnits(420_000_000), rate=rate)
+    failed = failed_event(request, payment, CONTEXT)
+    assert_is_described(json.loads(failed.body))
+    for body in (*told(request=request, payment=payment), json.loads(failed.body)):
+        assert (body["currency"], body["paymentCurrency"]) == ("USD", "fUSDC")
+        assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("4.2", "4.2", "10")
+        assert {name: body[name] for name in CONVERSION} == {
+            "conversionRate": "0.98",
+            "conversionRateSource": "1.02040816326530612",
+            "conversionRateDestination": "0.98",
+            "convertedAmountSource": "4.285715",
+            "convertedAmountDestination": "4.2",
+            "rateProvider": "coingecko",
+        }
+    assert told(request=request, payment=payment)[0]["fees"] == [{"type": "platform", "amount": "0.1", "currency": "fUSDC"}]
+
+
+def test_an_excess_is_told_in_the_invoice_currency() -> None:
+    request = replace(paid(), invoice_currency="USD", amount=BaseUnits(1_000_000_000), paid=BaseUnits(1_050_000_001))
+    assert told(request=request)[0]["excessAmount"] == "0.50000001"
+
+
+def test_a_payment_in_the_invoice_currency_tells_no_rate() -> None:
+    assert not told()[0].keys() & CONVERSION
+
+
+def test_payer_and_customer_are_told_as_they_are_known() -> None:
+    address = CustomerAddress(street="1 Main St", postal_code="10001", country="US")
+    info = CustomerInfo(first_name="Ada", email="ada@example.com", address=address)
+    body = told(request=replace(paid(), customer_info=info), payment=replace(PAYMENT, payer=PAYEE))[0]
+    assert body["payerAddress"] == PAYEE
+    assert body["customerInfo"] == {
+        "firstName": "Ada",
+        "email": "ada@example.com",
+        "address": {"street": "1 Main St", "postalCode": "10001", "country": "US"},
+    }
+    assert "customerInfo" not in told()[0]
+    assert told(request=replace(paid(), customer_info=CustomerInfo(last_name="L")))[0]["customerInfo"] == {"lastName": "L"}
 
 
 def test_a_request_without_a_link_is_told_with_the_same_fields_and_no_checkout() -> None:

@@ -1,6 +1,7 @@
 """Random histories of payments, forks, crashes and lost hints: in the end what is stored is what the chain says."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Record
-from chalicelib.chain.logs import transfers_of
+from chalicelib.chain.transfers import transfers_of
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments
@@ -27,8 +29,10 @@ from chalicelib.webhooks.records import Event
 from tests.fakes.chain import Block
 from tests.fakes.crash import Crash
 from tests.fakes.memory_store import MemoryStore
+from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, World
 
+HISTORIES = int(os.environ.get("HISTORIES", "500"))
 STRANGER = "0x" + "22" * 20
 
 
@@ -71,11 +75,12 @@ class MortalStore(MemoryStore):
 
 @dataclass
 class History:
-    """A world with links, and what can happen to it."""
+    """A world with links and requests without one, in two currencies, and what can happen to it."""
 
     world: World = field(default_factory=lambda: World(object()))
     store: MortalStore = field(default_factory=MortalStore)
     links: list[SecurePayment] = field(default_factory=list)
+    alone: list[Request] = field(default_factory=list)
     forks: list[tuple[Block, list[Block]]] = field(default_factory=list)
     """The parent and the blocks of each branch that was removed."""
 
@@ -83,12 +88,17 @@ class History:
         self.world.services = replace(self.world.services, store=self.store)
         item = Item("10", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
         self.links = [self.world.create_link(items=(item,)), self.world.create_link(items=(item, item))]
+        self.alone = [
+            store_request(self.world.services, amount=BaseUnits(10_000_000), currency=currency)
+            for currency in ("fUSDC-sepolia", "ETH-sepolia-sepolia")
+        ]
         self.world.chain.mine(10)
         self.tick()
 
     @property
     def requests(self) -> list[Request]:
-        return [request for payment in self.links for request in payment.requests]
+        """As they were created."""
+        return [request for payment in self.links for request in payment.requests] + self.alone
 
     def pay(self, request: int, amounts: list[int], payee: str = PAYEE) -> None:
         """One transaction, in a block of its own."""
@@ -173,12 +183,12 @@ class History:
 AMOUNTS = st.sampled_from([10_000_000, 1, 25_000_000, 4_000_000, 5_000])
 DEATHS = st.integers(2, 8), st.booleans()
 STEPS = st.one_of(
-    st.tuples(st.just("pay"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=3)),
-    st.tuples(st.just("pay"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2), st.just(STRANGER)),
-    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2)),
-    st.tuples(st.just("confirm"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2)),
+    st.tuples(st.just("pay"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=3)),
+    st.tuples(st.just("pay"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2), st.just(STRANGER)),
+    st.tuples(st.just("confirm"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2)),
+    st.tuples(st.just("confirm"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2)),
     st.tuples(
-        st.just("confirm_and_die"), st.integers(0, 2), st.lists(AMOUNTS, min_size=1, max_size=2), *DEATHS
+        st.just("confirm_and_die"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2), *DEATHS
     ),
     st.tuples(st.just("fork"), st.integers(1, 8), st.sampled_from([None, 0, 1, 3])),
     st.tuples(st.just("fork"), st.integers(2, 5), st.none()),
@@ -196,7 +206,7 @@ STEPS = st.one_of(
 
 def transfers_on_the_chain(history: History) -> dict[str, list[tuple[str, int]]]:
     """The (block hash, amount) of each transfer to the payee in a confirmed block, by request."""
-    topics = {topic: r.request_id for payment in history.links for topic, r in requests_by_topic(payment.requests).items()}
+    topics = {topic: request.request_id for topic, request in requests_by_topic(history.requests).items()}
     found: dict[str, list[tuple[str, int]]] = {request.request_id: [] for request in history.requests}
     for block in history.world.chain.blocks[:-1]:
         for transfer in transfers_of("sepolia", block.logs):
@@ -213,6 +223,8 @@ def check(history: History) -> None:
         is_paid = all(request.status is RequestStatus.PAID for request in payment.requests)
         assert payment.link.status is (LinkStatus.COMPLETED if is_paid else LinkStatus.PENDING)
         assert (payment.link.completed_at is not None) == is_paid
+    for request in history.alone:
+        check_request(history, load_request(history.world.services, request), on_chain[request.request_id])
 
 
 def check_request(history: History, request: Request, transfers: list[tuple[str, int]]) -> None:
@@ -221,7 +233,10 @@ def check_request(history: History, request: Request, transfers: list[tuple[str,
     assert request.status is (RequestStatus.PAID if request.paid >= request.amount else expected)
     listed = history.store.query(Payment, Payment.KEY.all(request_id=request.request_id))
     standing = [each for each in listed if each.status is PaymentStatus.CONFIRMED]
-    assert sum(each.amount for each in standing) + request.unlisted_amount == request.paid
+    assert sum(each.counted for each in standing) + request.unlisted_amount == request.paid
+    assert {(each.account_id, each.currency, each.invoice_currency) for each in listed} <= {
+        (request.account_id, request.currency, request.currency)
+    }
     assert len(standing) + request.unlisted_count == len(transfers)
     assert request.payment_count in (len(listed), None if not listed else -1)
     assert not Counter((each.block_hash, each.amount) for each in standing) - Counter(transfers)
@@ -249,7 +264,7 @@ def check_events(history: History, request: Request, standing: list[Payment]) ->
 
 
 @pytest.mark.parametrize("small_payments", [1, 100])
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=HISTORIES // 2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, min_size=4, max_size=20))
 def test_after_any_history_the_totals_the_statuses_and_the_events_are_those_of_the_chain(
     small_payments: int, steps: list[tuple[Any, ...]]

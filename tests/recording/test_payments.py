@@ -28,6 +28,7 @@ from chalicelib.recording.payments import (
     reverse,
     subtract,
 )
+from chalicelib.recording.valuing import Worth
 from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.requests.rules import remaining
@@ -100,7 +101,7 @@ class Ledger:
 
     def pay(self, paid: LoggedTransfer) -> Decision | None:
         known = self.by_transaction.get(paid.tx_hash)
-        return self._apply(record(self.state, self.request, known, paid, CONTEXT))
+        return self._apply(record(self.state, self.request, known, paid, Worth(paid.amount), CONTEXT))
 
     def lose(self, payment: Payment) -> Decision | None:
         return self._apply(reverse(self.state, self.request, payment, self.payments, CONTEXT))
@@ -224,7 +225,8 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
     assert must_write_link(new_link(items=(item,) * 2)) and not must_write_link(new_link())
     payments = {}
     for paid, position in enumerate(order, 1):
-        decision = record(state, state.requests[position], None, transfer(1_000_000, position + 1), CONTEXT)
+        new = transfer(1_000_000, position + 1)
+        decision = record(state, state.requests[position], None, new, Worth(new.amount), CONTEXT)
         assert decision is not None
         assert (decision.link is not None) == (paid == 4)
         state, payments[position] = apply(state, decision), decision.payment
@@ -294,7 +296,7 @@ def test_a_payment_is_listed_if_it_is_large_enough_or_one_of_the_first_or_comple
     count: int, paid: int, amount: int, is_listed: bool
 ) -> None:
     bill = with_payments(count, paid)
-    decision = record(bill, bill.requests[0], None, transfer(amount), CONTEXT)
+    decision = record(bill, bill.requests[0], None, transfer(amount), Worth(BaseUnits(amount)), CONTEXT)
     assert decision is not None
     assert (decision.payment is not None) is is_listed
     after = decision.request
@@ -388,6 +390,6 @@ def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
     bill = new_link()
     completed = replace(bill, link=replace(link_of(bill), status=LinkStatus.COMPLETED, completed_at=START))
     later = replace(CONTEXT, now=START + timedelta(hours=1))
-    decision = record(completed, completed.requests[0], None, transfer(10_000_000), later)
+    decision = record(completed, completed.requests[0], None, transfer(10_000_000), Worth(BaseUnits(10_000_000)), later)
     assert decision is not None
     assert decision.link is None

@@ -28,6 +28,7 @@ from chalicelib.storage.store import Store, WriteConflict
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.endpoints import flows as webhooks
 from infra.local.cloud import Cloud
+from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
 
 PARALLEL = 20
@@ -62,11 +63,11 @@ def in_parallel(act: Callable[[Services], Any], cloud: Cloud, world: World) -> l
         return list(pool.map(run, range(PARALLEL)))
 
 
-def scan_and_record(services: Services, payment: SecurePayment) -> int:
+def scan_and_record(services: Services, bill_id: str) -> int:
     """What the two consumers do, without waiting for the hint; returns how many transfers this process recorded."""
     with suppress(WriteConflict):
         scanning.scan(services, "sepolia")
-    return recording.record(services, payment.link.token)
+    return recording.record(services, bill_id)
 
 
 def test_20_parallel_scans_of_one_log_give_one_payment(cloud: Cloud, world: World) -> None:
@@ -74,7 +75,7 @@ def test_20_parallel_scans_of_one_log_give_one_payment(cloud: Cloud, world: Worl
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
     world.chain.mine(2)
-    results = in_parallel(lambda services: scan_and_record(services, payment), cloud, world)
+    results = in_parallel(lambda services: scan_and_record(services, payment.link.token), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) <= 1
     world.record()
     request_id = payment.requests[0].request_id
@@ -99,6 +100,23 @@ def test_parallel_payments_of_one_request_are_all_counted(cloud: Cloud, world: W
     assert sum(result for result in results if isinstance(result, int)) == 5
     assert world.load(payment).requests[0].paid == 5_000_000
     assert world.load(payment).requests[0].payment_count == 5
+
+
+def test_20_parallel_scans_and_recorders_count_each_transfer_to_a_request_without_a_link_once(
+    cloud: Cloud, world: World
+) -> None:
+    world.register_webhook()
+    request = store_request(world.services, world.account_id, client_id=world.client_id)
+    for amount in (5_000_000, 7_500_000, 1):
+        world.chain.pay(request, amount=amount)
+    world.chain.mine(2)
+    results = in_parallel(lambda services: scan_and_record(services, request.bill_id), cloud, world)
+    assert sum(result for result in results if isinstance(result, int)) <= 3
+    world.record()
+    after = load_request(world.services, request)
+    assert (after.paid, after.payment_count) == (12_500_001, 3)
+    world.drain()
+    assert world.receiver.events.count("payment.confirmed") == 1
 
 
 def test_of_20_public_announcements_at_once_a_link_takes_no_more_than_its_share(cloud: Cloud, world: World) -> None:
@@ -130,7 +148,7 @@ def test_a_payment_that_is_detected_while_20_announce_is_the_last_word(cloud: Cl
     def act(services: Services) -> None:
         mine = next(number)
         if mine % 4 == 0:
-            scan_and_record(services, payment)
+            scan_and_record(services, payment.link.token)
             return
         draft = IntentDraft(None, f"0x{mine:064x}", None, "SEPOLIA", "USDC", None)
         with suppress(Locked, Conflict):
@@ -151,7 +169,7 @@ def test_20_parallel_scans_of_a_link_of_several_requests_complete_it_once(cloud:
         world.chain.pay(request)
         world.chain.pay_too(request, amount=1, payee="0x" + "22" * 20)
     world.chain.mine(2)
-    results = in_parallel(lambda services: scan_and_record(services, payment), cloud, world)
+    results = in_parallel(lambda services: scan_and_record(services, payment.link.token), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) <= 3
     world.record()
     after = world.load(payment)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import refunds as sending
 from chalicelib.recording.refunds import MAX_ANNOUNCED
@@ -46,7 +47,7 @@ def pay_by(world: World, payment: SecurePayment, payer: str, amount: int, **alte
 
 
 def listed(world: World, payment: SecurePayment) -> tuple[ListedTransfer, ...]:
-    return transfers.list_transfers(world.services, payment.link.token, world.account_id, None).transfers
+    return transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None)).transfers
 
 
 def offer(world: World, payment: SecurePayment, position: int = 0) -> RefundOffer:

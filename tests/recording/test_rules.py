@@ -21,6 +21,7 @@ from chalicelib.recording.rules import (
     with_totals,
 )
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind, unmatched_transfer
+from chalicelib.recording.valuing import Accepted
 from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, RequestStatus, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
@@ -28,6 +29,7 @@ from chalicelib.scanning.records import LoggedTransfer, TransferState, Unrecorde
 from tests.fakes.world import PAYEE, START
 from tests.recording.test_payments import CONTEXT, link_of, new_link, transfer
 
+ACCEPTED = Accepted(tolerance_bps=100, max_rate_age=3600)
 LINK = new_link()
 (REQUEST,) = LINK.requests
 TOPIC = reference_topic(bytes.fromhex(REQUEST.payment_reference[2:]))
@@ -71,7 +73,7 @@ class Recorder:
         wanted = {each: self.log[each] for each in (*part.added, *part.removed)}
         listed = {REQUEST.request_id: tuple(self.payments.values())}
         stored = Stored(wanted, self.payments, self.unmatched, listed, self.refunds)
-        changes = decide(self.bill, part, stored, CONTEXT)
+        changes = decide(self.bill, part, stored, ACCEPTED, CONTEXT)
         self.bill = changes.bill
         self.told += [event.kind for event in changes.events]
         for record in changes.records.values():
@@ -284,7 +286,7 @@ def test_the_removal_of_a_transfer_that_is_in_another_block_now_leaves_what_it_b
 
 def test_an_entry_that_is_not_in_the_log_any_more_is_left_out() -> None:
     part = UnrecordedTransfers("T", "sepolia", 1, 1, 0, "", START, added=(entry(1).transfer_id,))
-    changes = decide(LINK, part, Stored({}, {}, {}, {}), CONTEXT)
+    changes = decide(LINK, part, Stored({}, {}, {}, {}), ACCEPTED, CONTEXT)
     assert (changes.records, changes.recorded) == ({}, 0)
 
 

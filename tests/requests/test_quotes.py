@@ -50,7 +50,7 @@ REQUEST = Request(
 
 
 def hold(world: World, request: Request = REQUEST) -> Quote:
-    return quotes.hold(world.services, request, USD, FUSDC)
+    return quotes.hold(world.services, [request])[request.request_id]
 
 
 def test_a_quote_is_kept_while_it_holds_for_half_of_its_time(world: World) -> None:

@@ -122,16 +122,16 @@ def test_work_is_divided_by_link_and_into_parts_that_fit_into_a_transaction() ->
     found = [entry(number) for number in range(1, 101)]
     parts = work(found, 7, NOW)
     assert [(part.bill_id, part.part, len(part.added)) for part in parts] == [
-        *[("link1", index, size) for index, size in enumerate((24, 24, 2))],
-        *[("link0", index, size) for index, size in enumerate((24, 24, 2))],
+        *[("link1", index, size) for index, size in enumerate((10,) * 5)],
+        *[("link0", index, size) for index, size in enumerate((10,) * 5)],
     ]
     assert {part.sequence for part in parts} == {7}
     assert all(part.removed == () for part in parts)
     for token in ("link0", "link1"):
         added = [each for part in parts if part.bill_id == token for each in part.added]
         assert added == [each.transfer_id for each in found if each.bill_id == token]
-    assert parts[1].block_number == found[48].block_number, "the first block of the part"
-    assert (TRANSFERS_PER_PART, REMOVALS_PER_PART) == (24, 12)
+    assert parts[1].block_number == found[20].block_number, "the first block of the part"
+    assert (TRANSFERS_PER_PART, REMOVALS_PER_PART) == (10, 6)
 
 
 def test_the_order_of_the_keys_of_work_is_that_in_which_blocks_were_read() -> None:
@@ -183,9 +183,10 @@ def test_the_work_of_a_fork_has_each_transfer_once_and_one_that_moved_with_its_f
 def test_the_work_of_a_fork_has_what_vanished_first_the_newest_first_and_then_the_order_of_the_chain() -> None:
     removed, added = [entry(number) for number in range(1, 9, 2)], [entry(number) for number in range(11, 19, 2)]
     parts = work_of_fork(removed, added, 7, NOW)
-    assert [(part.block_number, part.part) for part in parts] == [(0, 0), (0, 1)], "its order is not that of the blocks"
-    assert [[each.block_number for each in part.removed] for part in parts] == [[7, 5, 3, 1], []]
-    assert [[each.block_number for each in part.added] for part in parts] == [[11, 13], [15, 17]]
+    numbers = [(0, 0), (0, 1), (0, 2)]
+    assert [(part.block_number, part.part) for part in parts] == numbers, "its order is not that of the blocks"
+    assert [[each.block_number for each in part.removed] for part in parts] == [[7, 5, 3], [1], []]
+    assert [[each.block_number for each in part.added] for part in parts] == [[], [11, 13], [15, 17]]
 
 
 def _all(groups: Iterable[Iterable[object]]) -> list[object]:
@@ -262,7 +263,7 @@ def test_a_transaction_without_a_receipt_contradicts_nothing() -> None:
 
 
 def test_work_holds_no_more_than_the_ids_of_its_transfers() -> None:
-    """So one part of 24 is small, whatever the events hold."""
-    (part,) = work([entry(number) for number in range(1, 48, 2)], 7, NOW)
+    """So one part of 10 is small, whatever the events hold."""
+    (part,) = work([entry(number) for number in range(1, 20, 2)], 7, NOW)
     assert isinstance(part, UnrecordedTransfers)
-    assert len(part.added) == 24
+    assert len(part.added) == 10

@@ -26,11 +26,12 @@ from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Orchestrator
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
-from chalicelib.base.records import Record
-from chalicelib.chain.logs import BlockRange, Checkpoint
+from chalicelib.base.records import Counts, Record
+from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.rates.records import Rate
+from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
@@ -49,7 +50,6 @@ from chalicelib.requests.records import (
 )
 from chalicelib.scanning.records import (
     Cursor,
-    LoggedConversion,
     LoggedTransfer,
     ScanLease,
     TransferId,
@@ -349,8 +349,12 @@ RECORDS: dict[str, Record] = {
     "logged transfer": LOGGED,
     "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
     "logged transfer, converted": replace(
-        LOGGED, payer=WALLET, conversion=LoggedConversion("0x" + "22" * 20, BaseUnits(MAX_UINT256), BaseUnits(0), 300)
+        LOGGED,
+        payer=WALLET,
+        conversion=LoggedConversion("0x" + "22" * 20, BaseUnits(MAX_UINT256), BaseUnits(0), 300),
+        path_amount=BaseUnits(MAX_UINT256),
     ),
+    "logged transfer, summed": replace(LOGGED, state=TransferState.SUMMED, value=BaseUnits(0), version=1),
     "unrecorded transfers": UNRECORDED,
     "unrecorded transfers, after a fork": replace(UNRECORDED, added=(), removed=(TRANSFER_ID, TRANSFER_ID), version=1),
     "scan lease": ScanLease("sepolia", NOW, version=7),
@@ -477,5 +481,6 @@ RECORDS: dict[str, Record] = {
         locks=False,
         others=(replace(INTENT, proof=Proof.PROPOSED),),
     ),
+    "daily count": DailyCount(ACCOUNT, "ACCOUNT", "2026-03-01", "", 3, Counts({"USDC-base|USD|conversion|": 2})),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
 }

@@ -11,7 +11,7 @@ KEY_NAMES = {
     "Key", "KeyPattern", "KeyRange", "PAYMENTS", "IDENTITY", "SESSIONS", "WEBHOOKS", "OPS", "TABLES",
 }  # fmt: skip
 KEY_ATTRIBUTES = {"KEY", "key_of", "pk", "sk"}
-READS = {"get", "get_many", "query", "query_mixed", "page", "due", "count", "uncount", "client"}
+READS = {"get", "get_many", "query", "query_mixed", "page", "due", "count", "uncount", "newest", "count_listed", "client"}
 GENERIC = ("chalicelib/base/records.py", "chalicelib/storage/", "infra/data_docs.py", "infra/bench/")
 """Measurements in infra/bench read item by item to compare that with what the flows do."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from chalicelib.base.records import TABLES, Record
+from chalicelib.base.records import LISTS, TABLES, Record
 from chalicelib.storage.store import DUE_INDEX
 from infra.data_docs import FILE, document, record_classes
 from infra.stack import TEMPLATE
@@ -44,8 +44,10 @@ def test_every_table_and_index_of_the_document_is_in_the_template() -> None:
     for cls in CLASSES:
         if cls.next_due is not Record.next_due:
             assert DUE_INDEX in tables[cls.KEY.table], f"{cls.__name__} can be due, but its table has no {DUE_INDEX}"
-    indexed = {cls.KEY.table for cls in CLASSES if cls.next_due is not Record.next_due}
-    assert {name for name, indexes in tables.items() if indexes} == indexed, "an index that no record is in"
+    due = {cls.KEY.table for cls in CLASSES if cls.next_due is not Record.next_due}
+    assert {name for name, indexes in tables.items() if DUE_INDEX in indexes} == due, "an index that no record is in"
+    lists = {name: {*indexes} - {DUE_INDEX} for name, indexes in tables.items()}
+    assert {name: {*indexes} for name, indexes in LISTS.items()} == {name: each for name, each in lists.items() if each}
 
 
 def _tables_of_template() -> dict[str, list[str]]:

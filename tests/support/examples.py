@@ -22,11 +22,12 @@ from chalicelib.payees.records import Action
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
 from tests.fakes.payouts import store_payouts
+from tests.fakes.requests import store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
 from tests.support.client import Api, Reply
 from tests.support.running import running
-from tests.support.stored_transfers import store_payment
+from tests.support.stored_transfers import store_payment, store_payment_of
 from tests.support.tenants import WAYS, Headers, Tenant, Way
 
 Make = Callable[[Tenant, Way], Any]
@@ -74,6 +75,11 @@ def a_link(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"requests": [{"amount": "12.50"}]} if Mode.ORCHESTRATOR in way.serves else {}
 
 
+def a_request(owner: Tenant, way: Way) -> dict[str, Any]:
+    """A platform's request goes where the client id is bound to."""
+    return {"payee": None} if Mode.ORCHESTRATOR in way.serves else {}
+
+
 def payout_tokens(owner: Tenant) -> list[str]:
     return [made.link.token for made in store_payouts(running(), owner.account_id, 2)]
 
@@ -90,6 +96,7 @@ def signed(action: Action) -> Make:
 WEBHOOK = {"webhook_id": a_webhook}
 KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
 TOKEN = {"token": of_owner(Tenant.link_token)}
+REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
 
 
 def registered(owner: Tenant, way: Way) -> None:
@@ -138,6 +145,12 @@ def paid_token(owner: Tenant, way: Way) -> str:
     return token
 
 
+def paid_request(owner: Tenant, way: Way) -> str:
+    request = store_request(running(), owner.account_id)
+    store_payment_of(request, 12_500_000)
+    return request.request_id
+
+
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
     payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
@@ -151,6 +164,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/openapi.json"): example(),
     ("GET", "/v2/currencies"): example(),
     ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
+    ("POST", "/v2/request"): example(body=a_request),
+    ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
     ("GET", "/v2/secure-payments"): example(
         query=lambda owner, way: {"requestId": owner.request_id()}, others=(404,)
@@ -165,6 +180,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/pay"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/transfers"): example({"token": paid_token}),
+    ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"): example(

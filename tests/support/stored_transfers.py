@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import reading as links
-from chalicelib.requests.records import Payment, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 from tests.fakes.world import PAYEE
 from tests.support.node import Node
 from tests.support.running import running
@@ -21,8 +21,14 @@ def store_payment(token: str, amount: int) -> Payment:
     """Writes a payment of the link's only request, in base units of fUSDC."""
     payment = links.load(running(), token)
     assert payment is not None
+    return store_payment_of(payment.requests[0], amount)
+
+
+def store_payment_of(request: Request, amount: int) -> Payment:
+    """Writes a payment of a request, in base units of fUSDC."""
+    assert request.created_at is not None
     made = Payment(
-        request_id=payment.requests[0].request_id,
+        request_id=request.request_id,
         network="sepolia",
         block_hash=BLOCK_HASH,
         log_index=3,
@@ -32,8 +38,8 @@ def store_payment(token: str, amount: int) -> Payment:
         fee_amount=BaseUnits(125_000),
         fee_address="0x" + "11" * 20,
         status=PaymentStatus.CONFIRMED,
-        detected_at=payment.link.created_at + timedelta(seconds=30),
-        paid_at=payment.link.created_at + timedelta(seconds=12),
+        detected_at=request.created_at + timedelta(seconds=30),
+        paid_at=request.created_at + timedelta(seconds=12),
     )
     running().store.write(made)
     return made

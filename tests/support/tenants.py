@@ -25,6 +25,9 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
+from chalicelib.requests import flows as requests
+from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.records import Frequency, Recurrence
 from chalicelib.storage.store import Delete
 from chalicelib.webhooks.deliveries import store as deliveries
 from chalicelib.webhooks.deliveries.records import Delivery
@@ -35,7 +38,7 @@ from chalicelib.webhooks.samples import sample_event
 from infra import admin
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.wallets import EvmWallet, evm_wallet
-from tests.fakes.world import draft
+from tests.fakes.world import PAYEE, draft
 from tests.support.client import ORIGIN
 from tests.support.running import running
 
@@ -109,6 +112,12 @@ class Tenant:
 
     def request_id(self) -> str:
         return self._link().requests[0].request_id
+
+    def recurring_id(self) -> str:
+        """The id of a request that stands by itself and recurs."""
+        item = Item("12.50", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+        wanted = Draft(item, recurrence=Recurrence("2101-01-31", Frequency.MONTHLY))
+        return requests.create(running(), Owner(self.account_id, None, None), wanted).request_id
 
     def tron_token(self) -> str:
         """Returns the token of the tenant's only link on tron."""

@@ -1,15 +1,18 @@
 """The list of what came for a link, what it costs to read, and the refunds that can be made of it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.errors import BadRequest, Locked, NotFound
 from chalicelib.checkout.intents import tracking
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
+from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.creation import Item
+from chalicelib.requests.records import Request
 from chalicelib.requests.references import payment_reference
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer
@@ -18,6 +21,7 @@ from infra.bench.calls import counted
 from tests.fakes import intents
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.intents import SAFE, with_safe
+from tests.fakes.requests import store_request
 from tests.fakes.world import PAYEE, WALLET, World, draft
 from tests.support.errors import body_of
 
@@ -27,7 +31,7 @@ TRON_PAYER = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8"
 
 
 def listed(world: World, payment: SecurePayment) -> tuple[ListedTransfer, ...]:
-    listing = transfers.list_transfers(world.services, payment.link.token, world.account_id, world.client_id)
+    listing = transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, world.client_id))
     assert not listing.truncated
     return listing.transfers
 
@@ -138,7 +142,7 @@ def test_one_answer_lists_a_limited_number_of_transfers_and_says_so(
     for _ in range(2):
         world.chain.pay(payment.requests[0], amount=1)
     world.scan()
-    listing = transfers.list_transfers(world.services, payment.link.token, world.account_id, None)
+    listing = transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None))
     assert (len(listing.transfers), listing.truncated) == (1, True)
 
 
@@ -161,6 +165,88 @@ def test_the_list_reads_the_link_and_each_request_twice(world: World) -> None:
         found = listed(world, payment)
     assert dict(calls.by_operation) == {"Query": 1 + 2 * 3}
     assert [each.classified.request.position for each in found] == [0, 1, 2]
+
+
+def of_request(world: World, request: Request, viewer: Viewer | None = None) -> tuple[ListedTransfer, ...]:
+    viewer = viewer or Viewer(world.account_id, world.client_id)
+    found, listing = transfers.list_of_request(world.services, request.payment_reference, viewer)
+    assert found.request_id == request.request_id
+    return listing.transfers
+
+
+def test_a_request_of_a_link_has_its_own_transfers_only(world: World) -> None:
+    items = tuple(Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for _ in range(2))
+    payment = world.create_link(items=items)
+    for request in payment.requests:
+        world.chain.pay(request)
+    world.scan()
+    assert [of_request(world, request) for request in payment.requests] == [(each,) for each in listed(world, payment)]
+
+
+def test_a_request_without_a_link_has_refunds_and_nothing_late(world: World) -> None:
+    request = store_request(world.services)
+    world.chain.genesis = world.now + timedelta(days=999)
+    for amount in (20_000_000, 1_000_000):
+        log = world.chain.pay(request, amount=amount)
+        world.chain.payers[log["transactionHash"]] = WALLET
+    world.scan()
+    over, duplicate = of_request(world, request)
+    assert [each.classified.classification.value for each in (over, duplicate)] == ["over", "duplicate"]
+    assert not over.classified.late
+    assert over.refund is not None and duplicate.refund is not None
+    assert (over.refund.payer, over.refund.amount, duplicate.refund.amount) == (WALLET, 7_500_000, 1_000_000)
+
+
+def test_a_sent_refund_of_a_request_without_a_link_is_seen_and_told(world: World) -> None:
+    world.register_webhook()
+    request = store_request(world.services, client_id=world.client_id)
+    log = world.chain.pay(request, amount=20_000_000)
+    world.chain.payers[log["transactionHash"]] = WALLET
+    world.scan()
+    of_request(world, request)
+    topic = payment_reference(request.request_id, request.salt, WALLET).hex()
+    refund = replace(request, payment_reference="0x" + topic, payee=WALLET)
+    world.chain.pay(refund, amount=7_500_000)
+    world.scan()
+    (over,) = of_request(world, request)
+    assert over.refund is not None and over.refund.is_sent
+    world.drain()
+    assert world.receiver.events[-1] == "payment.refunded"
+
+
+def test_a_contract_that_a_request_names_as_its_payer_is_paid_back(world: World) -> None:
+    with_safe(world)
+    for payer in (SAFE, None):
+        request = store_request(world.services, payer=payer)
+        log = world.chain.pay(request, amount=20_000_000)
+        world.chain.payers[log["transactionHash"]] = SAFE
+        world.scan()
+        (found,) = of_request(world, request)
+        assert (found.refund is not None) is (payer is not None)
+
+
+def test_the_transfers_of_another_accounts_request_are_not_found(world: World) -> None:
+    request = store_request(world.services, client_id="cli_shop")
+    for viewer in (Viewer("another", None), Viewer("acct", "cli_other")):
+        with pytest.raises(NotFound, match="Request not found"):
+            of_request(world, request, viewer)
+
+
+def test_a_pending_announced_transaction_locks_the_list_of_its_requests(world: World) -> None:
+    with_safe(world)
+    payment = world.create_link()
+    intents.record(world, payment)
+    with pytest.raises(Locked):
+        of_request(world, payment.requests[0])
+
+
+def test_the_list_of_a_request_costs_four_reads(world: World) -> None:
+    request = store_request(world.services)
+    world.chain.pay(request)
+    world.scan()
+    with counted(world.client) as calls:
+        of_request(world, request)
+    assert dict(calls.by_operation) == {"BatchGetItem": 1, "Query": 1 + 2}
 
 
 def test_it_is_there_whatever_became_of_the_link(world: World) -> None:
@@ -189,11 +275,11 @@ def test_a_refund_on_tron_goes_to_the_base58_address_of_the_payer(world: World) 
 def test_a_multicall_sends_its_caller_to_the_children_and_strangers_learn_nothing(world: World) -> None:
     payment = world.create_link()
     with pytest.raises(NotFound):
-        transfers.list_transfers(world.services, payment.link.token, "another", None)
+        transfers.list_of_link(world.services, payment.link.token, Viewer("another", None))
     parent = replace(
         payment.link, token="PARENT", payment_type=PaymentType.MULTICALL, child_tokens=(payment.link.token,), version=0
     )
     world.services.store.write(parent)
     with pytest.raises(BadRequest) as refused:
-        transfers.list_transfers(world.services, "PARENT", world.account_id, None)
+        transfers.list_of_link(world.services, "PARENT", Viewer(world.account_id, None))
     assert body_of(refused.value)["children"] == [payment.link.token]

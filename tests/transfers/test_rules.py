@@ -12,7 +12,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import create_link
 from chalicelib.links.records import SecurePayment
-from chalicelib.requests.records import Payment, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction, classify, without_payer
 from tests.fakes.world import PAYEE, START, TERMS, draft
 
@@ -66,7 +66,7 @@ def strayed(reason: str, **changes: object) -> UnmatchedTransfer:
 
 
 def judged(*payments: Payment, payment: SecurePayment = LINK) -> list[tuple[str, int, str]]:
-    found = classify(payment, payment.requests[0], payments, ())
+    found = classify(payment.link, payment.requests[0], payments, ())
     return [(each.classification.value, each.excess, each.action.value) for each in found]  # type: ignore[misc]
 
 
@@ -91,11 +91,11 @@ def test_each_payment_is_judged_by_what_those_before_it_left(
 
 def test_a_payment_from_the_expiry_on_is_late_whatever_else_it_is() -> None:
     expiry = LINK.link.expires_at
-    before = classify(LINK, REQUEST, [paid(AMOUNT, 1, paid_at=expiry - timedelta(seconds=1))], ())
+    before = classify(LINK.link, REQUEST, [paid(AMOUNT, 1, paid_at=expiry - timedelta(seconds=1))], ())
     assert [(each.classification, each.late) for each in before] == [(Classification.EXACT, False)]
-    after = classify(LINK, REQUEST, [paid(AMOUNT, 1, paid_at=expiry)], ())
+    after = classify(LINK.link, REQUEST, [paid(AMOUNT, 1, paid_at=expiry)], ())
     assert [(each.classification, each.late) for each in after] == [(Classification.LATE, True)]
-    part = classify(LINK, REQUEST, [paid(1, 1, paid_at=expiry), paid(AMOUNT, 2, paid_at=expiry)], ())
+    part = classify(LINK.link, REQUEST, [paid(1, 1, paid_at=expiry), paid(AMOUNT, 2, paid_at=expiry)], ())
     assert [(each.classification.value, each.late) for each in part] == [("partial", True), ("over", True)]
 
 
@@ -103,7 +103,7 @@ def test_what_a_fork_took_away_does_not_count_and_what_follows_is_judged_without
     gone = paid(AMOUNT, 1, status=PaymentStatus.REVERSED)
     assert judged(gone) == [("reversed", 0, "pay_remaining")]
     assert judged(gone, paid(AMOUNT, 2)) == [("reversed", 0, "none"), ("exact", 0, "none")]
-    assert not classify(LINK, REQUEST, [gone], ())[0].counts
+    assert not classify(LINK.link, REQUEST, [gone], ())[0].counts
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_a_fork_took_away_does_not_count_and_what_follows_is_judged_without
 def test_what_does_not_count_says_who_can_help(
     stray: UnmatchedTransfer, kind: str, action: str, token: str | None
 ) -> None:
-    (found,) = classify(LINK, REQUEST, (), [stray])
+    (found,) = classify(LINK.link, REQUEST, (), [stray])
     assert (found.classification, found.action, found.counts, found.excess) == (kind, action, False, None)
     assert (found.token.id if found.token else None) == token
     assert found.refundable == (7 if action == "refund" else 0)
@@ -131,16 +131,49 @@ def test_a_tron_token_is_known_by_the_hex_address_of_its_log() -> None:
     usdc = "0x3487b63d30b5b2c87fb7ffa8bcfade38eaac1abe"
     payee = "0x5cbdd86a2fa8dc4bddd8a8f69dba48572eec07fb"
     stray = strayed("wrong_token", network="tron", token_address=usdc, payee=payee)
-    (found,) = classify(TRON, TRON.requests[0], (), [stray])
+    (found,) = classify(TRON.link, TRON.requests[0], (), [stray])
     assert (found.classification, found.action) == (Classification.WRONG_TOKEN, RecoveryAction.REFUND)
     assert found.token is not None and found.token.id == "USDC-tron"
 
 
 def test_a_refund_to_nobody_known_begins_with_finding_the_payer() -> None:
-    (over,) = classify(LINK, REQUEST, [paid(AMOUNT + 5, 1)], ())
+    (over,) = classify(LINK.link, REQUEST, [paid(AMOUNT + 5, 1)], ())
     assert over.refundable == 5
     assert without_payer(over).action is RecoveryAction.FIND_PAYER
     assert without_payer(over).refundable == 0
+
+
+def test_without_a_link_nothing_is_late() -> None:
+    long_after = START + timedelta(days=9999)
+    found = classify(None, REQUEST, [paid(AMOUNT, 1, paid_at=long_after)], [strayed("wrong_token", paid_at=long_after)])
+    assert [(each.classification.value, each.late) for each in found] == [("exact", False), ("wrong_token", False)]
+
+
+def converted(amount: int, number: int, value: int) -> Payment:
+    return paid(amount, number, value=BaseUnits(value), type=PaymentKind.CONVERSION)
+
+
+def test_a_converted_payment_is_judged_by_what_it_counts_for_and_refunded_in_its_token() -> None:
+    """$10 at 8 decimals: 4 tokens count for $5, 6 more for $7.50, of which $2.50 are too much, a third of it."""
+    invoice = replace(REQUEST, invoice_currency="USD", amount=BaseUnits(1_000_000_000))
+    parts = [converted(4_000_000, 1, 500_000_000), converted(6_000_000, 2, 750_000_000), converted(7, 3, 800)]
+    found = classify(LINK.link, invoice, parts, ())
+    assert [(each.classification.value, each.excess, each.refundable) for each in found] == [
+        ("partial", 0, 0),
+        ("over", 250_000_000, 2_000_000),
+        ("duplicate", 800, 7),
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**30), st.integers(0, 10**20)), min_size=1, max_size=6), st.integers(1, 10**20))
+def test_no_refund_is_more_than_was_paid_or_than_the_excess_is_worth(parts: list[tuple[int, int]], owed: int) -> None:
+    invoice = replace(REQUEST, invoice_currency="USD", amount=BaseUnits(owed))
+    payments = [converted(amount, number, value) for number, (amount, value) in enumerate(parts, 1)]
+    for each in classify(None, invoice, payments, ()):
+        assert isinstance(each.transfer, Payment) and each.excess is not None
+        assert 0 <= each.refundable <= each.transfer.amount
+        if each.classification is Classification.OVER:
+            assert each.refundable * each.transfer.counted <= each.transfer.amount * each.excess
 
 
 PAYMENTS = st.lists(
@@ -158,7 +191,7 @@ def test_sums_are_those_of_the_chain_in_whatever_order_the_transfers_are_given(
         for amount, number, stands in made
     ]
     dust = [strayed("wrong_payee", log_index=number) for number in range(strays)]
-    found = classify(LINK, REQUEST, payments, dust)
+    found = classify(LINK.link, REQUEST, payments, dust)
     total = sum(amount for amount, _, stands in made if stands)
     assert sum(each.transfer.amount for each in found if each.counts) == total
     assert sum(each.excess or 0 for each in found) == max(0, total - AMOUNT)
@@ -166,7 +199,7 @@ def test_sums_are_those_of_the_chain_in_whatever_order_the_transfers_are_given(
     assert any(each.action is RecoveryAction.PAY_REMAINING for each in found) == (bool(payments) and total < AMOUNT)
     chance.shuffle(payments)
     chance.shuffle(dust)
-    assert classify(LINK, REQUEST, payments, dust) == found
+    assert classify(LINK.link, REQUEST, payments, dust) == found
 
 
 def test_transfers_are_listed_in_the_order_of_their_blocks_whenever_they_were_seen() -> None:
@@ -174,5 +207,5 @@ def test_transfers_are_listed_in_the_order_of_their_blocks_whenever_they_were_se
     early = paid(1, 1, detected_at=START + timedelta(hours=9))
     late = paid(1, 2, detected_at=START + timedelta(hours=1))
     unknown = paid(1, 3, paid_at=None, detected_at=START)
-    listed = classify(LINK, REQUEST, [late, early, unknown], [])
+    listed = classify(LINK.link, REQUEST, [late, early, unknown], [])
     assert [each.transfer for each in listed] == [unknown, early, late]

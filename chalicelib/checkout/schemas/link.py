@@ -8,11 +8,9 @@ from pydantic import Field, field_validator
 from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.flows import Description
 from chalicelib.http.fields import Address
 from chalicelib.http.schemas import Input, Output, rule
@@ -127,11 +125,6 @@ def secure_payment_answer(
     )
 
 
-def held_of(token: Token, holdings: WalletReading) -> BaseUnits:
-    """The wallet's balance of a token, in base units."""
-    return holdings.native_balance if token.is_native else holdings.tokens[token.address].balance
-
-
 def _link_facts(payment: SecurePayment) -> dict[str, Any]:
     link = payment.link
     return {
@@ -173,7 +166,7 @@ def _payment_options(description: Description) -> dict[str, Any]:
     assert chain is not None, "a stored request always has a catalogued network"
     options = {}
     for token, debit in checkout.debits.items():
-        balance = held_of(token, holdings)
+        balance = holdings.balance_of(token)
         options[token.symbol] = PaymentOption(
             balance=format_amount(balance, token.decimals),
             hasEnoughBalance=balance >= debit,

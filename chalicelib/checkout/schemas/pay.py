@@ -1,6 +1,6 @@
 """Models of the `/pay` query and its responses. Amounts are human-readable."""
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,7 +13,7 @@ from chalicelib.checkout.schemas.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
-from chalicelib.http.fields import EvmAddress
+from chalicelib.http.fields import EvmAddress, form
 from chalicelib.http.schemas import Output, rule
 
 Flag = Literal["true", "false"]
@@ -64,6 +64,27 @@ class InsufficientToken(Output):
     available: str = Field(description="What the wallet has")
 
 
+class ConversionAnswer(Output):
+    """How an amount in an invoice currency is paid in a token. Amounts are without the fee, except `maxToSpend`."""
+
+    requestId: str = Field(description="What is paid")
+    way: Annotated[str, form(enum=["on_chain", "quoted"])] = Field(
+        description="on_chain: a contract converts when the payment is made; quoted: by the rate that is held"
+    )
+    rate: str = Field(description="How much of the payment currency one unit of the invoice currency is, rounded")
+    rateSource: str = Field(description="Who gives the rate")
+    rateAt: str = Field(description="When it was given, in ISO 8601")
+    quoteExpiresAt: int | None = Field(None, description="quoted: until when it is held, in Unix seconds")
+    invoiceCurrency: str = Field(description="The currency of the invoice")
+    invoiceAmount: str = Field(description="What is paid, in that currency")
+    paymentCurrency: str = Field(description="The token that is paid")
+    paymentAmount: str = Field(description="What that is at the rate, in the token")
+    maxToSpend: str | None = Field(
+        None, description="on_chain: the most that amount and fee may cost; the rest stays with the payer"
+    )
+    maxRateAge: int | None = Field(None, description="on_chain: how old the rate may be then, in seconds")
+
+
 class CallMetadata(Output):
     """Facts about the transactions of any response. Fields that depend on the wallet are absent without a wallet."""
 
@@ -100,6 +121,7 @@ class PayMetadata(StepsMetadata):
     platformFee: FeeAnswer | None = Field(None, description="The link's fee")
     balance: str | None = None
     allowance: str | None = None
+    conversion: ConversionAnswer | None = Field(None, description="Absent if the amount is in the token that is paid")
 
 
 class PayAnswer(Output):
@@ -118,6 +140,7 @@ class BatchMetadata(StepsMetadata):
     batchPaymentTransactionIndex: int = Field(description="Which is the first payment")
     canMakePayment: bool | None = Field(None, description="Whether nothing is missing")
     insufficientTokens: list[InsufficientToken] | None = Field(None, description="What the wallet has too little of")
+    conversions: list[ConversionAnswer] | None = Field(None, description="Of the payments that are converted")
 
 
 class BatchPayAnswer(Output):

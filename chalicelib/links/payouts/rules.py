@@ -82,7 +82,7 @@ def merge(
     """The batch of the payouts in `found`; `held` are the tokens that a live multicall holds.
 
     The batch takes over their requests with ids, references and paid amounts, so that calldata built before still pays
-    its request. The payouts are invalidated and name their successor. Their own requests are written again unchanged,
+    its request. The payouts are invalidated and name their successor. Their own requests are written again as moved,
     so that a payment recorded concurrently conflicts and is recorded for the batch. Raises MulticallRefused with every
     payout that cannot be merged, BadRequest if they do not fit together.
     """
@@ -186,4 +186,4 @@ def _fee_of(payment: SecurePayment) -> object:
 
 def _invalidated(payment: SecurePayment, successor: str) -> SecurePayment:
     link = replace(payment.link, status=LinkStatus.INVALIDATED, successor_token=successor)
-    return replace(payment, link=link)
+    return replace(payment, link=link, requests=tuple(replace(each, is_moved=True) for each in payment.requests))

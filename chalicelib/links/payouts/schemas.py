@@ -4,11 +4,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from chalicelib.http.fields import Amount, CurrencyId, NetworkName, Recipient
+from chalicelib.http.fields import Amount, CurrencyId, NetworkName, Recipient, ShortText
 from chalicelib.http.schemas import rule
 from chalicelib.links.creation import Draft
 from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
-from chalicelib.links.schemas import NewLink, Redirect, ShortText
+from chalicelib.links.schemas import NewLink, Redirect
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 

@@ -13,9 +13,8 @@ from chalicelib.calldata.checkout import pay_one, with_approvals
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle
 from chalicelib.chain.safe_service import Proposal
 from chalicelib.checkout.intents import tracking
-from chalicelib.checkout.rules import due_of
+from chalicelib.checkout.rules import direct, owed_of
 from chalicelib.links.records import IntentStatus, Proof, SecurePayment
-from chalicelib.requests.rules import currency_of
 from tests.fakes.intents import (
     HASH,
     MINUTE,
@@ -88,8 +87,8 @@ def test_a_hash_is_proved_by_the_links_own_transactions_with_one_of_the_safes_ne
 def test_the_allowance_of_the_safe_does_not_matter(world: World) -> None:
     world.safes.is_down = True
     payment = world.create_link()
-    (request,) = payment.requests
-    paid = pay_one(due_of(request, payment.link, currency_of(request)))
+    (owed,) = owed_of([payment])
+    paid = pay_one(direct(owed).due)
     reset = with_approvals(paid, {}, frozenset({token.address for token in paid.debits}))
     (only,) = paid.transactions
     bundles = [bundle("sepolia", each.transactions) for each in (paid, with_approvals(paid, {}), reset)]

@@ -114,7 +114,7 @@ def test_a_batch_keeps_what_is_known_of_its_requests_and_takes_the_place_of_its_
         assert new == replace(old.requests[0], **moved)
     for old, child in zip((first, second), decided.children, strict=True):
         assert child.link == replace(old.link, status=LinkStatus.INVALIDATED, successor_token=link.token)
-        assert child.requests == old.requests
+        assert child.requests == tuple(replace(each, is_moved=True) for each in old.requests)
 
 
 def test_a_batch_has_the_fee_that_its_payouts_have_in_common_however_it_is_written() -> None:

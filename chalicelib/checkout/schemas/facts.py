@@ -1,0 +1,176 @@
+"""What every response with transactions says of them: steps, what the wallet has, and how amounts are converted."""
+
+from typing import Any
+
+from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.calldata.checkout import Checkout
+from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.simulation import Simulation
+from chalicelib.chain.wallets import WalletReading
+from chalicelib.checkout.building import Prepared
+from chalicelib.checkout.rules import Converted, Position
+from chalicelib.checkout.schemas.pay import ConversionAnswer, FeeAnswer, InsufficientToken
+from chalicelib.checkout.schemas.transactions import (
+    SafeTransactionAnswer,
+    SimulatedStepAnswer,
+    SimulationAnswer,
+    TransactionAnswer,
+    explanation_answer,
+    transaction_answer,
+)
+from chalicelib.rates.rules import rate_text
+from chalicelib.settings import ValueForm
+
+_EVM_DECIMALS, _TRON_DECIMALS = 18, 6
+
+
+def single_facts(prepared: Prepared) -> dict[str, Any]:
+    """The metadata of one payment."""
+    (position,), checkout = prepared.positions, prepared.checkout
+    ((token, debit),) = checkout.debits.items()
+    facts = steps_facts(prepared)
+    facts["paymentTransactionIndex"] = len(checkout.transactions) - 1
+    facts["sourceAmount"] = facts["requiredAmount"] = format_amount(debit, token.decimals)
+    if checkout.approvals:
+        facts["approvalTransactionIndex"] = len(checkout.transactions) - 2
+    fee = position.owed.fee
+    if fee.percentage is not None and fee.address is not None:
+        facts["platformFee"] = FeeAnswer(percentage=fee.percentage, address=fee.address)
+    if position.converted is not None:
+        facts["conversion"] = conversion_answer(position, position.converted)
+    if prepared.holdings is not None:
+        funds = prepared.eoa.holdings if prepared.eoa else prepared.holdings
+        facts["balance"] = format_amount(funds.balance_of(token), token.decimals)
+        if not token.is_native:
+            facts["allowance"] = format_amount(prepared.holdings.tokens[token.address].allowance, token.decimals)
+    return facts
+
+
+def conversion_answers(prepared: Prepared) -> dict[str, Any]:
+    """The field that lists how the payments of a batch are converted; absent if none is."""
+    listed = [conversion_answer(each, each.converted) for each in prepared.positions if each.converted is not None]
+    return {"conversions": listed} if listed else {}
+
+
+def conversion_answer(position: Position, converted: Converted) -> ConversionAnswer:
+    """How one payment is converted, with the numbers that decide what it costs."""
+    owed, limits = position.owed, dict[str, Any]()
+    if position.due.conversion is not None:
+        most = position.due.conversion.max_to_spend
+        limits = {
+            "maxToSpend": format_amount(most, owed.token.decimals),
+            "maxRateAge": position.due.conversion.max_rate_age,
+        }
+    if converted.ends_at is not None:
+        limits["quoteExpiresAt"] = int(converted.ends_at.timestamp())
+    return ConversionAnswer(
+        requestId=owed.request.request_id,
+        way=converted.way.value,
+        rate=rate_text(converted.rate),
+        rateSource=converted.rate.source.value,
+        rateAt=iso(converted.rate.at),
+        invoiceCurrency=owed.invoice.id,
+        invoiceAmount=format_amount(owed.amount, on_chain_decimals(owed.invoice)),
+        paymentCurrency=owed.token.id,
+        paymentAmount=format_amount(converted.payment_amount, owed.token.decimals),
+        **limits,
+    )
+
+
+def steps_facts(prepared: Prepared) -> dict[str, Any]:
+    """The metadata of any number of payments."""
+    checkout = prepared.checkout
+    facts: dict[str, Any] = {
+        "stepsRequired": len(checkout.transactions),
+        "needsApproval": bool(checkout.approvals),
+        "approvalTransactionsCount": len(checkout.approvals),
+        "routeType": "samechain",
+        "explanation": [explanation_answer(each) for each in prepared.explanations],
+    }
+    if prepared.on_tron:
+        facts["approvalFeeLimit"] = str(APPROVAL_FEE_LIMIT)
+        facts["paymentFeeLimit"] = str(prepared.checkout.fee_limit)
+    if prepared.simulation is not None:
+        facts["simulation"] = _simulation(prepared.simulation)
+    if prepared.holdings is not None:
+        facts |= _wallet_facts(prepared, prepared.holdings)
+    if prepared.eoa is not None:
+        facts["eoaApprovalRequired"] = bool(prepared.eoa.approvals)
+        facts["eoaExplanation"] = [explanation_answer(each) for each in prepared.eoa_explanations]
+    if prepared.safe_explanation is not None:
+        facts["safeExplanation"] = explanation_answer(prepared.safe_explanation)
+    return facts
+
+
+def _wallet_facts(prepared: Prepared, wallet: WalletReading) -> dict[str, Any]:
+    """Whether the wallet has enough for the transactions; gas is an estimate at the current price.
+
+    The gas of a Safe's transaction is paid by the owner who executes it, so it is not counted for a Safe.
+    """
+    checkout, funds = prepared.checkout, prepared.eoa.holdings if prepared.eoa else wallet
+    network_fee = checkout.gas * wallet.gas_price
+    own_fee = 0 if prepared.options.is_safe else network_fee
+    native_debit = sum(debit for token, debit in checkout.debits.items() if token.is_native)
+    coin = _TRON_DECIMALS if prepared.on_tron else _EVM_DECIMALS
+    facts: dict[str, Any] = {
+        "hasEnoughBalance": all(funds.balance_of(token) >= debit for token, debit in checkout.debits.items()),
+        "hasEnoughGas": wallet.native_balance >= native_debit + own_fee,
+        "nativeBalance": format_amount(wallet.native_balance, coin),
+        "estimatedNetworkFee": format_amount(network_fee, coin),
+    }
+    tokens = [(token, debit) for token, debit in checkout.debits.items() if not token.is_native]
+    if tokens:
+        facts["hasEnoughAllowance"] = all(wallet.tokens[token.address].allowance >= debit for token, debit in tokens)
+    return facts
+
+
+def wallet_fields(prepared: Prepared, value_form: ValueForm) -> dict[str, Any]:
+    """The fields for smart accounts and Safes; absent for other wallets."""
+    fields: dict[str, Any] = {}
+    if prepared.eoa is not None:
+        fields["eoaApprovalTransactions"] = [transaction_answer(each, value_form) for each in prepared.eoa.approvals]
+    if prepared.safe_transaction is not None:
+        safe = prepared.safe_transaction
+        fields["safeTransaction"] = SafeTransactionAnswer(
+            to=safe.to, value=str(safe.value), data=safe.data, operation=safe.operation
+        )
+    return fields
+
+
+def transaction_answers(prepared: Prepared, value_form: ValueForm) -> list[TransactionAnswer]:
+    """The transactions in the order they are signed; on Tron with their fee limits."""
+    answers = [transaction_answer(each, value_form) for each in prepared.checkout.transactions]
+    if not prepared.on_tron:
+        return answers
+    approvals = len(answers) - len(prepared.checkout.payments)
+    limits = [APPROVAL_FEE_LIMIT] * approvals + [prepared.checkout.fee_limit] * len(prepared.checkout.payments)
+    return [answer.model_copy(update={"feeLimit": limit}) for answer, limit in zip(answers, limits, strict=True)]
+
+
+def _simulation(simulation: Simulation) -> SimulationAnswer:
+    steps = [
+        SimulatedStepAnswer(index=index, success=step.success, revertReason=step.reason, gas=step.gas)
+        for index, step in enumerate(simulation.steps)
+    ]
+    outcomes = {step.success for step in simulation.steps}
+    success = next((outcome for outcome in (False, None) if outcome in outcomes), True)
+    return SimulationAnswer(method=simulation.method, success=success, steps=steps)
+
+
+def insufficient_tokens(checkout: Checkout, funds: WalletReading) -> list[InsufficientToken]:
+    """The tokens of which there is less than the payments take."""
+    short = [(token, debit) for token, debit in checkout.debits.items() if funds.balance_of(token) < debit]
+    return [_insufficient(token, debit, funds) for token, debit in short]
+
+
+def _insufficient(token: Token, debit: BaseUnits, holdings: WalletReading) -> InsufficientToken:
+    return InsufficientToken(
+        tokenAddress=token.address,
+        tokenSymbol=token.symbol,
+        paymentCurrencyId=token.id,
+        required=format_amount(debit, token.decimals),
+        available=format_amount(holdings.balance_of(token), token.decimals),
+    )

@@ -1,0 +1,84 @@
+"""Counting: what the payments of a transaction add to the daily counts of their accounts.
+
+A payment is counted as long as it is confirmed. `Payment.is_counted` says so, and is written in the same transaction,
+so that a payment is counted once, however often it is recorded, reversed, moved to another block or reindexed.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from chalicelib.recording.records import SHARDS, DailyCount, Facets, Role
+from chalicelib.requests.listing import wallet
+from chalicelib.requests.records import Payment, PaymentStatus
+
+ACCOUNT = "ACCOUNT"
+LARGEST = 5
+"""The most records that one payment adds to: account, client id, payer, payee, reference."""
+
+
+def marked(payment: Payment) -> Payment:
+    """The payment with the mark that it has to be written with."""
+    is_counted = payment.status is PaymentStatus.CONFIRMED and payment.account_id != ""
+    return payment if payment.is_counted == is_counted else replace(payment, is_counted=is_counted)
+
+
+def amounts(before: Iterable[Payment], after: Iterable[Payment]) -> list[tuple[DailyCount, dict[str, int]]]:
+    """What is added to which record when payments are written that are `marked`; `before` are they as stored."""
+    known = {payment.key: payment for payment in before}
+    records: dict[Hashable, DailyCount] = {}
+    total: dict[Hashable, Counter[str]] = defaultdict(Counter)
+    for payment in after:
+        stored = known.get(payment.key)
+        for each, amount in ((stored, -1), (payment, 1)):
+            if each is not None and each.is_counted:
+                for record, facets in _counts(each):
+                    records[record.key] = record
+                    total[record.key][facets.name] += amount
+    by_key = ((key, {name: amount for name, amount in changed.items() if amount}) for key, changed in total.items())
+    return [(records[key], changed) for key, changed in by_key if changed]
+
+
+def day_of(instant: datetime) -> str:
+    return instant.astimezone(UTC).date().isoformat()
+
+
+def of_client(client_id: str) -> str:
+    return f"CLIENT#{client_id}"
+
+
+def of_wallet(address: str) -> str:
+    return f"WALLET#{wallet(address)}"
+
+
+def of_reference(reference: str) -> str:
+    return f"REFERENCE#{reference}"
+
+
+def _counts(payment: Payment) -> Iterator[tuple[DailyCount, Facets]]:
+    """Each record that counts a payment, and what it is counted under."""
+    facets = Facets(payment.currency, payment.invoiced_in, payment.type)
+    client_id = payment.client_id or ""
+    yield _record(payment, ACCOUNT, ""), facets
+    if payment.client_id:
+        yield _record(payment, of_client(payment.client_id), ""), facets
+    for address, role in _roles(payment):
+        yield _record(payment, of_wallet(address), client_id), replace(facets, role=role)
+    if payment.reference:
+        yield _record(payment, of_reference(payment.reference), client_id), facets
+
+
+def _roles(payment: Payment) -> list[tuple[str, Role]]:
+    if payment.payer is None:
+        return [(payment.payee, Role.PAYEE)]
+    if wallet(payment.payer) == wallet(payment.payee):
+        return [(payment.payee, Role.BOTH)]
+    return [(payment.payer, Role.PAYER), (payment.payee, Role.PAYEE)]
+
+
+def _record(payment: Payment, series: str, client_id: str) -> DailyCount:
+    """One record of a series. The payments of a request are in one shard."""
+    shard = sha256(payment.request_id.encode()).digest()[0] % SHARDS
+    return DailyCount(payment.account_id, series, day_of(payment.at), client_id, shard)

@@ -1,0 +1,116 @@
+"""Valuing: what a transfer that counts for a request is worth, in the units of the request's amount.
+
+    invoice and payment in one currency           its amount
+    converted by the contracts as was asked for   the amount that the event names in the invoice currency
+    everything else                               by the quote that was valid in its block, else by the rate of its time
+
+A conversion is as was asked for if it names the invoice currency, limits the age of its rates (0 is any age) by no more
+than checkout does, and moved what the path of the catalogue would have moved, with the tolerance for rates that change
+within a block: the payer chooses the path, and the event does not name it.
+"""
+
+from chalicelib.base.addresses import same_address
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.chain.logs import LoggedConversion
+from chalicelib.rates.records import Rate, RateSource
+from chalicelib.rates.rules import to_pay, value_of
+from chalicelib.requests.records import Payment, PaymentKind, Request
+from chalicelib.requests.rules import currency_of, invoice_of, remaining
+from chalicelib.scanning.records import LoggedTransfer
+
+_BASIS = 10_000
+
+
+@frozen
+class Accepted:
+    """What a deployment accepts: `tolerance_bps` is how much less than the rest counts as the rest where no quote says
+    what it costs, in basis points; `max_rate_age` is that of conversions by the contracts, in seconds."""
+
+    tolerance_bps: int
+    max_rate_age: int
+
+
+@frozen
+class Basis:
+    """By which rate a transfer is valued: that of a quote which was valid in its block, or the rate of that time."""
+
+    rate: Rate
+    is_quoted: bool
+
+
+@frozen
+class Worth:
+    """What a payment counts for; `rate` is None if invoice and payment are in one currency."""
+
+    value: BaseUnits
+    rate: Rate | None = None
+    type: PaymentKind = PaymentKind.DIRECT
+
+    @classmethod
+    def known(cls, payment: Payment) -> "Worth":
+        """What a stored payment counts for: a fork does not change it, however rates have moved since."""
+        return cls(payment.counted, payment.rate, payment.type)
+
+    @classmethod
+    def summed(cls, transfer: LoggedTransfer) -> "Worth":
+        """What a transfer that was only summed up was added with."""
+        return cls(transfer.amount if transfer.value is None else transfer.value)
+
+
+def needs_basis(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> bool:
+    """Whether a transfer that counts for a request is valued by a quote or a rate."""
+    return invoice_of(request) != currency_of(request) and _as_asked(request, transfer, accepted) is None
+
+
+def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accepted: Accepted) -> Worth:
+    """What a transfer that counts for a request is worth now; `basis` is there if `needs_basis`.
+
+    By a quote, what it asks for the rest of the request is worth that rest exactly. By a rate, so is what is worth less
+    than the rest by no more than the tolerance: whoever paid could not know the rate of the block.
+    """
+    invoice, payment = invoice_of(request), currency_of(request)
+    if invoice == payment:
+        return Worth(transfer.amount)
+    conversion = _as_asked(request, transfer, accepted)
+    if conversion is not None:
+        return Worth(conversion.amount, _rate_of(request, transfer, conversion), PaymentKind.CONVERSION)
+    assert basis is not None, "it was read before"
+    rest, rate = remaining(request), basis.rate
+    asked = to_pay(rest, rate, invoice, payment)
+    if transfer.amount >= asked:
+        value = rest + value_of(transfer.amount - asked, rate, invoice, payment)
+    else:
+        value = value_of(transfer.amount, rate, invoice, payment)
+        if not basis.is_quoted and _is_within(value, rest, accepted.tolerance_bps):
+            value = rest
+    return Worth(BaseUnits(value), rate, PaymentKind.CONVERSION)
+
+
+def _as_asked(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> LoggedConversion | None:
+    """The conversion of a transfer if it counts for what it says."""
+    said, by_path = transfer.conversion, transfer.path_amount
+    if said is None or by_path is None or not said.amount or not 0 < said.max_rate_age <= accepted.max_rate_age:
+        return None
+    if not transfer.amount or not _is_within(transfer.amount, by_path, accepted.tolerance_bps):
+        return None
+    return said if same_address(said.currency, invoice_of(request).hash) else None
+
+
+def _is_within(paid: int, due: int, tolerance_bps: int) -> bool:
+    """Whether less is missing than the tolerance. What is not due is not missing."""
+    return paid * _BASIS >= due * (_BASIS - tolerance_bps)
+
+
+def _rate_of(request: Request, transfer: LoggedTransfer, conversion: LoggedConversion) -> Rate:
+    """The rate at which the contracts converted: what was moved for what was asked for, rounded as they do."""
+    invoice, payment = invoice_of(request), currency_of(request)
+    return Rate(
+        base=invoice.id,
+        quote=payment.id,
+        numerator=BaseUnits(transfer.amount * 10 ** on_chain_decimals(invoice)),
+        denominator=BaseUnits(conversion.amount * 10**payment.decimals),
+        source=RateSource.CHAINLINK,
+        at=transfer.paid_at,
+    )

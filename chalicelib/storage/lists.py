@@ -1,0 +1,108 @@
+"""Reads of lists: which part of an index is read, and what is left out of it."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
+from chalicelib.storage.codec import Attributes
+
+T = TypeVar("T")
+Query = Callable[..., Any]
+"""DynamoDB's query of one table."""
+_DENSE = 4
+"""A query of a list of which something is left out looks at first at so many records for each that is wanted."""
+
+
+@frozen
+class Named:
+    """One list: an index of `base.records.LISTS`, and the name of the list in it."""
+
+    index: str
+    name: str
+
+
+@frozen
+class Span:
+    """The records of one list from the place `first` to the place `last`, both included.
+
+    `within` leaves out every record that is not in one list of each of its entries as well.
+    """
+
+    list: Named
+    first: str = FIRST_SORT_KEY
+    last: str = LAST_SORT_KEY
+    within: tuple[tuple[Named, ...], ...] = ()
+
+
+@frozen
+class Found(Generic[T]):
+    """Records of a span, the newest first. `end` is the place up to which it was read, None if there is nothing below.
+
+    Below `end` there may be more records, and below the last record if `end` is its place.
+    """
+
+    records: tuple[T, ...]
+    end: str | None
+
+
+def below(place: str) -> str:
+    """The last place below `place`, for the `last` of a span that goes on there."""
+    return place[:-1] + chr(ord(place[-1]) - 1) + LAST_SORT_KEY
+
+
+def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attributes], str | None]:
+    """Up to `limit` items of a span, the newest first, and the place up to which it was read (`Found.end`)."""
+    items, start = list[Attributes](), dict[str, Any]()
+    for turn in range(queries):
+        response = query(**_parameters(span), **_looked_at(span, limit + 1, turn), **start)
+        items += response["Items"]
+        start = {"ExclusiveStartKey": last} if (last := response.get("LastEvaluatedKey")) else {}
+        if len(items) > limit or not start:
+            break
+    if len(items) > limit:
+        return items[:limit], _place(items[limit - 1])
+    return items, _place(start["ExclusiveStartKey"]) if start else None
+
+
+def count(query: Query, span: Span, queries: int) -> int | None:
+    """The number of items of a span; None if it takes more `queries`."""
+    start, counted = dict[str, Any](), 0
+    for _ in range(queries):
+        response = query(**_parameters(span), Select="COUNT", **start)
+        counted += int(response["Count"])
+        if "LastEvaluatedKey" not in response:
+            return counted
+        start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+    return None
+
+
+def _parameters(span: Span) -> dict[str, Any]:
+    """The parameters of a query that reads a span from its last place."""
+    values = {":name": span.list.name, ":first": span.first, ":last": span.last}
+    conditions = []
+    for number, alternatives in enumerate(span.within):
+        equal = []
+        for letter, named in enumerate(alternatives):
+            values[f":within{number}_{letter}"] = named.name
+            equal.append(f"{named.index} = :within{number}_{letter}")
+        conditions.append(f"({' OR '.join(equal)})")
+    return {
+        "IndexName": span.list.index,
+        "KeyConditionExpression": f"{span.list.index} = :name AND listed_at BETWEEN :first AND :last",
+        "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
+        "ScanIndexForward": False,
+        **({"FilterExpression": " AND ".join(conditions)} if conditions else {}),
+    }
+
+
+def _looked_at(span: Span, wanted: int, turn: int) -> dict[str, int]:
+    """How many records a query looks at, which DynamoDB ends at 1 MB; `turn` counts the queries before it."""
+    if not span.within:
+        return {"Limit": wanted}
+    return {"Limit": wanted * _DENSE} if turn == 0 else {}
+
+
+def _place(item: Attributes) -> str:
+    place: str = item["listed_at"]["S"]
+    return place

@@ -1,0 +1,41 @@
+"""What one transaction can do to a record, beside writing it."""
+
+from collections.abc import Mapping
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.records import Record
+
+
+@frozen
+class Delete:
+    """Deletes a record if it still has the version that was read."""
+
+    record: Record
+
+
+@frozen
+class Absent:
+    """Requires that no record with this record's key exists; writes nothing."""
+
+    record: Record
+
+
+@frozen
+class Unchanged:
+    """Requires that a record still has the version that was read; writes nothing."""
+
+    record: Record
+
+
+@frozen
+class Add:
+    """Adds amounts, also negative ones, to the counts of a record, by name, whether it exists or not.
+
+    It has no condition and leaves the version as it is. Transactions that add to one record wait for each other.
+    """
+
+    record: Record
+    amounts: Mapping[str, int]
+
+
+Write = Record | Delete | Absent | Unchanged | Add
