@@ -9,7 +9,7 @@ from chalicelib.calldata.checkout import Due, pay_one, with_approvals
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.catalogue.tokens import find_tokens
-from chalicelib.pages.flows import PageFacts
+from chalicelib.pages.flows import PageDue, PageFacts
 
 TOKEN = "01M7W6TC8F5481TMW6M18FVN1N"  # noqa: S105 - of a link
 WALLET = "0x627306090abab3a6e1400e9345bc60c78a8bef57"
@@ -226,7 +226,7 @@ _FACTS = PageFacts(
     network="sepolia",
     reference=_LINK["reference"],
     expires_at=datetime(2099, 1, 1, tzinfo=UTC),
-    dues=(_due(_LINK),),
+    dues=(PageDue(_PAYEE, _due(_LINK).token, _due(_LINK).token, BaseUnits(_AMOUNT), BaseUnits(_FEE)),),
     steps=("approve", "pay"),
 )
 SCENES: dict[str, Scene] = {

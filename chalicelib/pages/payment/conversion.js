@@ -4,6 +4,7 @@ import { feeOf, string } from "./link.js";
 
 const BASIS = 10_000n;
 const HIGHEST_SLIPPAGE = 1_000n; // basis points above the shown rate that a contract may be allowed to take
+const SOURCES = { chainlink: "Chainlink", coingecko: "CoinGecko" };
 const LEAD = 20_000; // milliseconds before a quote's end from which no payment is begun by it: a block has to take it, too
 
 const whole = (text, need) => (need(/^[1-9]\d{0,399}$/.test(text)), BigInt(text));
@@ -59,7 +60,7 @@ export function rates({ t, el, paragraph, clean, language, listed, totals }, due
   const time = new Intl.DateTimeFormat(language(), { dateStyle: "short", timeStyle: "short" });
   const texts = converted.map((each) => rateText(each, language()));
   const sources = converted.map(({ conversion: { source, at } }) =>
-    clean(source) + (Number.isFinite(at) ? `, ${time.format(at)}` : ""));
+    (SOURCES[source] ?? clean(source)) + (Number.isFinite(at) ? `, ${time.format(at)}` : ""));
   const taken = converted.filter(({ conversion }) => conversion.most !== null);
   const most = totals(taken.map((each) => ({ ...each, left: each.conversion.most })));
   const ends = endOf(due);
