@@ -198,7 +198,8 @@ def test_markup_in_what_the_service_answers_is_text(stack: Stack, purse: Purse, 
     def link(body: dict[str, Any]) -> None:
         if "chain" not in body:
             return
-        body |= {"paymentCurrency": MARKUP, "redirectUrl": "javascript:document.title=1", "redirectLabel": MARKUP}
+        body |= dict.fromkeys(("paymentCurrency", "invoiceCurrency"), MARKUP)
+        body |= {"redirectUrl": "javascript:document.title=1", "redirectLabel": MARKUP}
         body["chain"] |= {"name": MARKUP, "explorerUrl": "javascript:document.title=1//"}
 
     purse.name = "<i>Wallet</i>"

@@ -164,7 +164,7 @@ def fewer_decimals(body: Json) -> None:
 
 
 def another_symbol(body: Json) -> None:
-    body["paymentCurrency"] = "FAU-sepolia"
+    body["paymentCurrency"] = body["invoiceCurrency"] = "FAU-sepolia"
 
 
 def another_chain(body: Json) -> None:

@@ -15,8 +15,8 @@ const whole = (text, need) => (need(/^[1-9]\d{0,399}$/.test(text)), BigInt(text)
 export function readConversion(raw, { invoice, tokenDecimals }, { need, units, now }) {
   need(raw instanceof Object && raw.invoiceCurrency === invoice && ["quoted", "on_chain"].includes(raw.way));
   const isQuoted = raw.way === "quoted";
-  const left = isQuoted ? raw.quoteExpiresAt * 1_000 - now() : 0;
-  need(Number.isSafeInteger(raw.quoteExpiresAt ?? 0) && Number.isFinite(left));
+  need(!isQuoted || Number.isSafeInteger(raw.quoteExpiresAt));
+  const left = raw.quoteExpiresAt * 1_000 - now();
   return {
     numerator: whole(raw.rateNumerator, need),
     denominator: whole(raw.rateDenominator, need),

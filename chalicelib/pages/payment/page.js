@@ -176,7 +176,7 @@ function summary(link) {
   byId("title").textContent = total;
   document.title = t("page.title", { amount: total });
   byId("facts").replaceChildren(
-    ...[link.dollars && isWhole && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat")].filter(Boolean),
+    ...[link.dollars && isWhole && sums.some(({ symbol }) => symbol !== "USD") && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat")].filter(Boolean),
     el("dl", {},
       payments.length === 1 && row("payee", code(payments[0].payee)),
       !isWhole && row("amount.paid", listed(sums, (each) => each.amount - each.left)),
