@@ -15,6 +15,8 @@ from chalicelib.accounts.sign_in import routes as sign_in
 from chalicelib.checkout import routes as checkout
 from chalicelib.checkout.broadcasts import routes as broadcasts
 from chalicelib.checkout.intents import routes as intents
+from chalicelib.checkout.payouts import routes as paying_out
+from chalicelib.checkout.requests import routes as paying
 from chalicelib.currencies import routes as currencies
 from chalicelib.http import routes as service
 from chalicelib.http.routing import register_routes
@@ -46,6 +48,8 @@ ROOMS = (
     checkout,
     intents,
     broadcasts,
+    paying,
+    paying_out,
     transfers,
     scanning,
     webhooks,

@@ -1,6 +1,6 @@
 """The transactions that a payer signs to pay requests: approvals and payments, built from plain values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from chalicelib.base.frozen import frozen
@@ -183,19 +183,33 @@ def with_funding(checkout: Checkout, owner: str, wallet: str) -> Checkout:
     return replace(checkout, funding=funding, gas=checkout.gas + TRANSFER_GAS * len(funding))
 
 
+def fitting(dues: Sequence[Due]) -> int:
+    """How many of the dues, from the first one on, fit into one transaction of `pay_together`."""
+    return len(next(_chunks(dues)))
+
+
 def _groups(dues: Sequence[Due]) -> list[list[Due]]:
     """The dues in their order, grouped by fee address and by size. Dues without a fee join the first fee address."""
     by_address: dict[str | None, list[Due]] = {}
     first = next((due.fee_address for due in dues if due.fee), None)
     for due in dues:
         by_address.setdefault(due.fee_address if due.fee else first, []).append(due)
-    groups = []
-    for group in by_address.values():
-        tokens = len({due.token.id for due in group})
-        item_gas = _item_gas(tokens) + (CONVERSION_GAS if any(due.conversion for due in group) else 0)
-        size = min(MAX_BATCH_ITEMS, (MAX_BATCH_GAS - _batch_gas(tokens)) // item_gas)
-        groups += [group[start : start + size] for start in range(0, len(group), size)]
-    return groups
+    return [chunk for group in by_address.values() for chunk in _chunks(group)]
+
+
+def _chunks(group: Sequence[Due]) -> Iterator[list[Due]]:
+    """The dues in their order, each chunk as large as one transaction can be."""
+    tokens = len({due.token.id for due in group})
+    chunk: list[Due] = []
+    gas = 0
+    for due in group:
+        item_gas = _item_gas(tokens) + (CONVERSION_GAS if due.conversion else 0)
+        if chunk and (len(chunk) == MAX_BATCH_ITEMS or gas + item_gas > MAX_BATCH_GAS):
+            yield chunk
+            chunk = []
+        gas = (gas if chunk else _batch_gas(tokens)) + item_gas
+        chunk.append(due)
+    yield chunk
 
 
 def _batch_gas(tokens: int) -> int:

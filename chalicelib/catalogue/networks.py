@@ -37,8 +37,8 @@ class Coin:
 class Network:
     """One network. `label` is its name in `chain` queries and in `paymentOptions`, `title` its name for people.
 
-    A transaction's page is `explorer_url` followed by its hash. `public_rpc_urls` are for wallets that add the network;
-    the service itself does not use them.
+    `block_milliseconds` is about how long it takes until the next block. A transaction's page is `explorer_url`
+    followed by its hash. `public_rpc_urls` are for wallets that add the network; the service itself does not use them.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Network:
     family: Literal["evm", "tron"]
     confirmations: int
     log_range: int
+    block_milliseconds: int
     native_currency_id: str | None
     aliases: tuple[str, ...]
     title: str
@@ -63,6 +64,7 @@ ALL_NETWORKS: tuple[Network, ...] = tuple(
         family=entry["family"],
         confirmations=entry["confirmations"],
         log_range=entry["logRange"],
+        block_milliseconds=entry["blockMilliseconds"],
         native_currency_id=entry.get("native"),
         aliases=tuple(entry.get("aliases", ())),
         title=entry["title"],

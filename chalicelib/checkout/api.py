@@ -2,7 +2,6 @@
 
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.building import PayOptions
-from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAnswer, WalletQuery, secure_payment_answer
 from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery
 from chalicelib.checkout.schemas.pay_responses import pay_answer
@@ -24,7 +23,7 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
     query = call.query
     options = PayOptions(
         wallet=query.wallet,
-        source=SourceToken(query.chain, query.token) if query.chain is not None and query.token is not None else None,
+        source=query.source,
         is_safe=query.isSafe == "true",
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",

@@ -59,12 +59,6 @@ class Prepared:
         return self.positions[0].due.token.network == "tron"
 
 
-def check_family(network_name: str, address: str, name: str) -> None:
-    """Raises BadRequest if an EVM address is given for Tron, or a Tron address for an EVM network."""
-    if address.startswith("T") != (network_name == "tron"):
-        raise BadRequest(f"{name} is not an address of {network_name}, on which this is paid")
-
-
 def prepare(
     services: Services, positions: Sequence[Position], options: PayOptions, *, batched: bool
 ) -> Prepared:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import Token
-from chalicelib.checkout.rules import Owed, Position, by_contract, by_quote, direct
+from chalicelib.checkout.rules import Owed, Position, by_contract, by_quote, check_sizes, direct
 from chalicelib.currencies.flows import conversion_facts
 from chalicelib.currencies.rules import Way, way_of
 from chalicelib.rates.records import Rate, RateSource
@@ -23,7 +23,8 @@ def priced(services: Services, owed: Sequence[Owed], held: Mapping[str, Quote]) 
     """The payments of what is owed, all on one network; `held` are the quotes by request id.
 
     One call to the node if contracts convert some of them, for each 40 pairs of currencies. Raises RateUnavailable if
-    the contract could not convert now, or only by a rate that is too old.
+    the contract could not convert now, or only by a rate that is too old; BadRequest for amounts that are too large or
+    too small to be paid.
     """
     ways = ways_of(services, owed)
     converted = {_pair(each) for each, way in zip(owed, ways, strict=True) if way is Way.ON_CHAIN}
@@ -40,6 +41,7 @@ def priced(services: Services, owed: Sequence[Owed], held: Mapping[str, Quote]) 
             positions.append(
                 by_contract(each, path, read, rate, settings.conversion_slippage_bps, settings.feed_max_age_seconds)
             )
+    check_sizes(positions)
     return tuple(positions)
 
 

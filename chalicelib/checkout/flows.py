@@ -16,8 +16,8 @@ from chalicelib.calldata.safe import SafeTransaction
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout import building, conversions
-from chalicelib.checkout.building import PayOptions, Prepared, check_family, payments_of, read_and_build
-from chalicelib.checkout.rules import Owed, Position, check_source, direct, owed_of
+from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
+from chalicelib.checkout.rules import Owed, Position, check_family, check_source, direct, owed_of
 from chalicelib.links.errors import WrongWallet
 from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
 from chalicelib.links.multicalls import reading as multicalls

@@ -1,11 +1,12 @@
 """What is due now of each request: in the token that is paid, or in the invoice currency if a contract converts it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.base.money import MAX_UINT256, BaseUnits, Fee
 from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.conversion_proxy import Conversion
 from chalicelib.calldata.conversion_rates import PathRate
@@ -13,6 +14,7 @@ from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.rules import Way
 from chalicelib.links.records import SecurePayment
+from chalicelib.links.rules import LARGEST_TOTAL
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import most_to_spend, to_pay
 from chalicelib.requests.records import Quote, Request
@@ -77,6 +79,12 @@ def owed_of(parts: Sequence[SecurePayment]) -> list[Owed]:
     ]
 
 
+def check_family(network_name: str, address: str, name: str) -> None:
+    """Raises BadRequest if an EVM address is given for Tron, or a Tron address for an EVM network."""
+    if address.startswith("T") != (network_name == "tron"):
+        raise BadRequest(f"{name} is not an address of {network_name}, on which this is paid")
+
+
 def check_source(request: Request, source: SourceToken) -> None:
     """Raises BadRequest unless the source is the request's own network and token; bridging is not supported."""
     chain, currency = network(request.network), currency_of(request)
@@ -98,10 +106,34 @@ def by_quote(owed: Owed, quote: Quote) -> Position:
     return Position(owed, _due(owed, amount), Converted(Way.QUOTED, quote.rate, amount, quote.ends_at))
 
 
+def being_paid(request: Request, fee: Fee, now: datetime) -> Request:
+    """The request with the fee of its newest calldata, and since when it is being paid."""
+    return replace(
+        request,
+        listening_since=request.listening_since or now,
+        fee_percentage=fee.percentage,
+        fee_address=fee.address,
+    )
+
+
+def check_sizes(positions: Sequence[Position]) -> None:
+    """Raises BadRequest if an amount with its fee, or the sum of all of them, is larger than a contract can handle."""
+    for each in positions:
+        if max(each.due.amount + each.due.fee, each.due.debit) > MAX_UINT256:
+            raise BadRequest("The amount with its fee is larger than a token amount can be: pay a part of it")
+    if len(positions) > 1 and sum(each.due.debit for each in positions) > LARGEST_TOTAL:
+        raise BadRequest("The amounts with their fees add up to more than one batch can pay: pay fewer at once")
+
+
 def by_contract(
     owed: Owed, path: tuple[str, ...], found: PathRate, rate: Rate, slippage_bps: int, max_rate_age: int
 ) -> Position:
-    """The payment of an amount that a contract converts; `found` and `rate` are the rate that it has now."""
+    """The payment of an amount that a contract converts; `found` and `rate` are the rate that it has now.
+
+    Raises BadRequest if the contract would pay nothing, because it rounds down.
+    """
+    if not owed.amount * found.rate // found.divisor:
+        raise BadRequest(f"The amount is worth less than the smallest unit of {owed.token.id}: pay more of it at once")
     units = owed.amount + owed.fee.on(owed.amount)
     conversion = Conversion(path, most_to_spend(units, found, slippage_bps), max_rate_age)
     costs = to_pay(owed.amount, rate, owed.invoice, owed.token)

@@ -44,6 +44,12 @@ def request(store: Store, request_id: str) -> Request | None:
     return found.get(alone)
 
 
+def standing_alone(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
+    """The requests without a link that exist, by request id; in batches of 100."""
+    keys = {Request.KEY.of(bill_id=each, position=0): Request for each in request_ids if _REQUEST_ID.fullmatch(each)}
+    return {each.request_id: each for each in store.get_many(keys).values()} if keys else {}
+
+
 def references(store: Store, topics: Iterable[str]) -> list[Reference]:
     """The references of these topics, without those that do not exist; read in batches of 100."""
     keys = {Reference.KEY.of(topic=topic): Reference for topic in topics}

@@ -39,6 +39,7 @@ def expected(name: str, each: Reviewed) -> Network:
         family=each.family,
         confirmations=each.confirmations,
         log_range=each.log_range,
+        block_milliseconds=round(each.seconds * 1000 / each.confirmations),
         native_currency_id=each.native_id,
         aliases=each.aliases,
         title=each.title,

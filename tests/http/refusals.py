@@ -54,6 +54,25 @@ _ROUTE = {
 }
 _NONCE = {"Invalid or expired nonce": "which nonces were issued", "Invalid signature": "what was signed"}
 
+_PAYING = {
+    "feePercentage and feeAddress must be given together|wallet is needed": _COMBINATION,
+    "which has set its fee": "whether the request is part of a link",
+    "is not an address of": "the network of the request",
+    **_FEE,
+    **_CURRENCY,
+}
+_PAYING_OUT = {
+    "feePercentage and feeAddress must be given together": "null counts as left out",
+    "is the payee|another name of payerWallet": "two fields that are equal",
+    "cannot be paid": "what the catalogue has, and what can be converted",
+    "zero address": "the Tron spelling of it",
+    "is not an address of": "the network of the currency",
+    "add up to more than": "sums",
+    "must be an e-mail address": "characters that cannot be printed",
+    **_FEE,
+    **_CURRENCY,
+}
+
 REFUSALS: dict[str, dict[str, str]] = {
     "list_currencies": {"firstOnly can only be used": _COMBINATION},
     "create_request": {
@@ -65,6 +84,22 @@ REFUSALS: dict[str, dict[str, str]] = {
         "email must be an e-mail address": "characters that cannot be printed",
         **_ADDRESS,
         **_CURRENCY,
+    },
+    "pay_request": {
+        **_PAYING,
+        "chain and token must be given together|another name of wallet": _COMBINATION,
+        "is not supported in crosschain payment": "the currency of the request",
+        "paymentDetailsId is not offered": "a value that a client may send",
+    },
+    "list_routes": _PAYING,
+    "pay_out": _PAYING_OUT,
+    "pay_out_by_former_path": _PAYING_OUT,
+    "pay_batch": {
+        **_PAYING_OUT,
+        "Give either requests or requestIds": "null counts as left out",
+        "All requests must be on the same network|not supported for TRON": "the networks of the currencies",
+        "names .* more than once": "JSON Schema counts an array's entries and does not compare these",
+        "fit into one transaction": "the gas of the payments",
     },
     "update_request": {"has no recurrence": "what was created"},
     "create_secure_payment": {

@@ -97,6 +97,7 @@ WEBHOOK = {"webhook_id": a_webhook}
 KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
 TOKEN = {"token": of_owner(Tenant.link_token)}
 REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
+UNPAID = {"request_id": lambda owner, way: store_request(running(), owner.account_id).request_id}
 
 
 def registered(owner: Tenant, way: Way) -> None:
@@ -165,6 +166,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/currencies"): example(),
     ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
     ("POST", "/v2/request"): example(body=a_request),
+    ("GET", "/v2/request/{request_id}"): example(REQUEST),
+    ("GET", "/v2/request/{request_id}/status"): example(REQUEST),
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
     ("GET", "/v2/secure-payments"): example(
@@ -180,6 +183,11 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/secure-payments/{token}"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/pay"): example(TOKEN),
     ("GET", "/v2/secure-payments/{token}/transfers"): example({"token": paid_token}),
+    ("GET", "/v2/request/{request_id}/pay"): example(UNPAID),
+    ("GET", "/v2/request/{request_id}/routes"): example(UNPAID),
+    ("POST", "/v2/payouts"): example(),
+    ("POST", "/v2/pay"): example(),
+    ("POST", "/v2/payouts/batch"): example(),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),

@@ -4,7 +4,6 @@ from typing import Any
 
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.calldata.checkout import Checkout
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token
@@ -46,6 +45,24 @@ def single_facts(prepared: Prepared) -> dict[str, Any]:
         facts["balance"] = format_amount(funds.balance_of(token), token.decimals)
         if not token.is_native:
             facts["allowance"] = format_amount(prepared.holdings.tokens[token.address].allowance, token.decimals)
+    return facts
+
+
+def batch_facts(prepared: Prepared) -> dict[str, Any]:
+    """The metadata of a batch."""
+    checkout = prepared.checkout
+    first_approval, first_payment = len(checkout.funding), len(checkout.funding) + len(checkout.approvals)
+    facts = {
+        **steps_facts(prepared),
+        **conversion_answers(prepared),
+        "approvalTransactionIndices": list(range(first_approval, first_payment)),
+        "batchPaymentTransactionIndex": first_payment,
+    }
+    if prepared.holdings is not None:
+        funds = prepared.eoa.holdings if prepared.eoa else prepared.holdings
+        short = [(token, debit) for token, debit in checkout.debits.items() if funds.balance_of(token) < debit]
+        facts["insufficientTokens"] = [_insufficient(token, debit, funds) for token, debit in short]
+        facts["canMakePayment"] = facts["hasEnoughBalance"] and facts["hasEnoughGas"]
     return facts
 
 
@@ -160,12 +177,6 @@ def _simulation(simulation: Simulation) -> SimulationAnswer:
     outcomes = {step.success for step in simulation.steps}
     success = next((outcome for outcome in (False, None) if outcome in outcomes), True)
     return SimulationAnswer(method=simulation.method, success=success, steps=steps)
-
-
-def insufficient_tokens(checkout: Checkout, funds: WalletReading) -> list[InsufficientToken]:
-    """The tokens of which there is less than the payments take."""
-    short = [(token, debit) for token, debit in checkout.debits.items() if funds.balance_of(token) < debit]
-    return [_insufficient(token, debit, funds) for token, debit in short]
 
 
 def _insufficient(token: Token, debit: BaseUnits, holdings: WalletReading) -> InsufficientToken:

@@ -29,13 +29,18 @@ class WalletQuery(Input):
     @field_validator("wallet")
     @classmethod
     def _address(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        on_tron = value.startswith("T")
-        try:
-            return tron_address(value) if on_tron else evm_address(value)
-        except BadRequest:
-            raise rule(f"Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
+        return wallet_address(value)
+
+
+def wallet_address(value: str | None) -> str | None:
+    """The address of a wallet in its normal form. Raises a validation error for another text."""
+    if value is None:
+        return None
+    on_tron = value.startswith("T")
+    try:
+        return tron_address(value) if on_tron else evm_address(value)
+    except BadRequest:
+        raise rule(f"Invalid {'Tron' if on_tron else 'Ethereum'} address") from None
 
 
 class PaymentOption(Output):

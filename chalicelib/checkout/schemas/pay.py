@@ -6,6 +6,8 @@ from pydantic import Field, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import Fee
+from chalicelib.checkout.rules import SourceToken
 from chalicelib.checkout.schemas.link import WalletQuery
 from chalicelib.checkout.schemas.transactions import (
     ExplanationAnswer,
@@ -13,17 +15,30 @@ from chalicelib.checkout.schemas.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
-from chalicelib.http.fields import EvmAddress, form
-from chalicelib.http.schemas import Output, rule
+from chalicelib.http.fields import EvmAddress, Percentage, Recipient, form
+from chalicelib.http.schemas import Input, Output, rule
 
 Flag = Literal["true", "false"]
 
 
-class PayQuery(WalletQuery):
+class SourceQuery(WalletQuery):
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
-        None, description="With `token`: what the payer wants to pay with; only the link's own is offered"
+        None, description="With `token`: what the payer wants to pay with; only the payment's own is offered"
     )
     token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`")
+
+    @model_validator(mode="after")
+    def _names_a_source(self) -> Self:
+        if (self.chain is None) != (self.token is None):
+            raise rule("chain and token must be given together")
+        return self
+
+    @property
+    def source(self) -> SourceToken | None:
+        return SourceToken(self.chain, self.token) if self.chain is not None and self.token is not None else None
+
+
+class PayQuery(SourceQuery):
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
     eoaWallet: EvmAddress | None = Field(None, description="Who funds the payment of a smart account `wallet`")
     simulate: Flag | None = Field(None, description="Also run the transactions on the chain as it is now")
@@ -38,8 +53,6 @@ class PayQuery(WalletQuery):
 
     @model_validator(mode="after")
     def _combinations(self) -> Self:
-        if (self.chain is None) != (self.token is None):
-            raise rule("chain and token must be given together")
         if self.isSafe == "true" and self.eoaWallet is not None:
             raise rule("isSafe and eoaWallet cannot be given together")
         if self.isSafe == "true" and self.wallet is None:
@@ -49,6 +62,25 @@ class PayQuery(WalletQuery):
         if self.simulate == "true" and self.wallet is None:
             raise rule("is needed with simulate: the address that would send the transactions", "wallet")
         return self
+
+
+class FeeFields(Input):
+    """The platform fee that a payment is to have."""
+
+    feePercentage: Percentage | None = Field(
+        None, description="With `feeAddress`: the fee on top of the amount, unless the client ID has one"
+    )
+    feeAddress: Recipient | None = Field(None, description="With `feePercentage`")
+
+    @model_validator(mode="after")
+    def _names_a_fee(self) -> Self:
+        if (self.feePercentage is None) != (self.feeAddress is None):
+            raise rule("feePercentage and feeAddress must be given together")
+        return self
+
+    @property
+    def fee(self) -> Fee:
+        return Fee(self.feePercentage, self.feeAddress)
 
 
 class FeeAnswer(Output):

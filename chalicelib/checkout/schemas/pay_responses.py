@@ -4,16 +4,8 @@ from typing import Any
 
 from chalicelib.base.money import format_amount
 from chalicelib.catalogue.tokens import Token
-from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.flows import PreparedLink
-from chalicelib.checkout.schemas.facts import (
-    conversion_answers,
-    insufficient_tokens,
-    single_facts,
-    steps_facts,
-    transaction_answers,
-    wallet_fields,
-)
+from chalicelib.checkout.schemas.facts import batch_facts, single_facts, transaction_answers, wallet_fields
 from chalicelib.checkout.schemas.pay import (
     BatchMetadata,
     BatchPayAnswer,
@@ -48,25 +40,9 @@ def pay_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer | BatchPa
         **optional,
     }
     if kind is PaymentType.BATCH:
-        batch = BatchMetadata(**{**_UNKNOWN_WALLET, **_batch_facts(made.prepared)})
+        batch = BatchMetadata(**{**_UNKNOWN_WALLET, **batch_facts(made.prepared)})
         return BatchPayAnswer(paymentType="batch", metadata=batch, **shared)
     return MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(made))
-
-
-def _batch_facts(prepared: Prepared) -> dict[str, Any]:
-    checkout = prepared.checkout
-    first_approval, first_payment = len(checkout.funding), len(checkout.funding) + len(checkout.approvals)
-    facts = {
-        **steps_facts(prepared),
-        **conversion_answers(prepared),
-        "approvalTransactionIndices": list(range(first_approval, first_payment)),
-        "batchPaymentTransactionIndex": first_payment,
-    }
-    if prepared.holdings is not None:
-        funds = prepared.eoa.holdings if prepared.eoa else prepared.holdings
-        facts["insufficientTokens"] = insufficient_tokens(checkout, funds)
-        facts["canMakePayment"] = facts["hasEnoughBalance"] and facts["hasEnoughGas"]
-    return facts
 
 
 def _multicall_facts(made: PreparedLink) -> dict[str, Any]:
@@ -74,7 +50,7 @@ def _multicall_facts(made: PreparedLink) -> dict[str, Any]:
     ((token, debit),) = made.prepared.checkout.debits.items()
     children = [_child(position, part, token) for position, part in enumerate(parts)]
     total = format_amount(debit, token.decimals)
-    batch = _batch_facts(made.prepared)
+    batch = batch_facts(made.prepared)
     facts = {
         **batch,
         "paymentTransactionIndex": batch["batchPaymentTransactionIndex"],

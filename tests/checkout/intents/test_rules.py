@@ -25,7 +25,8 @@ from chalicelib.checkout.intents.rules import (
 )
 from chalicelib.links.records import Intent, IntentStatus, Proof, SecurePayment
 from tests.fakes.world import START
-from tests.recording.test_payments import new_link
+from tests.recording.test_payments import link_of
+from tests.recording.test_payments import new_link as new_bill
 
 END = START + timedelta(hours=1)
 HASH = "0x" + "ab" * 32
@@ -200,6 +201,11 @@ def test_the_wait_grows_with_its_age() -> None:
     day = replace(INTENT, ends_at=START + timedelta(days=1))
     waits = [postpone(day, START + timedelta(minutes=m)).check_at - START - timedelta(minutes=m) for m in (0, 8, 16, 60)]
     assert waits == [timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=5)]
+
+
+def new_link() -> SecurePayment:
+    bill = new_bill()
+    return SecurePayment(link_of(bill), bill.requests)
 
 
 def in_currencies(network: str, *currencies: str) -> SecurePayment:

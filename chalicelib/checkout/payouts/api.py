@@ -1,0 +1,26 @@
+"""Views that create payouts, and answer with the transactions that pay them."""
+
+from chalicelib.checkout.payouts import flows as payouts
+from chalicelib.checkout.payouts.schemas import (
+    Payout,
+    PayoutBatch,
+    PayoutBatchCreated,
+    PayoutCreated,
+    batch_answer,
+    payout_answer,
+)
+from chalicelib.http.view import Call
+from chalicelib.links.reading import Viewer
+
+
+def pay_out(call: Call[Payout, None]) -> PayoutCreated:
+    prepared = payouts.pay_out(call.services, call.caller.owner, call.body.draft(), call.body.terms)
+    return payout_answer(prepared, call.services.settings.transaction_value_form)
+
+
+pay_out_by_former_path = pay_out
+
+
+def pay_batch(call: Call[PayoutBatch, None]) -> PayoutBatchCreated:
+    prepared = payouts.pay_batch(call.services, call.caller.owner, Viewer.of(call.caller), call.body.draft())
+    return batch_answer(prepared, call.services.settings.transaction_value_form)

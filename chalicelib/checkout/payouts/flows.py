@@ -1,0 +1,128 @@
+"""Creates payouts and builds the transactions that pay them, alone or many in one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import BadRequest, NotFound
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import Fee
+from chalicelib.catalogue.tokens import family_of
+from chalicelib.checkout import building, conversions
+from chalicelib.checkout.building import PayOptions, Prepared
+from chalicelib.checkout.payouts.rules import check_fits, check_payer, check_together, check_unpaid
+from chalicelib.checkout.rules import Owed, being_paid
+from chalicelib.links.fees import rules as fees
+from chalicelib.links.reading import Viewer
+from chalicelib.requests import flows as requests
+from chalicelib.requests import store as request_store
+from chalicelib.requests.creation import Draft
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of, remaining
+from chalicelib.services import Services
+from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
+
+_ATTEMPTS = 3
+
+
+@frozen
+class Terms:
+    """Who pays, if that is known, and the fee that is asked for."""
+
+    payer: str | None
+    fee: Fee
+
+
+@frozen
+class BatchDraft:
+    """What is paid together, as sent: new requests, or stored ones by their ids."""
+
+    drafts: tuple[Draft, ...]
+    request_ids: tuple[str, ...]
+    terms: Terms
+
+
+def pay_out(services: Services, owner: Owner, draft: Draft, terms: Terms) -> Prepared:
+    """Creates a request and builds the transactions that pay it. One write, after everything was checked and read.
+
+    Raises BadRequest with what to change, Forbidden if the client id may not create it, and RateUnavailable.
+    """
+    (request,) = created = requests.payouts(services, owner, (draft,))
+    check_payer(created, terms.payer, "payerWallet")
+    return _create_and_build(services, owner, (replace(request, payer=terms.payer),), terms, batched=False)
+
+
+def pay_batch(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraft) -> Prepared:
+    """Builds the one transaction that pays many requests through the batch contract, and any approvals before it.
+
+    New requests are created after everything was checked and read, in one transaction for 49 of them. Stored ones are
+    marked as being paid, in one transaction for 99. Raises as `pay_out`, and NotFound or Conflict for stored requests
+    that the caller does not see or that have been paid.
+    """
+    if draft.request_ids:
+        return _pay_stored(services, owner, viewer, draft)
+    created = requests.payouts(services, owner, draft.drafts)
+    check_together(created)
+    check_payer(created, draft.terms.payer, "payer")
+    with_payer = tuple(replace(each, payer=draft.terms.payer) for each in created)
+    return _create_and_build(services, owner, with_payer, draft.terms, batched=True)
+
+
+def _create_and_build(
+    services: Services, owner: Owner, created: Sequence[Request], terms: Terms, *, batched: bool
+) -> Prepared:
+    fee, now = _fee_of(services, owner, created, terms), services.clock()
+    owed = [Owed(being_paid(request, fee, now), request.amount, fee) for request in created]
+    quotes = conversions.first_quotes(services, owed)
+    positions = conversions.priced(services, owed, quotes)
+    if batched:
+        check_fits(positions)
+    prepared = building.prepare(services, positions, PayOptions(terms.payer), batched=batched)
+    services.store.put_many(quotes.values())
+    requests.save_many(services, [each.request for each in owed])
+    return prepared
+
+
+def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraft) -> Prepared:
+    """Raises WriteConflict if the requests were changed three times meanwhile."""
+    for _ in range(_ATTEMPTS):
+        stored = _load(services, viewer, draft.request_ids)
+        check_unpaid(stored)
+        check_together(stored)
+        check_payer(stored, draft.terms.payer, "payer")
+        fee = _fee_of(services, owner, stored, draft.terms)
+        owed = [Owed(request, remaining(request), fee) for request in stored]
+        positions = conversions.priced(services, owed, conversions.hold(services, owed))
+        check_fits(positions)
+        prepared = building.prepare(services, positions, PayOptions(draft.terms.payer), batched=True)
+        changed = [being_paid(request, fee, services.clock()) for request in stored]
+        written = [new for new, old in zip(changed, stored, strict=True) if new != old]
+        try:
+            for start in range(0, len(written), LARGEST_TRANSACTION):
+                services.store.write(*written[start : start + LARGEST_TRANSACTION])
+            return prepared
+        except WriteConflict:  # one was paid meanwhile: what is left has to be read again
+            continue
+    raise WriteConflict
+
+
+def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> list[Request]:
+    """The requests in the given order. Raises BadRequest for one that is named twice or part of a link, NotFound for
+    one that does not exist or is not visible to the viewer."""
+    repeated = next((each for index, each in enumerate(request_ids) if each in request_ids[:index]), None)
+    if repeated is not None:
+        raise BadRequest(f"requestIds names {repeated} more than once")
+    alone = request_store.standing_alone(services.store, request_ids)
+    for request_id in request_ids:
+        found = alone.get(request_id)
+        if found is None or not viewer.sees(found):
+            raise NotFound(f"Request {request_id} not found; requests of links are paid by their links")
+    return [alone[request_id] for request_id in request_ids]
+
+
+def _fee_of(services: Services, owner: Owner, paid: Sequence[Request], terms: Terms) -> Fee:
+    """The fee on all of them. Raises BadRequest, and Forbidden for what a limited client id may not pay or ask for."""
+    fee = fees.resolve(terms.fee, owner.settings.fee, family_of(currency_of(paid[0])))
+    requests.check_limits(services, owner, paid, fee.address if fee.is_charged else None)
+    requests.check_fee_addresses(services, ((request, fee) for request in paid))
+    return fee

@@ -1,0 +1,50 @@
+"""What can be paid out at once: which requests, by whom, and how many in one transaction."""
+
+from collections.abc import Sequence
+
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.calldata.checkout import fitting
+from chalicelib.checkout.rules import Position, check_family
+from chalicelib.requests.creation import refused
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import remaining
+
+MOST_AT_ONCE = 200
+
+
+def check_payer(requests: Sequence[Request], payer: str | None, field: str) -> None:
+    """Raises BadRequest if the payer's wallet is of another family of networks, or one of the payees."""
+    for request in requests if payer is not None else ():
+        assert payer is not None
+        check_family(request.network, payer, field)
+        if same_address(payer, request.payee):
+            raise refused((field,), f"is the payee {request.payee}: give the wallet that pays, or leave it out")
+
+
+def check_together(requests: Sequence[Request]) -> None:
+    """Raises BadRequest unless one batch contract can pay all requests (supplement, 4.2)."""
+    networks = {request.network for request in requests}
+    if "tron" in networks:
+        raise BadRequest(
+            "Batch payments are not supported for TRON networks. Please submit individual payment requests."
+        )
+    if len(networks) > 1:
+        raise BadRequest("All requests must be on the same network")
+
+
+def check_fits(positions: Sequence[Position]) -> None:
+    """Raises BadRequest if the payments need more gas than one transaction may use."""
+    most = fitting([each.due for each in positions])
+    if most < len(positions):
+        raise BadRequest(
+            f"Only the first {most} of these {len(positions)} payments fit into one transaction: pay the others in "
+            "another batch"
+        )
+
+
+def check_unpaid(requests: Sequence[Request]) -> None:
+    """Raises Conflict, which names them, if some requests have been paid."""
+    paid = [request.request_id for request in requests if not remaining(request)]
+    if paid:
+        raise Conflict(f"These requests have already been paid: {', '.join(paid)}")

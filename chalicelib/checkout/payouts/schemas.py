@@ -1,0 +1,174 @@
+"""Models of payouts: what is paid out, alone or in a batch, and the transactions that do it."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from chalicelib.base.money import format_amount
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.checkout.building import Prepared
+from chalicelib.checkout.payouts.flows import BatchDraft, Terms
+from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
+from chalicelib.checkout.rules import Position
+from chalicelib.checkout.schemas.facts import batch_facts, conversion_answers, single_facts, transaction_answers
+from chalicelib.checkout.schemas.link import wallet_address
+from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, FeeFields, PayMetadata
+from chalicelib.checkout.schemas.transactions import TransactionAnswer
+from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText
+from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.schemas import CustomerInfoBody
+from chalicelib.settings import ValueForm
+
+_Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]
+RequestId = Annotated[str, StringConstraints(min_length=1, max_length=66)]
+
+
+class PayoutItem(Input):
+    """An amount in one currency that is paid to one payee in a token."""
+
+    payee: Annotated[Recipient, StringConstraints(min_length=1)] = Field(description="Who is paid")
+    amount: Amount = Field(description="In the invoice currency: a human-readable decimal amount, greater than 0")
+    invoiceCurrency: _Currency = Field(description="The currency of the amount: a token, or a fiat code such as USD")
+    paymentCurrency: _Currency = Field(description="Which token is paid")
+
+    @property
+    def item(self) -> Item:
+        return Item(self.amount, None, self.payee, self.invoiceCurrency, self.paymentCurrency)
+
+
+class Payout(PayoutItem, FeeFields):
+    payerWallet: Address | None = Field(None, description="Who pays: then the answer says what that wallet has")
+    payerAddress: Address | None = Field(None, description="Another name of `payerWallet`")
+    reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
+    customerInfo: CustomerInfoBody | None = None
+    recurrence: None = Field(None, description="Not offered")
+
+    @property
+    def items_written(self) -> int:
+        return 1
+
+    @field_validator("payerWallet", "payerAddress")
+    @classmethod
+    def _payer(cls, value: str | None) -> str | None:
+        return wallet_address(value)
+
+    @field_validator("recurrence", mode="before")
+    @classmethod
+    def _not_offered(cls, value: Any) -> None:
+        if value is not None:
+            raise rule("is not offered: a payout is paid once. Leave it out, and send one payout for each payment")
+
+    @model_validator(mode="after")
+    def _names_one_wallet(self) -> Self:
+        if self.payerWallet is not None and self.payerAddress is not None:
+            raise rule("is another name of payerWallet: give one of them", "payerAddress")
+        return self
+
+    @property
+    def terms(self) -> Terms:
+        return Terms(self.payerWallet or self.payerAddress, self.fee)
+
+    def draft(self) -> Draft:
+        """The body as plain values."""
+        customer = self.customerInfo.record() if self.customerInfo else None
+        return Draft(self.item, reference=self.reference, customer_info=customer)
+
+
+class PayoutBatch(FeeFields):
+    """Either `requests`, which are created, or `requestIds` of stored ones. All are paid on one EVM network."""
+
+    requests: Annotated[list[PayoutItem], Field(min_length=1, max_length=MOST_AT_ONCE)] | None = Field(
+        None, description="What is paid to whom"
+    )
+    requestIds: Annotated[list[RequestId], Field(min_length=1, max_length=MOST_AT_ONCE)] | None = Field(
+        None, description="Requests without a link, of which what is left is paid"
+    )
+    payer: Address | None = Field(None, description="Who pays: then the answer says what that wallet has")
+
+    @property
+    def items_written(self) -> int:
+        return len(self.requests or self.requestIds or ())
+
+    @field_validator("payer")
+    @classmethod
+    def _payer(cls, value: str | None) -> str | None:
+        return wallet_address(value)
+
+    @model_validator(mode="after")
+    def _names_either(self) -> Self:
+        if (self.requests is None) == (self.requestIds is None):
+            raise rule("Give either requests or requestIds")
+        return self
+
+    def draft(self) -> BatchDraft:
+        """The body as plain values."""
+        drafts = tuple(Draft(each.item) for each in self.requests or ())
+        request_ids = tuple(each.lower() for each in self.requestIds or ())
+        return BatchDraft(drafts, request_ids, Terms(self.payer, self.fee))
+
+
+class PayoutCreated(Output):
+    """Facts of the wallet are absent without `payerWallet`."""
+
+    requestId: str
+    paymentReference: str = Field(description="Stands in the calldata and logs of its payments")
+    transactions: list[TransactionAnswer] = Field(description="Approvals and the payment, in the order they are sent")
+    metadata: PayMetadata = Field(description="What they need and do")
+
+
+class PaidRequest(Output):
+    requestId: str
+    paymentReference: str
+    payee: str = Field(description="Who is paid")
+    amount: str = Field(description="What is paid, in the invoice currency")
+    invoiceCurrency: str
+    paymentCurrency: str
+
+
+class PayoutBatchCreated(Output):
+    """Sign the approvals and then the payment, in this order."""
+
+    ERC20ApprovalTransactions: list[TransactionAnswer] = Field(description="The approvals")
+    batchPaymentTransaction: TransactionAnswer = Field(description="The payment")
+    requests: list[PaidRequest] = Field(description="What is paid, in the order of the body")
+    conversions: list[ConversionAnswer] | None = Field(None, description="Of the payments that are converted")
+    metadata: BatchMetadata | None = Field(None, description="With `payer`: what they need and do")
+
+
+def payout_answer(prepared: Prepared, value_form: ValueForm) -> PayoutCreated:
+    """A payout with its transactions. `approvalTransactionIndex` is null if the wallet needs no approval."""
+    request = prepared.positions[0].owed.request
+    known = {"approvalTransactionIndex": None} if prepared.holdings is not None else {}
+    return PayoutCreated(
+        requestId=request.request_id,
+        paymentReference=request.payment_reference,
+        transactions=transaction_answers(prepared, value_form),
+        metadata=PayMetadata(**{**known, **single_facts(prepared)}),
+    )
+
+
+def batch_answer(prepared: Prepared, value_form: ValueForm) -> PayoutBatchCreated:
+    """A batch of payouts with its transactions."""
+    *approvals, payment = transaction_answers(prepared, value_form)
+    facts: dict[str, Any] = conversion_answers(prepared)
+    if prepared.holdings is not None:
+        facts["metadata"] = BatchMetadata(**batch_facts(prepared))
+    return PayoutBatchCreated(
+        ERC20ApprovalTransactions=approvals,
+        batchPaymentTransaction=payment,
+        requests=[_paid(each) for each in prepared.positions],
+        **facts,
+    )
+
+
+def _paid(position: Position) -> PaidRequest:
+    owed = position.owed
+    return PaidRequest(
+        requestId=owed.request.request_id,
+        paymentReference=owed.request.payment_reference,
+        payee=owed.request.payee,
+        amount=format_amount(owed.amount, on_chain_decimals(owed.invoice)),
+        invoiceCurrency=owed.invoice.id,
+        paymentCurrency=owed.token.id,
+    )

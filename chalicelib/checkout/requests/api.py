@@ -1,0 +1,31 @@
+"""Views for the payers of a request: the transactions that pay it, and the routes."""
+
+from chalicelib.checkout.building import PayOptions
+from chalicelib.checkout.requests import flows as requests
+from chalicelib.checkout.requests.schemas import (
+    RequestPayAnswer,
+    RequestPayQuery,
+    RequestRoutesAnswer,
+    RequestRoutesQuery,
+    request_pay_answer,
+    routes_answer,
+)
+from chalicelib.http.view import Call
+from chalicelib.links.reading import Viewer
+
+
+def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer:
+    query, caller = call.query, call.caller
+    options = PayOptions(query.payer, query.source)
+    made = requests.prepare(
+        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part
+    )
+    return request_pay_answer(made, call.services.settings.transaction_value_form)
+
+
+def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:
+    query, caller = call.query, call.caller
+    route = requests.direct_route(
+        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), query.wallet, query.part
+    )
+    return routes_answer(route, call.services.settings.payment_processor)

@@ -1,0 +1,149 @@
+"""Builds the transactions that pay a request, and finds the routes by which it can be paid."""
+
+from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import Conflict, Locked
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.checkout import building, conversions
+from chalicelib.checkout.building import PayOptions, Prepared
+from chalicelib.checkout.requests.rules import Part, amount_due, check_source, fee_of, seconds_to_confirm
+from chalicelib.checkout.rules import Owed, being_paid, check_family
+from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
+from chalicelib.links.flows import require_payable
+from chalicelib.links.reading import Viewer, load_request
+from chalicelib.links.records import SecurePayment
+from chalicelib.rates import flows as rates
+from chalicelib.rates.rules import RateUnavailable, value_of
+from chalicelib.requests import flows as requests
+from chalicelib.requests.records import Request
+from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+
+_ATTEMPTS = 5
+"""How often it is tried again to store that a request is being paid, after other writes came first."""
+_DOLLAR = "USD"
+
+
+@frozen
+class PreparedRequest:
+    """The transactions that pay a request. `is_capped`: less is left of it than was asked to be paid."""
+
+    owed: Owed
+    prepared: Prepared
+    is_capped: bool
+
+
+@frozen
+class DirectRoute:
+    """The payment of a request on its own network and in its own token, with what it costs.
+
+    `network_fee` is an estimate at the present gas price, in base units of the native coin. The fees in dollars have 8
+    decimals; they are None where no rate can be had.
+    """
+
+    prepared: Prepared
+    seconds: int
+    network_fee: BaseUnits
+    network_fee_in_dollars: BaseUnits | None
+    platform_fee: BaseUnits
+    platform_fee_in_dollars: BaseUnits | None
+
+
+def prepare(
+    services: Services, name: str, owner: Owner, viewer: Viewer, options: PayOptions, part: Part
+) -> PreparedRequest:
+    """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
+
+    The first call stores that the request is being paid, and a later one another fee: at most one write. Raises
+    NotFound, Conflict if nothing is left to pay, what `require_payable` raises if it is part of a link, BadRequest for
+    options that it does not support, Forbidden for a fee that a limited client id may not ask for, and RateUnavailable.
+    """
+    prepared = _prepare(services, name, owner, viewer, options, part)
+    request = prepared.owed.request
+    is_own = owner.mode is not Mode.CLIENT_ID or request.client_id == owner.client_id
+    if request.link_token is None and is_own:
+        _store_fee(services, request, prepared.owed.fee)
+    return prepared
+
+
+def direct_route(
+    services: Services, name: str, owner: Owner, viewer: Viewer, wallet: str, part: Part
+) -> DirectRoute | None:
+    """How `wallet` can pay a request; None if that is paid, expired or locked. Raises as `prepare`."""
+    try:
+        made = _prepare(services, name, owner, viewer, PayOptions(wallet), part)
+    except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
+        return None
+    (position,), holdings = made.prepared.positions, made.prepared.holdings
+    chain = network(made.owed.request.network)
+    assert chain is not None and holdings is not None, "the network is catalogued and the wallet was read"
+    network_fee = BaseUnits(made.prepared.checkout.gas * holdings.gas_price)
+    platform_fee = made.owed.fee.on(position.converted.payment_amount if position.converted else position.due.amount)
+    coin = token_with_id(chain.native_currency_id) if chain.native_currency_id else None
+    return DirectRoute(
+        prepared=made.prepared,
+        seconds=seconds_to_confirm(chain, services.settings.confirmations.get(chain.name, chain.confirmations)),
+        network_fee=network_fee,
+        network_fee_in_dollars=_in_dollars(services, coin, network_fee),
+        platform_fee=platform_fee,
+        platform_fee_in_dollars=_in_dollars(services, made.owed.token, platform_fee) if platform_fee else None,
+    )
+
+
+def _prepare(
+    services: Services, name: str, owner: Owner, viewer: Viewer, options: PayOptions, part: Part
+) -> PreparedRequest:
+    request, payment = load_request(services, name, viewer)
+    if payment is not None:
+        require_payable(services, payment)
+    amount, is_capped = amount_due(request, part.amount)
+    fee = fee_of(request, payment.link if payment else None, part.fee, owner.settings.fee)
+    _check_options(request, payment, options)
+    if payment is None and fee.is_charged:
+        requests.check_limits(services, owner, (), fee.address)
+    requests.check_fee_addresses(services, [(request, fee)])
+    owed = Owed(request, amount, fee)
+    positions = conversions.priced(services, [owed], conversions.hold(services, [owed]))
+    return PreparedRequest(owed, building.prepare(services, positions, options, batched=False), is_capped)
+
+
+def _check_options(request: Request, payment: SecurePayment | None, options: PayOptions) -> None:
+    if options.wallet is not None:
+        check_family(request.network, options.wallet, "wallet")
+    if options.source is not None:
+        check_source(request, options.source)
+    creator = payment.link.creator_wallet if payment else None
+    if creator is not None and options.wallet is not None and not same_address(options.wallet, creator):
+        raise WrongWallet(creator)
+
+
+def _store_fee(services: Services, request: Request, fee: Fee) -> None:
+    """Stores since when a request is being paid, and the fee of its newest calldata.
+
+    Raises WriteConflict after five conflicts.
+    """
+    for _ in range(_ATTEMPTS):
+        changed = being_paid(request, fee, services.clock())
+        if changed == request:
+            return
+        try:
+            services.store.write(changed)
+            return
+        except WriteConflict:  # a payment was recorded meanwhile, or somebody else has asked for calldata
+            request = services.store.get(Request, request.key) or request
+    raise WriteConflict
+
+
+def _in_dollars(services: Services, token: Token | None, units: BaseUnits) -> BaseUnits | None:
+    """What an amount of a token is worth in dollars, with 8 decimals; None if no rate can be had."""
+    dollar = token_with_id(_DOLLAR)
+    if token is None or dollar is None or not services.prices.is_configured:
+        return None
+    try:
+        return value_of(units, rates.current(services, dollar, token), dollar, token)
+    except RateUnavailable:
+        return None

@@ -1,0 +1,159 @@
+"""Models of the queries about paying a request, and of their responses."""
+
+from typing import Any, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
+from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
+from chalicelib.catalogue.networks import network
+from chalicelib.checkout.requests.flows import DirectRoute, PreparedRequest
+from chalicelib.checkout.requests.rules import FAST_SECONDS, Part
+from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
+from chalicelib.checkout.schemas.link import WalletQuery, wallet_address
+from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, SourceQuery
+from chalicelib.checkout.schemas.transactions import TransactionAnswer
+from chalicelib.http.fields import Address, Amount
+from chalicelib.http.schemas import Output, rule
+from chalicelib.settings import ValueForm
+
+
+class PartQuery(FeeFields):
+    """What of a request is paid, and with which fee."""
+
+    amount: Amount | None = Field(
+        None, description="A part of what is left, in the invoice currency; more than that is lowered to it"
+    )
+
+    @property
+    def part(self) -> Part:
+        return Part(self.amount, self.fee)
+
+
+class RequestPayQuery(PartQuery, SourceQuery):
+    payerAddress: Address | None = Field(None, description="Another name of `wallet`")
+    clientUserId: str | None = Field(None, description="Your own name for the payer; not used")
+    paymentDetailsId: str | None = Field(None, description="Not offered: payments to bank accounts")
+
+    @field_validator("payerAddress")
+    @classmethod
+    def _payer(cls, value: str | None) -> str | None:
+        return wallet_address(value)
+
+    @model_validator(mode="after")
+    def _names_one_wallet(self) -> Self:
+        if self.wallet is not None and self.payerAddress is not None:
+            raise rule("is another name of wallet: give one of them", "payerAddress")
+        if self.paymentDetailsId is not None:
+            raise rule("is not offered: a request is paid to a wallet and not to a bank account", "paymentDetailsId")
+        return self
+
+    @property
+    def payer(self) -> str | None:
+        return self.wallet or self.payerAddress
+
+
+class RequestPayMetadata(PayMetadata):
+    amount: str = Field(description="What is paid, in the invoice currency, without the fee")
+    isAmountCapped: bool = Field(description="Whether less is left of the request than `amount` asked for")
+
+
+class RequestPayAnswer(Output):
+    transactions: list[TransactionAnswer] = Field(description="Approvals and the payment, in the order they are sent")
+    metadata: RequestPayMetadata = Field(description="What they need and do")
+
+
+class RequestRoutesQuery(PartQuery, WalletQuery):
+    wallet: Address = Field(description="The payer's wallet")
+
+
+class RouteFee(Output):
+    """One cost of a route. `amountInUSD` is absent where no exchange rate can be had."""
+
+    type: str = Field(description="gas or platform")
+    stage: str = Field(description="When it is paid: with the payment")
+    provider: str = Field(description="Who asks for it")
+    amount: str
+    amountInUSD: str | None = None
+    currency: str = Field(description="The symbol of what it is paid in")
+    receiverAddress: str | None = Field(None, description="Who receives a platform fee")
+    network: str
+
+
+class PaymentRoute(Output):
+    id: str = Field(description="REQUEST_NETWORK_PAYMENT: the request's own token on its own network")
+    fee: float = Field(description="The platform fee as a fraction of the amount: 0.01 is 1 %")
+    feeInUSD: str | None = Field(None, description="All fees; absent where no exchange rate can be had")
+    feeBreakdown: list[RouteFee]
+    speed: str | int = Field(description="FAST, or about how many seconds it takes until the payment is confirmed")
+    price_impact: int
+    chain: str = Field(description="The network's label")
+    token: str = Field(description="The symbol of what is paid")
+
+
+class RequestRoutesAnswer(Output):
+    routes: list[PaymentRoute] = Field(description="Empty if the request cannot be paid now")
+    platformFee: FeeAnswer | None = Field(description="Of the direct route")
+
+
+def request_pay_answer(made: PreparedRequest, value_form: ValueForm) -> RequestPayAnswer:
+    """The transactions that pay a request. `approvalTransactionIndex` is null where none is needed."""
+    facts = {"approvalTransactionIndex": None, **single_facts(made.prepared)}
+    amount = format_amount(made.owed.amount, on_chain_decimals(made.owed.invoice))
+    metadata = RequestPayMetadata(**facts, amount=amount, isAmountCapped=made.is_capped)
+    return RequestPayAnswer(transactions=transaction_answers(made.prepared, value_form), metadata=metadata)
+
+
+def routes_answer(route: DirectRoute | None, processor: str) -> RequestRoutesAnswer:
+    """The routes of a request: the direct one. `processor` names who asks for the platform fee."""
+    if route is None:
+        return RequestRoutesAnswer(routes=[], platformFee=None)
+    (position,) = route.prepared.positions
+    fee = position.owed.fee
+    shown = FeeAnswer(percentage=str(fee.percentage), address=str(fee.address)) if fee.is_charged else None
+    return RequestRoutesAnswer(routes=[_direct(route, processor)], platformFee=shown)
+
+
+def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
+    (position,) = route.prepared.positions
+    owed = position.owed
+    chain = network(owed.request.network)
+    assert chain is not None, "a stored request is on a catalogued network"
+    gas = RouteFee(
+        type="gas",
+        stage="sending",
+        provider=chain.name,
+        amount=format_amount(route.network_fee, chain.coin.decimals),
+        currency=chain.coin.symbol,
+        network=chain.name,
+        **_dollars("amountInUSD", route.network_fee_in_dollars),
+    )
+    listed, worth = [gas], [route.network_fee_in_dollars]
+    if owed.fee.is_charged:
+        worth.append(route.platform_fee_in_dollars)
+        platform = RouteFee(
+            type="platform",
+            stage="sending",
+            provider=processor,
+            amount=format_amount(route.platform_fee, owed.token.decimals),
+            currency=owed.token.symbol,
+            receiverAddress=owed.fee.address,
+            network=chain.name,
+            **_dollars("amountInUSD", route.platform_fee_in_dollars),
+        )
+        listed.append(platform)
+    known = [each for each in worth if each is not None]
+    return PaymentRoute(
+        id="REQUEST_NETWORK_PAYMENT",
+        fee=float(parse_percentage(owed.fee.percentage or "0") / 100) if owed.fee.is_charged else 0,
+        feeBreakdown=listed,
+        speed="FAST" if route.seconds <= FAST_SECONDS else route.seconds,
+        price_impact=0,
+        chain=chain.label,
+        token=owed.token.symbol,
+        **_dollars("feeInUSD", BaseUnits(sum(known)) if len(known) == len(worth) else None),
+    )
+
+
+def _dollars(name: str, units: BaseUnits | None) -> dict[str, Any]:
+    return {} if units is None else {name: format_amount(units, FIAT_DECIMALS_ON_CHAIN)}
