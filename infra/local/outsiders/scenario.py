@@ -3,8 +3,8 @@
     python infra/local/outsiders/scenario.py .local/stack.json [--kind single,batch] [--stay]
 
 Creates links, requests or payouts of the named kinds, reads them, pays them on the chain and waits for the webhooks.
-Prints a line per step: what was done, the result, the seconds. Exits with status 0 if every step succeeded, else 1. --stay then creates a link
-to be paid by hand and prints further deliveries.
+Prints a line per step: what was done, the result, the seconds. Exits with status 0 if every step succeeded, else 1.
+--stay then creates a link to be paid by hand and prints further deliveries.
 """
 
 import argparse
