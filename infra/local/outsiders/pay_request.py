@@ -61,7 +61,8 @@ def find(demo: Demo, request_id: str) -> dict[str, Any]:
         if found["pagination"]["total"] != 1:
             raise Failed(f"there are {found['pagination']['total']} payments")
         payment: dict[str, Any] = found["payments"][0]
-        result.append(f"200, {payment['type']}, {payment['amount']} {payment['paymentCurrency']} at {payment['timestamp']}")
+        paid = f"{payment['amount']} {payment['paymentCurrency']}"
+        result.append(f"200, {payment['type']}, {paid} at {payment['timestamp']}")
     return payment
 
 
