@@ -36,6 +36,14 @@ def create(services: Services, owner: Owner, draft: Draft) -> Request:
     return request
 
 
+def payout(services: Services, owner: Owner, draft: Draft) -> Request:
+    """As `payouts`, for one draft that is the whole body."""
+    permissions.check_platform(owner)
+    request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, None)
+    check_served(services, (request,))
+    return request
+
+
 def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[Request, ...]:
     """The new requests of payouts, which are not written: `save_many` does that.
 

@@ -47,8 +47,8 @@ def pay_out(services: Services, owner: Owner, draft: Draft, terms: Terms) -> Pre
 
     Raises BadRequest with what to change, Forbidden if the client id may not create it, and RateUnavailable.
     """
-    (request,) = created = requests.payouts(services, owner, (draft,))
-    check_payer(created, terms.payer, "payerWallet")
+    request = requests.payout(services, owner, draft)
+    check_payer((request,), terms.payer, "payerWallet")
     return _create_and_build(services, owner, (replace(request, payer=terms.payer),), terms, batched=False)
 
 
