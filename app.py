@@ -28,6 +28,7 @@ from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
 from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
+from chalicelib.search.requests import routes as found_requests
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
 from chalicelib.webhooks.deliveries import routes as deliveries
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 ROOMS = (
     currencies,
     requests,
+    found_requests,
     links,
     multicalls,
     payouts,

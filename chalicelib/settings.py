@@ -184,7 +184,7 @@ class Settings:
     """The HTTP price source, one of the two sources of exchange rates; empty: none, and no conversion is quoted."""
     price_api_key_header: str = _setting(_header, "x-cg-demo-api-key")
     """The header that sends the price source its key, the entry `price_api_key` beside the URLs of nodes."""
-    price_max_age_seconds: int = _setting(_whole(1), 300)
+    price_max_age_seconds: int = _setting(_whole(1), 600)
     """How old a price of the HTTP source may be."""
     feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)
     """How old an answer of a Chainlink feed may be, also for the contracts that convert by it. Feeds of stablecoins and

@@ -87,6 +87,7 @@ ACCESS = {
         },
         consumes=("recordings",),
         sends=("recordings", "announcements"),
+        rpc_urls=True,
     ),
     "start_scans": Access(tables={"ops": ("BatchGetItem",)}, sends=("scans",), rpc_urls=True),
     "sweep_transfers": Access(due=("payments",), sends=("recordings",)),

@@ -17,6 +17,8 @@ from chalicelib.calldata.transaction import Call
 
 _RATES_CONTRACT = bytes.fromhex("946647f1")
 _GET_RATE = bytes.fromhex("97edd4fa")
+LATEST_SECOND = 2**33
+"""Of the times of feeds: what is later is no time, and might be one that nothing can count with."""
 
 
 @frozen
@@ -42,8 +44,8 @@ def rate_of(contract: str, path: Sequence[str]) -> Call:
 
 
 def as_rate(result: bytes | None) -> PathRate | None:
-    """The rate in one result of a multicall; None if the read failed, or the rate or its divisor is 0."""
+    """The rate in one result of a multicall; None if the read failed, or a number in it cannot be true."""
     if result is None or len(result) != 3 * WORD:
         return None
     rate, updated_at, divisor = (read_uint(result, WORD * index) for index in range(3))
-    return PathRate(rate, updated_at, divisor) if rate and divisor else None
+    return PathRate(rate, updated_at, divisor) if rate and divisor and updated_at < LATEST_SECOND else None

@@ -11,10 +11,13 @@ how often the aggregator behind the feed was replaced.
 
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, address_word, call, read_uint, uint_word
+from chalicelib.calldata.conversion_rates import LATEST_SECOND
 from chalicelib.calldata.transaction import Call
 
-_ALL_AGGREGATORS, _DECIMALS = bytes.fromhex("08d5bc58"), bytes.fromhex("313ce567")
-_LATEST_ROUND, _ROUND = bytes.fromhex("feaf968c"), bytes.fromhex("9a6fc8f5")
+_ALL_AGGREGATORS = bytes.fromhex("08d5bc58")
+_DECIMALS = bytes.fromhex("313ce567")
+_LATEST_ROUND = bytes.fromhex("feaf968c")
+_ROUND = bytes.fromhex("9a6fc8f5")
 _SIGN, _PHASE = 2**255, 2**64
 
 
@@ -61,4 +64,6 @@ def as_round(result: bytes | None) -> Round | None:
     if result is None or len(result) != 5 * WORD:
         return None
     id, answer, _, updated_at, _ = (read_uint(result, WORD * index) for index in range(5))
-    return Round(id, answer - 2 * _SIGN if answer >= _SIGN else answer, updated_at) if id and updated_at else None
+    if not id or not 0 < updated_at < LATEST_SECOND:
+        return None
+    return Round(id, answer - 2 * _SIGN if answer >= _SIGN else answer, updated_at)

@@ -13,6 +13,7 @@ DESCRIPTION = (
 
 TAGS = {
     "requests": ("Requests", "Amounts that are owed: create them, change them"),
+    "search": ("Search", "The status of a request, and lists of requests, payments and links"),
     "links": ("Links", "Create payment links, payouts, and links over several payouts"),
     "checkout": ("Checkout", "What a payer is shown and signs, and transactions that are on their way"),
     "transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
@@ -76,7 +77,7 @@ PATH_PARAMETERS = {
     "destination_id": "`<wallet>@eip155:<chain id>#<checksum>:<token address>`, the # sent as %23",
     "id": "The `id` of a client id's record",
     "key_id": "The `id` of an API key",
-    "request_id": "The id of a request",
+    "request_id": "The id of a request; where it is read, its payment reference, too",
     "session_id": "The `id` of a session",
     "token": "The token of a link",
     "webhook_id": "The `id` of a webhook",

@@ -105,13 +105,17 @@ def redirect_label_of(redirect_url: str | None, redirect_label: str | None) -> s
 
 
 def check_totals(link: Link, requests: Sequence[Request]) -> None:
-    """Raises BadRequest if an amount with its fee, or the sum of all of them, is larger than a contract can handle."""
+    """Raises BadRequest if an amount with its fee, or the sum of all of them, is larger than a contract can handle.
+
+    What is converted is not added: it is in other units, and far from these limits (requests/creation.py).
+    """
     debits = [amount_with_fee(request.amount, link) for request in requests]
     for position, debit in enumerate(debits):
         if debit > money.MAX_UINT256:
             path = ("requests", str(position), "amount") if link.flow is Flow.GET_PAID else ("amount",)
             raise refused(path, "with its fee is larger than a token amount can be")
-    if len(debits) > 1 and sum(debits) > LARGEST_TOTAL:
+    direct = [debit for debit, request in zip(debits, requests, strict=True) if request.invoice_currency is None]
+    if len(direct) > 1 and sum(direct) > LARGEST_TOTAL:
         raise BadRequest("The amounts with their fees add up to more than one batch can pay: make several links")
 
 

@@ -9,9 +9,9 @@ OPERATIONS = (
         "Create a secure payment link",
         description=(
             "One entry in `requests` makes a single link, several a batch that one transaction pays on one EVM "
-            "network. An entry names a `destinationId`, or `payee` with both currencies, which have to be the same "
-            "token; with neither it is paid to the destination that the client id is bound to. Send an "
-            "`Idempotency-Key` to be able to repeat the call."
+            "network. An entry names a `destinationId`, or `payee` with both currencies; with neither it is paid to "
+            "the destination that the client id is bound to. An amount in another currency than its payment is "
+            "converted when it is paid. Send an `Idempotency-Key` to be able to repeat the call."
         ),
         modes=CREDENTIALS,
         scope="secure_payments:write",

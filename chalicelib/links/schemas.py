@@ -82,8 +82,10 @@ class RequestItem(Input):
     amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
     destinationId: DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
     payee: Recipient | None = Field(None, description="Who is paid, on the currency's network")
-    invoiceCurrency: CurrencyId | None = Field(None, description="The token of the amount")
-    paymentCurrency: CurrencyId | None = Field(None, description="Which token is paid: the same")
+    invoiceCurrency: CurrencyId | None = Field(
+        None, description="The currency of the amount: a token, or a fiat code such as USD"
+    )
+    paymentCurrency: CurrencyId | None = Field(None, description="Which token is paid")
 
 
 _REDIRECT = {"redirectLabel": ["redirectUrl"]}
@@ -221,7 +223,9 @@ class SecurePaymentCreated(Output):
     requestIds: list[str]
     securePaymentUrl: str
     token: str
-    feePlan: FeePlanAnswer | None = Field(description="null unless everything is paid in one dollar token")
+    feePlan: FeePlanAnswer | None = Field(
+        description="null unless all amounts are in US dollars, or in one dollar token"
+    )
 
     @classmethod
     def of(cls, payment: SecurePayment, pay_url: str) -> Self:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
+from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,12 +24,14 @@ from chalicelib.chain.http_client import HttpClient, HttpError
 
 KEPT_SECONDS = 20
 """How long a container answers with the prices that it read last. Their age counts from the source's own time."""
+SILENT_SECONDS = 5
+"""How long a container does not ask again after a failure, so that it does not burden a source that fails."""
 AROUND = timedelta(minutes=75)
 """How far from an instant past prices are taken: the source has one for each hour."""
 _MAX_RESPONSE_BYTES = 512 * 1024
 _LEAST, _MOST = Decimal("1e-18"), Decimal("1e18")
 _MOST_DIGITS = 60
-_LATEST_SECOND = 2**40
+_LATEST_SECOND = 2**33
 
 
 class PricesUnavailable(Exception):
@@ -49,7 +52,7 @@ class Prices:
     def __init__(self, base_url: str, headers: Callable[[], Mapping[str, str]] = dict) -> None:
         """`headers` is called once, before the first request."""
         self._base_url, self._headers = base_url, headers
-        self._read_at, self._prices = 0.0, dict[tuple[str, str], Price]()
+        self._read_again_at, self._prices = 0.0, dict[tuple[str, str], Price]()
 
     @property
     def is_configured(self) -> bool:
@@ -60,8 +63,16 @@ class Prices:
 
         One request reads all prices that the catalogue knows. Raises PricesUnavailable.
         """
-        if time.monotonic() - self._read_at > KEPT_SECONDS or not self._prices:
-            self._prices, self._read_at = self._read_all(), time.monotonic()
+        if time.monotonic() >= self._read_again_at:
+            self._read_again_at = time.monotonic() + SILENT_SECONDS
+            try:
+                self._prices = self._read_all()
+            except PricesUnavailable:
+                self._prices = {}
+                raise
+            self._read_again_at = time.monotonic() + KEPT_SECONDS
+        if not self._prices:
+            raise PricesUnavailable("The price source gave no prices a few seconds ago")
         return self._prices.get((id, currency))
 
     def around(self, id: str, currency: str, instant: datetime) -> tuple[Price, ...]:
@@ -93,10 +104,8 @@ class Prices:
             raise _not_as_documented()
         return {
             (id, currency): price
-            for id, fields in answer.items()
-            if isinstance(fields, dict)
-            for currency in fields
-            if (price := _price(fields, currency)) is not None
+            for id, currency in product(price_ids(), price_currencies())
+            if (price := _price(answer.get(id), currency)) is not None
         }
 
     def _get(self, path: str) -> Any:
@@ -116,7 +125,7 @@ class Prices:
         return HttpClient(self._base_url, _MAX_RESPONSE_BYTES, self._headers())
 
 
-def _price(fields: Mapping[str, Any], currency: str) -> Price | None:
+def _price(fields: Any, currency: str) -> Price | None:
     """One price of an answer; None if it is missing or malformed, which says nothing about the others."""
     try:
         return Price(_value(fields[currency]), _time(fields["last_updated_at"], 1))

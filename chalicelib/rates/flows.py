@@ -4,18 +4,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.catalogue.tokens import Token
-from chalicelib.chain.evm import EvmChain
 from chalicelib.outbound.prices import Price, PricesUnavailable
 from chalicelib.rates import rules
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import RateUnavailable, Trust
 from chalicelib.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chain.evm import EvmChain
 
 T = TypeVar("T")
 RECENT = timedelta(minutes=5)
@@ -28,12 +30,10 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
 
     Raises RateUnavailable unless the feeds and the HTTP price source are both fresh and agree.
     """
-    read = (
-        _read(services, lambda: _feed_rate(services, invoice, payment)),
-        _read(services, lambda: _price_rate(services, invoice, payment)),
-    )
+    feed = _read(services, lambda: _feed_rate(services, invoice, payment))
+    price = feed and _read(services, lambda: _price_rate(services, invoice, payment))
     try:
-        return rules.agreed(read, services.clock(), trust_of(services))
+        return rules.agreed((feed, price), services.clock(), trust_of(services))
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
 
@@ -47,7 +47,7 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
     if abs(services.clock() - instant) <= RECENT:
         return current(services, invoice, payment)
     feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
-    prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant))
+    prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
     try:
         return rules.agreed_in_past(feed, prices, instant, trust_of(services))
     except RateUnavailable as error:
@@ -72,7 +72,7 @@ def _past_feed_rate(services: Services, invoice: Token, payment: Token, instant:
     return _rate_by(by, invoice, payment, chain.read_past_conversion_rate(by.path, instant))
 
 
-def _feeds(services: Services, invoice: Token, payment: Token) -> tuple[EvmChain, FeedPath]:
+def _feeds(services: Services, invoice: Token, payment: Token) -> "tuple[EvmChain, FeedPath]":
     """The chain and the path that price `invoice` in `payment`. Raises RateUnavailable if there is none."""
     by = feed_path(invoice, payment, services.chains.networks)
     if by is None:
@@ -84,7 +84,7 @@ def _rate_by(by: FeedPath, invoice: Token, payment: Token, found: PathRate | Non
     """The rate of a path, read for other tokens of the same assets. None without one."""
     if found is None:
         return None
-    at = datetime.fromtimestamp(min(found.updated_at, 2**32), UTC)
+    at = datetime.fromtimestamp(found.updated_at, UTC)
     rate = rules.rate_of_path(by.invoice, by.payment, found, RateSource.CHAINLINK, at)
     return replace(rate, base=invoice.id, quote=payment.id)
 

@@ -68,11 +68,11 @@ class EventAddress(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
-    street: str = ""
-    city: str = ""
-    state: str = ""
-    postalCode: str = ""
-    country: str = ""
+    street: str = Field(default="", description="Street and number")
+    city: str = Field(default="", description="The town")
+    state: str = Field(default="", description="State or province")
+    postalCode: str = Field(default="", description="Postal code")
+    country: str = Field(default="", description="Two letters, such as US")
 
 
 class EventCustomer(BaseModel):
@@ -80,10 +80,10 @@ class EventCustomer(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
-    firstName: str = ""
-    lastName: str = ""
-    email: str = ""
-    address: EventAddress = Field(default_factory=EventAddress)
+    firstName: str = Field(default="", description="The given name")
+    lastName: str = Field(default="", description="The family name")
+    email: str = Field(default="", description="The e-mail address")
+    address: EventAddress = Field(default_factory=EventAddress, description="Where the customer lives")
 
 
 class PaymentEventPayload(RequestPayload):

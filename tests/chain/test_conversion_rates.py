@@ -91,6 +91,11 @@ def test_a_path_without_a_feed_has_no_rate_and_the_others_have() -> None:
     assert read(node, TO_TOKEN, TO_COIN) == (None, RATE)
 
 
+@pytest.mark.parametrize("updated_at", [2**33, 2**64, 2**256 - 1])
+def test_a_rate_without_a_time_is_none(updated_at: int) -> None:
+    assert as_rate(encode(["uint256"] * 3, [1, updated_at, 1])) is None
+
+
 @pytest.mark.parametrize("rate", [PathRate(0, 1, 1), PathRate(1, 1, 0)])
 def test_a_rate_of_zero_is_none(rate: PathRate) -> None:
     assert as_rate(encode(["uint256"] * 3, [rate.rate, rate.updated_at, rate.divisor])) is None

@@ -28,6 +28,7 @@ SPECIFIED = {
     "reference",
 }
 LATER = {
+    "invoiceCurrency",
     "requestIds",
     "redirectUrl",
     "redirectLabel",

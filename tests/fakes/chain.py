@@ -11,8 +11,15 @@ from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.conversion_rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
+from chalicelib.catalogue.contracts import (
+    ERC20_CONVERSION_PROXY,
+    ERC20_FEE_PROXY,
+    NATIVE_CONVERSION_PROXY,
+    NATIVE_FEE_PROXY,
+    address_of,
+)
 from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.conversion_logs import CONVERSION_TOPIC
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
@@ -113,6 +120,25 @@ class FakeChain:
         }
         block.logs.append(log)
         return log
+
+    def convert(
+        self, request: Request, moved: int, units: int | None = None, *, currency: str | None = None, age: int = 3600
+    ) -> list[dict[str, Any]]:
+        """Mines a block with the two logs of a conversion that pays the request: `moved` base units for `units` in the
+        invoice currency (None: all that is asked for), which `currency` names by the id of another."""
+        token, invoice = token_with_id(request.currency), token_with_id(currency or request.invoice_currency or "")
+        assert token is not None and invoice is not None
+        contract = NATIVE_CONVERSION_PROXY if token.is_native else ERC20_CONVERSION_PROXY
+        first = self.pay(request, moved, proxy=address_of(contract, self.network))
+        words = [f"{request.amount if units is None else units:064x}", _word(invoice.hash), "0" * 64, f"{age:064x}"]
+        second = {
+            **first,
+            "topics": [CONVERSION_TOPIC, first["topics"][1]],
+            "data": "0x" + "".join(words),
+            "logIndex": hex(len(self.blocks[-1].logs)),
+        }
+        self.blocks[-1].logs.append(second)
+        return [first, second]
 
     def fork(self, depth: int, moved_by: int | None = None) -> list[Block]:
         """Removes the newest `depth` blocks, mines as many on a new branch; returns the removed blocks.

@@ -118,6 +118,12 @@ console.log(JSON.stringify({
     Multicall3: described(viem.multicall3Abi),
     Safe: described(safeArtifact("SafeL2.sol/SafeL2.json").abi),
     MultiSendCallOnly: described(multiSendCallOnly.abi),
+    // AggregatorV3Interface of Chainlink's documentation; npm @chainlink/contracts would bring 100 packages.
+    Aggregator: described([
+      "function decimals() view returns (uint8)",
+      "function getRoundData(uint80 roundId) view returns (uint80, int256, uint256, uint256, uint80)",
+      "function latestRoundData() view returns (uint80, int256, uint256, uint256, uint80)",
+    ]),
     // Errors that Solidity itself reverts with; every ethers Interface knows them.
     Solidity: described(["error Error(string)", "error Panic(uint256)"]),
   },

@@ -30,6 +30,11 @@ def ask_builder(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     return _ask("payments/build.js", questions)
 
 
+def ask_detection(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The payments that payments/detect.js finds among logs with an npm package, as those of `ask`."""
+    return _ask("payments/detect.js", questions)
+
+
 def _ask(script: str, questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     process = _running(script)
     assert process.stdin and process.stdout

@@ -49,7 +49,7 @@ def test_a_source_that_is_silent_or_stale_or_differs_gives_no_rate(world: World,
     made_worse.is_down = True
     with pytest.raises(RateUnavailable, match="no exchange rate from every source"):
         flows.current(world.services, USD, USDC)
-    made_worse.is_down, made_worse.age = False, timedelta(seconds=301) if source == "api" else 25.1 * HOUR
+    made_worse.is_down, made_worse.age = False, timedelta(seconds=601) if source == "api" else 25.1 * HOUR
     with pytest.raises(RateUnavailable, match="out of date"):
         flows.current(world.services, USD, USDC)
     made_worse.age, made_worse.off_by = timedelta(), Decimal("1.011")

@@ -18,6 +18,8 @@ from chalicelib.rates.rules import (
     Trust,
     agree,
     agreed,
+    agreed_in_past,
+    divided,
     inverted,
     is_fresh,
     most_to_spend,
@@ -204,6 +206,48 @@ def test_without_two_fresh_sources_that_agree_there_is_no_rate(rates: list[Rate 
         agreed(rates, NOW, TRUST)
     assert refused.value.status == 503
     assert refused.value.message.endswith("please try again in a minute")
+
+
+def test_each_source_has_its_own_age() -> None:
+    """A feed that stands still is updated once a day; a price of the same age is of no use."""
+    feed, price = rate(1, at=NOW - 10 * MINUTE), replace(rate(1), source=RateSource.COINGECKO)
+    assert agreed([feed, replace(price, at=NOW - 5 * MINUTE)], NOW, TRUST) == feed
+    for late in (replace(price, at=NOW - 6 * MINUTE), replace(price, at=NOW + 6 * MINUTE)):
+        with pytest.raises(RateUnavailable, match="out of date"):
+            agreed([feed, late], NOW, TRUST)
+
+
+@given(fractions, fractions)
+def test_two_prices_in_one_currency_are_a_rate(one: tuple[int, int], other: tuple[int, int]) -> None:
+    found = divided(rate(*one), rate(*other))
+    assert found.fraction == Fraction(*one) / Fraction(*other)
+    assert divided(rate(*other), rate(*one)).fraction == 1 / found.fraction
+
+
+@given(fractions, fractions, fractions, st.integers(0, 1_000))
+def test_a_past_rate_is_between_the_prices_around_it_or_near_one(
+    one: tuple[int, int], two: tuple[int, int], three: tuple[int, int], bps: int
+) -> None:
+    low, feed, high = sorted((rate(*each) for each in (one, two, three)), key=lambda each: each.fraction)
+    trust = replace(TRUST, tolerance_bps=bps)
+    assert agreed_in_past(feed, (low, high), NOW, trust) == feed
+    for outside, prices in ((low, (feed, high)), (high, (low, feed))):
+        near = feed
+        if agree(outside, near, bps):
+            assert agreed_in_past(outside, prices, NOW, trust) == outside
+        else:
+            with pytest.raises(RateUnavailable, match="did not agree at that time"):
+                agreed_in_past(outside, prices, NOW, trust)
+
+
+def test_a_past_rate_needs_both_sources_and_a_feed_that_was_fresh_then() -> None:
+    around = (rate(1), rate(2))
+    for feed, prices in ((None, around), (rate(1), None), (None, None)):
+        with pytest.raises(RateUnavailable, match="no exchange rate of that time from every source"):
+            agreed_in_past(feed, prices, NOW, TRUST)
+    with pytest.raises(RateUnavailable, match="out of date at that time"):
+        agreed_in_past(rate(1, at=NOW - 11 * MINUTE), around, NOW, TRUST)
+    assert agreed_in_past(rate(1, at=NOW - 10 * MINUTE), around, NOW, TRUST)
 
 
 @pytest.mark.parametrize("rates", [[], [rate(1)]])

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,23 +17,26 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.links.records import LinkStatus, SecurePayment
+from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments
 from chalicelib.recording.rules import requests_by_topic
 from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.records import Payment, PaymentStatus, Quote, Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
 from chalicelib.storage.store import Write
 from chalicelib.webhooks.records import Event
-from tests.fakes.chain import Block
+from tests.fakes.chain import GENESIS, Block
 from tests.fakes.crash import Crash
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, World
 
-HISTORIES = int(os.environ.get("HISTORIES", "500"))
+UNITS_OF_TOKEN = 100
+"""What a base unit of fUSDC is in the units of an invoice in dollars, at one dollar for one: 8 decimals for 6."""
+HISTORIES = int(os.environ.get("HISTORIES", "400"))
 STRANGER = "0x" + "22" * 20
 
 
@@ -75,7 +79,7 @@ class MortalStore(MemoryStore):
 
 @dataclass
 class History:
-    """A world with links and requests without one, in two currencies, and what can happen to it."""
+    """A world with links and requests without one, in two tokens and in dollars, and what can happen to it."""
 
     world: World = field(default_factory=lambda: World(object()))
     store: MortalStore = field(default_factory=MortalStore)
@@ -92,8 +96,17 @@ class History:
             store_request(self.world.services, amount=BaseUnits(10_000_000), currency=currency)
             for currency in ("fUSDC-sepolia", "ETH-sepolia-sepolia")
         ]
+        self.alone.append(self.invoice_in_dollars())
         self.world.chain.mine(10)
         self.tick()
+
+    def invoice_in_dollars(self) -> Request:
+        """A request that is paid in fUSDC by a quote of one for one, which holds longer than the history lasts."""
+        amount = BaseUnits(10_000_000 * UNITS_OF_TOKEN)
+        request = store_request(self.world.services, amount=amount, invoice_currency="USD")
+        rate = Rate("USD", "fUSDC-sepolia", BaseUnits(1), BaseUnits(1), RateSource.CHAINLINK, GENESIS)
+        self.store.write(Quote(request.request_id, 0, rate, GENESIS, GENESIS + timedelta(hours=1)))
+        return request
 
     @property
     def requests(self) -> list[Request]:
@@ -183,12 +196,12 @@ class History:
 AMOUNTS = st.sampled_from([10_000_000, 1, 25_000_000, 4_000_000, 5_000])
 DEATHS = st.integers(2, 8), st.booleans()
 STEPS = st.one_of(
-    st.tuples(st.just("pay"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=3)),
-    st.tuples(st.just("pay"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2), st.just(STRANGER)),
-    st.tuples(st.just("confirm"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2)),
-    st.tuples(st.just("confirm"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2)),
+    st.tuples(st.just("pay"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=3)),
+    st.tuples(st.just("pay"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2), st.just(STRANGER)),
+    st.tuples(st.just("confirm"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2)),
+    st.tuples(st.just("confirm"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2)),
     st.tuples(
-        st.just("confirm_and_die"), st.integers(0, 4), st.lists(AMOUNTS, min_size=1, max_size=2), *DEATHS
+        st.just("confirm_and_die"), st.integers(0, 5), st.lists(AMOUNTS, min_size=1, max_size=2), *DEATHS
     ),
     st.tuples(st.just("fork"), st.integers(1, 8), st.sampled_from([None, 0, 1, 3])),
     st.tuples(st.just("fork"), st.integers(2, 5), st.none()),
@@ -228,15 +241,17 @@ def check(history: History) -> None:
 
 
 def check_request(history: History, request: Request, transfers: list[tuple[str, int]]) -> None:
-    assert request.paid == sum(amount for _, amount in transfers)
+    units = UNITS_OF_TOKEN if request.invoice_currency else 1
+    assert request.paid == units * sum(amount for _, amount in transfers)
     expected = RequestStatus.PARTIALLY_PAID if request.paid else RequestStatus.CREATED
     assert request.status is (RequestStatus.PAID if request.paid >= request.amount else expected)
     listed = history.store.query(Payment, Payment.KEY.all(request_id=request.request_id))
     standing = [each for each in listed if each.status is PaymentStatus.CONFIRMED]
     assert sum(each.counted for each in standing) + request.unlisted_amount == request.paid
     assert {(each.account_id, each.currency, each.invoice_currency) for each in listed} <= {
-        (request.account_id, request.currency, request.currency)
+        (request.account_id, request.currency, request.invoice_currency or request.currency)
     }
+    assert all(each.counted == units * each.amount for each in listed)
     assert len(standing) + request.unlisted_count == len(transfers)
     assert request.payment_count in (len(listed), None if not listed else -1)
     assert not Counter((each.block_hash, each.amount) for each in standing) - Counter(transfers)

@@ -46,9 +46,13 @@ def entropy_of(seed: int):  # type: ignore[no-untyped-def]
     return lambda n: next(counter).to_bytes(n, "big")
 
 
-def new_link(amount: str = "10", **changes: object) -> Bill:
+def new_link(amount: str = "10", **changes: object) -> SecurePayment:
+    return create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
+
+
+def new_bill(amount: str = "10", **changes: object) -> Bill:
     """Returns the bill of a new link."""
-    payment = create_link(draft(amount=amount, **changes), OWNER, TERMS, START, entropy_of(1))
+    payment = new_link(amount, **changes)
     return Bill(payment.requests, payment.link)
 
 
@@ -125,7 +129,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["pay", "lose"]), st.integers(1, 6), 
 
 @given(STEPS)
 def test_the_total_is_always_the_sum_of_the_payments_that_stand(steps: list[tuple[str, int, int]]) -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     for act, number, amount in steps:
         if act == "pay":
             ledger.pay(transfer(amount, number))
@@ -142,7 +146,7 @@ def test_the_total_is_always_the_sum_of_the_payments_that_stand(steps: list[tupl
 
 @given(STEPS)
 def test_every_repetition_of_a_transfer_changes_nothing(steps: list[tuple[str, int, int]]) -> None:
-    once, twice = Ledger(new_link()), Ledger(new_link())
+    once, twice = Ledger(new_bill()), Ledger(new_bill())
     for _, number, amount in steps:
         once.pay(transfer(amount, number))
         twice.pay(transfer(amount, number))
@@ -152,19 +156,19 @@ def test_every_repetition_of_a_transfer_changes_nothing(steps: list[tuple[str, i
 
 
 def test_one_payment_makes_the_core_event_and_its_checkout_variant() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     ledger.pay(transfer(10_000_000))
     assert ledger.events == ["payment.confirmed", "payment.confirmed.checkout"]
 
 
 def test_the_last_block_is_still_open_at_the_expiry_and_shut_from_it_on() -> None:
-    link = link_of(new_link())
+    link = link_of(new_bill())
     assert status_at(link, link.expires_at - timedelta(milliseconds=1)) is LinkStatus.PENDING
     assert status_at(link, link.expires_at) is LinkStatus.AWAITING_CHAIN
 
 
 def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_the_transaction() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     with pytest.raises(Forbidden) as forbidden:
         check_payable(ledger.shown, link_of(ledger.state).expires_at)
     assert body_of(forbidden.value)["code"] == "awaiting_chain"
@@ -190,12 +194,12 @@ def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_
 def test_a_transfer_counts_only_with_the_requests_own_network_token_and_payee(
     changes: dict[str, object], reason: str | None
 ) -> None:
-    assert mismatch(new_link().requests[0], transfer(1, **changes)) == reason
+    assert mismatch(new_bill().requests[0], transfer(1, **changes)) == reason
 
 
 def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
     payee = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
-    request = new_link(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None).requests[0]
+    request = new_bill(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None).requests[0]
     usdt = "0x" + b58decode_check("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t")[1:].hex()
     found = transfer(1, network="tron", token_address=usdt, payee="0x" + b58decode_check(payee)[1:].hex())
     assert mismatch(request, found) is None
@@ -204,7 +208,7 @@ def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
 
 
 def test_dust_beyond_a_limit_is_only_summed_up_and_what_completes_the_request_is_told() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     for number in range(1, MAX_SMALL_PAYMENTS + 6):
         ledger.pay(transfer(1, number))
     assert ledger.events == ["payment.partial", "payment.partial.checkout"] * MAX_SMALL_PAYMENTS
@@ -221,8 +225,8 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
     order: list[int], lost: int
 ) -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
-    state = new_link(items=(item,) * 4)
-    assert must_write_link(new_link(items=(item,) * 2)) and not must_write_link(new_link())
+    state = new_bill(items=(item,) * 4)
+    assert must_write_link(new_bill(items=(item,) * 2)) and not must_write_link(new_bill())
     payments = {}
     for paid, position in enumerate(order, 1):
         new = transfer(1_000_000, position + 1)
@@ -239,7 +243,7 @@ def test_a_link_of_several_requests_is_complete_with_its_last_one_and_reopened_b
 
 @given(st.integers(1, 10**12), st.integers(0, 10_000))
 def test_amount_and_fee_of_parts_never_exceed_those_of_the_whole(amount: int, basis_points: int) -> None:
-    link = link_of(new_link(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}"))
+    link = link_of(new_bill(fee_percentage=f"{basis_points // 100}.{basis_points % 100:02}"))
     first, second = BaseUnits(amount // 3), BaseUnits(amount - amount // 3)
     assert fee_on(first, link) + fee_on(second, link) <= fee_on(BaseUnits(amount), link)
     assert fee_on(BaseUnits(amount), link) - fee_on(first, link) - fee_on(second, link) <= 1
@@ -257,7 +261,7 @@ def test_of_a_request_100_small_payments_are_listed_and_2000_of_any_size() -> No
 
 def with_payments(count: int, paid: int = 0) -> Bill:
     """The bill of one request for 10, to which so many payments were made before."""
-    bill = new_link()
+    bill = new_bill()
     (request,) = bill.requests
     status = RequestStatus.PAID if paid >= request.amount else RequestStatus.CREATED
     return replace(bill, requests=(replace(request, payment_count=count, paid=BaseUnits(paid), status=status),))
@@ -319,7 +323,7 @@ def test_a_payment_that_is_only_summed_up_can_be_subtracted_again_and_reopens_th
 
 
 def test_a_surplus_is_not_announced_and_its_loss_is_not_either() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     ledger.pay(transfer(10_000_000, 1))
     told = list(ledger.events)
     ledger.pay(transfer(5, 2))
@@ -331,7 +335,7 @@ def test_a_surplus_is_not_announced_and_its_loss_is_not_either() -> None:
 
 
 def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_paid_is_replaced_by_the_surplus() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     for number in (1, 2, 3):
         ledger.pay(transfer(10_000_000, number))
     told, (first, _, newest) = len(ledger.events), ledger.payments
@@ -343,7 +347,7 @@ def test_an_announced_payment_that_is_lost_while_a_surplus_keeps_the_request_pai
 
 
 def test_a_payment_that_comes_back_is_announced_again_if_it_completes_the_request_or_is_a_part() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     ledger.pay(transfer(10_000_000))
     ledger.lose(ledger.payments[0])
     ledger.pay(transfer(10_000_000))
@@ -360,7 +364,7 @@ def test_a_payment_that_comes_back_is_announced_again_if_it_completes_the_reques
 
 
 def test_a_payment_that_is_recorded_again_in_another_block_changes_its_block_only() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     ledger.pay(transfer(4_000_000, 1))
     before, told = ledger.request, list(ledger.events)
     moved = transfer(4_000_000, 1, block_number=9, block_hash="0x99", log_index=7, paid_at=START + timedelta(seconds=9))
@@ -374,7 +378,7 @@ def test_a_payment_that_is_recorded_again_in_another_block_changes_its_block_onl
 
 
 def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_stands() -> None:
-    ledger = Ledger(new_link())
+    ledger = Ledger(new_bill())
     for number in (1, 2):
         ledger.pay(transfer(4_000_000, number))
     first, second = ledger.payments
@@ -386,8 +390,18 @@ def test_a_request_that_loses_its_payments_has_the_hash_of_the_last_one_that_sta
     assert (request.tx_hash, request.status, request.paid) == (None, RequestStatus.CREATED, 0)
 
 
+def test_a_payment_from_before_values_were_kept_counts_by_its_amount() -> None:
+    ledger = Ledger(new_bill())
+    decision = ledger.pay(transfer(10_000_000))
+    assert decision is not None and decision.payment is not None
+    before = replace(decision.payment, value=None)
+    assert (before.counted, decision.payment.value) == (10_000_000, 10_000_000)
+    ledger.lose(before)
+    assert (ledger.request.paid, ledger.request.status) == (0, RequestStatus.CREATED)
+
+
 def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
-    bill = new_link()
+    bill = new_bill()
     completed = replace(bill, link=replace(link_of(bill), status=LinkStatus.COMPLETED, completed_at=START))
     later = replace(CONTEXT, now=START + timedelta(hours=1))
     decision = record(completed, completed.requests[0], None, transfer(10_000_000), Worth(BaseUnits(10_000_000)), later)

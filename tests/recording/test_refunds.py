@@ -18,7 +18,7 @@ from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.refunds import RefundOffer
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import PAYEE, START, WALLET, World, in_process_aws
-from tests.recording.test_payments import CONTEXT, new_link, transfer
+from tests.recording.test_payments import CONTEXT, new_bill, transfer
 
 FUSDT = "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78"
 STRANGER = "0x" + "51" * 20
@@ -215,7 +215,7 @@ def test_small_transfers_with_a_public_reference_are_summed_and_told_so_often_on
 
 
 def test_a_refund_has_the_sum_of_its_transfers_and_the_newest_one_and_loses_what_a_fork_removes() -> None:
-    payment = new_link()
+    payment = new_bill()
     (request,) = payment.requests
     offered = Refund("0x00", "fUSDC-sepolia", request.request_id, request.bill_id, "sepolia", WALLET, START)
     first, second = transfer(5, 1), transfer(7, 2)

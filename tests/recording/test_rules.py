@@ -27,10 +27,10 @@ from chalicelib.requests.records import Payment, PaymentStatus, Refund, RequestS
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
 from tests.fakes.world import PAYEE, START
-from tests.recording.test_payments import CONTEXT, link_of, new_link, transfer
+from tests.recording.test_payments import CONTEXT, link_of, new_bill, transfer
 
 ACCEPTED = Accepted(tolerance_bps=100, max_rate_age=3600)
-LINK = new_link()
+LINK = new_bill()
 (REQUEST,) = LINK.requests
 TOPIC = reference_topic(bytes.fromhex(REQUEST.payment_reference[2:]))
 STRANGER = "0x" + "22" * 20
@@ -292,7 +292,7 @@ def test_an_entry_that_is_not_in_the_log_any_more_is_left_out() -> None:
 
 def test_each_request_of_a_link_is_found_by_the_topic_of_its_reference() -> None:
     item = Item("1", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
-    batch = new_link(items=(item, item))
+    batch = new_bill(items=(item, item))
     topics = {topic: request.request_id for topic, request in requests_by_topic(batch.requests).items()}
     assert sorted(topics.values()) == sorted(request.request_id for request in batch.requests)
     entries = [transfer(1, number, reference_topic=topic) for number, topic in enumerate(topics)]

@@ -166,6 +166,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/currencies"): example(),
     ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
     ("POST", "/v2/request"): example(body=a_request),
+    ("GET", "/v2/request/{request_id}"): example(REQUEST),
+    ("GET", "/v2/request/{request_id}/status"): example(REQUEST),
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
     ("GET", "/v2/secure-payments"): example(

@@ -19,7 +19,7 @@ from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.schemas import ChainAnswer, DestinationAnswer, chain_answer, destination_answer
 from chalicelib.requests.records import Request
-from chalicelib.requests.rules import currency_of, remaining
+from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
 
 
 class WalletQuery(Input):
@@ -76,10 +76,11 @@ class SecurePaymentAnswer(LinkAnswer):
 
     paymentType: Literal["single"]
     payee: str
-    amount: str
+    amount: str = Field(description="In the invoice currency, as what is paid and what is left of it")
+    invoiceCurrency: str
     paymentCurrency: str
     isNativeCurrency: bool
-    decimals: int
+    decimals: int = Field(description="Of the payment currency")
     paymentReference: str
     destination: DestinationAnswer
     paidAmount: str
@@ -91,10 +92,11 @@ class BatchPaymentAnswer(LinkAnswer):
 
     paymentType: Literal["batch"] = Field(description="batch")
     payees: list[str] = Field(description="Who are paid")
-    amounts: list[str] = Field(description="What each is owed")
-    paymentCurrencies: list[str] = Field(description="Their currency ids")
+    amounts: list[str] = Field(description="What each is owed, in its invoice currency")
+    invoiceCurrencies: list[str] = Field(description="The currencies of the amounts")
+    paymentCurrencies: list[str] = Field(description="The tokens that are paid")
     isNativeCurrency: list[bool] = Field(description="Whether it is the network's own coin")
-    decimals: list[int] = Field(description="Of the token")
+    decimals: list[int] = Field(description="Of the payment currencies")
     paymentReferences: list[str] = Field(description="The references in the calldata")
     destinations: list[DestinationAnswer] = Field(description="Where each is paid")
     paidAmounts: list[str] = Field(description="What is paid of each")
@@ -119,6 +121,7 @@ def secure_payment_answer(
         paymentType="batch",
         payees=[one["payee"] for one in each],
         amounts=[one["amount"] for one in each],
+        invoiceCurrencies=[one["invoiceCurrency"] for one in each],
         paymentCurrencies=[one["paymentCurrency"] for one in each],
         isNativeCurrency=[one["isNativeCurrency"] for one in each],
         decimals=[one["decimals"] for one in each],
@@ -151,14 +154,15 @@ def _request_facts(request: Request) -> dict[str, Any]:
     token = currency_of(request)
     return {
         "payee": request.payee,
-        "amount": format_amount(request.amount, token.decimals),
+        "amount": amount_text(request.amount, request),
+        "invoiceCurrency": invoice_of(request).id,
         "paymentCurrency": token.id,
         "isNativeCurrency": token.is_native,
         "decimals": token.decimals,
         "paymentReference": request.payment_reference,
         "destination": destination_answer(request),
-        "paidAmount": format_amount(request.paid, token.decimals),
-        "remainingAmount": format_amount(remaining(request), token.decimals),
+        "paidAmount": amount_text(request.paid, request),
+        "remainingAmount": amount_text(remaining(request), request),
     }
 
 

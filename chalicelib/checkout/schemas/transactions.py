@@ -1,5 +1,7 @@
 """Models of transactions, their explanations and their simulations."""
 
+from typing import Any
+
 from pydantic import Field
 
 from chalicelib.calldata.explanation import ExpectedEvent, Explanation
@@ -36,8 +38,19 @@ class ArgumentAnswer(Output):
     human: str | None
 
 
+class ExpectedConversionAnswer(Output):
+    """How a contract converts: by price feeds between the currencies of `path`, from the invoice's to what is paid."""
+
+    path: list[str] = Field(description="The hashes of the currencies")
+    maxToSpend: str = Field(description="The most that amount and fee may cost, in base units of what is paid")
+    maxRateAge: int = Field(description="How old the oldest rate may be, in seconds")
+
+
 class ExpectedEventAnswer(Output):
-    """The event emitted if the call succeeds; amounts in base units, `token` null for the native coin."""
+    """The event emitted if the call succeeds; amounts in base units, `token` null for the native coin.
+
+    With a conversion the amounts are in the currency of the invoice, fiat with 8 decimals, and `token` is what is paid.
+    """
 
     name: str
     contract: str
@@ -48,6 +61,7 @@ class ExpectedEventAnswer(Output):
     feeAmount: str
     feeAddress: str
     paymentReference: str
+    conversion: ExpectedConversionAnswer | None = Field(None, description="Absent if the amount is in what is paid")
 
 
 class ExplanationAnswer(Output):
@@ -112,7 +126,15 @@ def _event(event: ExpectedEvent) -> ExpectedEventAnswer:
         feeAmount=str(event.fee_amount),
         feeAddress=event.fee_address,
         paymentReference=event.payment_reference,
+        **_conversion(event),
     )
+
+
+def _conversion(event: ExpectedEvent) -> dict[str, Any]:
+    if event.conversion is None:
+        return {}
+    path, most, age = event.conversion.path, event.conversion.max_to_spend, event.conversion.max_rate_age
+    return {"conversion": ExpectedConversionAnswer(path=list(path), maxToSpend=str(most), maxRateAge=age)}
 
 
 def transaction_answer(transaction: Transaction, value_form: ValueForm) -> TransactionAnswer:

@@ -8,9 +8,11 @@ from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.links.records import Flow, SecurePayment
 from chalicelib.links.rules import fee_on
+from chalicelib.requests.rules import invoice_of
 
 Bearer = Literal["payer", "payee"]
 
@@ -22,7 +24,7 @@ _MAX_QUOTED = 80  # characters of a sent text that an error message repeats
 
 @frozen
 class FeePlan:
-    """Who pays what for a payment, in base units of a token that counts as one dollar.
+    """Who pays what for a payment, in units of a dollar, or of a token that counts as one.
 
     The payer always pays the fee on top of `gross`, and the payees receive `gross`: that is how the fee proxies work.
     `default_bearer` repeats the request's value. The batch contract's own fee is read from the chain and not included.
@@ -78,15 +80,20 @@ def _check_requested(requested: Fee, family: str) -> Fee:
 
 
 def plan_of(payment: SecurePayment) -> FeePlan | None:
-    """The plan of a link's full amounts, including what is paid already; None unless all are in one dollar token."""
+    """The plan of a link's full amounts, including what is paid already.
+
+    None unless all are invoiced in US dollars, or all in one dollar token.
+    """
     link, requests = payment.link, payment.requests
-    currencies = {request.currency for request in requests}
-    token = token_with_id(currencies.pop()) if len(currencies) == 1 else None
-    if token is None or not _is_dollar(token):
+    invoices = {invoice_of(request) for request in requests}
+    if len(invoices) != 1:
+        return None
+    invoice = invoices.pop()
+    if invoice.id != "USD" and not _is_dollar(invoice):
         return None
     gross = BaseUnits(sum(request.amount for request in requests))
     charged = BaseUnits(sum(fee_on(request.amount, link) for request in requests))
-    return FeePlan(link.flow, "payer", token.decimals, gross, charged, Fee(link.fee_percentage, link.fee_address))
+    return FeePlan(link.flow, "payer", on_chain_decimals(invoice), gross, charged, link.fee)
 
 
 def preview(amount: str, currency: str, client_fee: Fee, flow: Flow, default_bearer: Bearer) -> FeePlan:

@@ -148,6 +148,7 @@ OPERATIONS = [
     ("GET", "/v2/secure-payments/unknown", None, "secure_payments:read", 404),
     ("GET", "/v2/secure-payments/unknown/pay", None, "secure_payments:read", 404),
     ("POST", "/v2/request", item(), "requests:write", 201),
+    ("GET", "/v2/request/unknown", None, "requests:read", 404),
     ("PATCH", "/v2/request/unknown", {"isRecurrenceStopped": True}, "requests:write", 404),
     ("POST", "/v1/webhook", {"url": "https://93.184.215.14/"}, "webhooks:write", 201),
     ("GET", "/v1/webhook", None, "webhooks:read", 200),

@@ -1,0 +1,44 @@
+"""Finds one request with its payments, and the rates for what is left of it."""
+
+from contextlib import suppress
+
+from chalicelib.catalogue.tokens import Token
+from chalicelib.currencies.flows import conversion_facts
+from chalicelib.currencies.rules import way_of
+from chalicelib.links.reading import Viewer, load_request
+from chalicelib.rates import flows as rates
+from chalicelib.rates.records import Rate
+from chalicelib.rates.rules import RateUnavailable
+from chalicelib.requests import store as request_store
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of, invoice_of, remaining
+from chalicelib.search.requests.rules import FoundRequest, Market, counting, dollar
+from chalicelib.services import Services
+
+
+def find(services: Services, name: str, viewer: Viewer) -> FoundRequest:
+    """The request with this id or payment reference, and its payments, of which at most 2,000 are kept.
+
+    Reads as `load_request`, and one query of the payments. While something is left to be paid, up to two rates are
+    asked for; without them the request is found all the same. Raises NotFound.
+    """
+    request, link = load_request(services, name, viewer)
+    payments = counting(request_store.payments(services.store, request.request_id))
+    return FoundRequest(request, payments, link, _market(services, request))
+
+
+def _market(services: Services, request: Request) -> Market:
+    invoice, token = invoice_of(request), currency_of(request)
+    if not remaining(request):
+        return Market()
+    by_invoice = _rate(services, invoice, token) if invoice != token else None
+    return Market(by_invoice, by_invoice if invoice == dollar() else _rate(services, dollar(), token))
+
+
+def _rate(services: Services, base: Token, token: Token) -> Rate | None:
+    """The rate of now; None if none can be had, without asking where this deployment has no two sources for it."""
+    facts = conversion_facts(services)
+    if facts.has_price_source and way_of(base, token, facts) is not None:
+        with suppress(RateUnavailable):
+            return rates.current(services, base, token)
+    return None

@@ -1,0 +1,278 @@
+"""Models of the status of a request."""
+
+from typing import Any, Literal, Self
+
+from pydantic import Field
+
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
+from chalicelib.http.schemas import Output
+from chalicelib.rates.records import Rate, RateSource
+from chalicelib.rates.rules import inverted, rate_text
+from chalicelib.requests.records import CustomerInfo, Payment, Request
+from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
+from chalicelib.search.requests.rules import FoundRequest
+
+
+class CustomerAddressAnswer(Output):
+    """As the merchant sent it. What was not sent is absent."""
+
+    street: str = ""
+    city: str = ""
+    state: str = ""
+    postalCode: str = ""
+    country: str = ""
+
+
+class CustomerInfoAnswer(Output):
+    """As the merchant sent it. What was not sent is absent."""
+
+    firstName: str = ""
+    lastName: str = ""
+    email: str = ""
+    address: CustomerAddressAnswer = Field(default_factory=CustomerAddressAnswer)
+
+    @classmethod
+    def of(cls, info: CustomerInfo) -> Self:
+        facts: dict[str, Any] = {"firstName": info.first_name, "lastName": info.last_name, "email": info.email}
+        if (address := info.address) is not None:
+            lives_at = {
+                "street": address.street,
+                "city": address.city,
+                "state": address.state,
+                "postalCode": address.postal_code,
+                "country": address.country,
+            }
+            facts["address"] = CustomerAddressAnswer(**_given(lives_at))
+        return cls(**_given(facts))
+
+
+class RecurrenceAnswer(Output):
+    startDate: str
+    frequency: Literal["DAILY", "WEEKLY", "MONTHLY", "YEARLY"]
+
+
+class PaymentItem(Output):
+    """One payment that counts for the request. Source is what was paid, destination the invoice."""
+
+    id: str
+    amount: str = Field(description="What it counts, in the invoice currency")
+    currency: str = Field(description="The symbol of the invoice currency")
+    paymentCurrency: str = Field(description="The symbol of the token that was paid")
+    sourceNetwork: str
+    destinationNetwork: str
+    sourceTxHash: str
+    destinationTxHash: str | None = Field(description="null, as it is the same transaction")
+    payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
+    timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
+    type: Literal["direct", "conversion"]
+    conversionRateSource: str | None = Field(
+        description="What one unit of the invoice currency costs in the token; null, as the next three, if it is direct"
+    )
+    conversionRateDestination: str | None = Field(description="What one token is worth in the invoice currency")
+    convertedAmountSource: str | None = Field(description="What was paid, in units of the token")
+    convertedAmountDestination: str | None = Field(description="The same as amount")
+    rateProvider: RateSource = Field(RateSource.UNKNOWN, description="Who gave the rate; absent for direct payments")
+    paidAmount: str = Field(description="What was paid, in units of the token")
+    paidCurrency: str
+    paidNetwork: str
+    receivedAmount: str = Field(description="What the payee received: the same, as payments stay on one network")
+    receivedCurrency: str
+    receivedNetwork: str
+    detectionSource: str = Field(description="Who found it on the chain: this service")
+    note: None
+
+
+class BreakdownPayment(Output):
+    amount: str
+    amountInUsd: str = Field("", description="Absent, as each field of a rate, where it is not known")
+    conversionRate: str = ""
+    rateSource: RateSource = RateSource.UNKNOWN
+    timestamp: str
+
+
+class Breakdown(Output):
+    """What was paid in parts, and what is left. Amounts are in the invoice currency."""
+
+    paidAmount: str
+    paidAmountInUsd: str = Field("", description="Absent if it is not known")
+    remainingAmount: str
+    remainingAmountInUsd: str = Field("", description="At the rate of now; absent if it is not known")
+    currentMarketRate: str | None
+    currentMarketRateSource: RateSource | None
+    payments: list[BreakdownPayment]
+
+
+class PaidFee(Output):
+    type: Literal["platform"]
+    provider: str
+    amount: str
+    currency: str
+
+
+class RequestAnswer(Output):
+    """A request: what is owed, what is paid of it, and in which payments."""
+
+    requestId: str
+    paymentReference: str
+    hasBeenPaid: bool
+    isListening: bool = Field(description="Whether it is unpaid, and can be paid through a link or calldata of it")
+    status: Literal["created", "partially_paid", "paid"]
+    txHash: str | None = Field(description="The transaction that completed it; null until it is paid")
+    payee: str
+    requestAmount: str = Field(description="What is owed, in the invoice currency")
+    invoiceCurrency: str = Field(description="A currency id")
+    paymentCurrency: str = Field(description="The id of the token that is paid")
+    paidAmount: str = Field(description="What its payments count, in the invoice currency")
+    receivedAmount: str = Field(description="What reached the payee, in units of the token")
+    excessAmount: str | None = Field(description="What is paid too much, in the invoice currency; null if nothing is")
+    payerAddress: str | None = Field(description="Who has paid; null if nobody or several have")
+    payments: list[PaymentItem] = Field(description="Its payments that count, by time")
+    reference: str | None = Field(description="Your own name for it, or for its link")
+    customerInfo: CustomerInfoAnswer | None = Field(description="null for a client id alone, which is no secret")
+    recurrence: RecurrenceAnswer | None = Field(None, description="Absent if it has none")
+    isRecurrenceStopped: bool
+    originalRequestId: str = Field("", description="Absent if it was not given")
+    originalRequestPaymentReference: str = Field("", description="Absent if it was not given")
+    isCryptoToFiatAvailable: Literal[False]
+    amountInUsd: str | None = Field(
+        description="What it was paid with and what is left at the rate of now; null if that is not known"
+    )
+    conversionRate: str | None = Field(
+        description="What one token is worth in the invoice currency, or in US dollars if the invoice is in the token: "
+        "by the rate of its only payment, or of now while it is unpaid"
+    )
+    rateSource: RateSource = Field(RateSource.UNKNOWN, description="Who gave the rates; absent without one")
+    conversionBreakdown: Breakdown | None = Field(description="null unless a part or several payments are paid")
+    fees: list[PaidFee] = Field(description="What reached the fee address; empty while it is unpaid")
+    detectionSource: str | None = Field(description="Who found its payments: this service; null without any")
+    note: None
+
+
+def request_answer(found: FoundRequest, processor: str, shows_customer: bool) -> RequestAnswer:
+    """The status of a request. `processor` names this service (Settings.payment_processor)."""
+    request = found.request
+    return RequestAnswer(
+        **_request_facts(found, shows_customer),
+        **_paid_facts(found, processor),
+        **_given({"rateSource": found.rate_source}),
+        amountInUsd=_dollars(found.amount_dollars),
+        conversionRate=_worth(found.rate),
+        conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
+        isCryptoToFiatAvailable=False,
+        detectionSource=processor if request.paid else None,
+        note=None,
+    )
+
+
+def payment_item(payment: Payment, request: Request, processor: str) -> PaymentItem:
+    """A payment of a request."""
+    token, rate = currency_of(request), payment.rate
+    moved, counts = format_amount(payment.amount, token.decimals), amount_text(payment.counted, request)
+    return PaymentItem(
+        id=payment.payment_id,
+        amount=counts,
+        currency=invoice_of(request).symbol,
+        paymentCurrency=token.symbol,
+        sourceNetwork=payment.network,
+        destinationNetwork=payment.network,
+        sourceTxHash=payment.tx_hash,
+        destinationTxHash=None,
+        payerAddress=payment.payer,
+        timestamp=iso(payment.at),
+        type=payment.type.value,
+        conversionRateSource=rate_text(rate) if rate else None,
+        conversionRateDestination=_worth(rate),
+        convertedAmountSource=moved if rate else None,
+        convertedAmountDestination=counts if rate else None,
+        **_given({"rateProvider": rate and rate.source}),
+        paidAmount=moved,
+        paidCurrency=token.symbol,
+        paidNetwork=payment.network,
+        receivedAmount=moved,
+        receivedCurrency=token.symbol,
+        receivedNetwork=payment.network,
+        detectionSource=processor,
+        note=None,
+    )
+
+
+def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
+    request, recurrence = found.request, found.request.recurrence
+    info = request.customer_info if shows_customer else None
+    shown = {
+        "originalRequestId": request.original_request_id,
+        "originalRequestPaymentReference": request.original_payment_reference,
+        "recurrence": recurrence
+        and RecurrenceAnswer(startDate=recurrence.start_date, frequency=recurrence.frequency.value),
+    }
+    return {
+        "requestId": request.request_id,
+        "paymentReference": request.payment_reference,
+        "payee": request.payee,
+        "requestAmount": amount_text(request.amount, request),
+        "invoiceCurrency": invoice_of(request).id,
+        "paymentCurrency": request.currency,
+        "reference": request.reference or (found.link.link.reference if found.link else None),
+        "customerInfo": CustomerInfoAnswer.of(info) if info else None,
+        "isRecurrenceStopped": recurrence is not None and recurrence.is_stopped,
+        **_given(shown),
+    }
+
+
+def _paid_facts(found: FoundRequest, processor: str) -> dict[str, Any]:
+    request, token = found.request, currency_of(found.request)
+    fee = {"provider": processor, "amount": format_amount(found.paid_fees, token.decimals), "currency": token.symbol}
+    return {
+        "hasBeenPaid": found.is_paid,
+        "isListening": found.is_listening,
+        "status": request.status.value,
+        "txHash": request.tx_hash,
+        "paidAmount": amount_text(request.paid, request),
+        "receivedAmount": format_amount(found.received, token.decimals),
+        "excessAmount": amount_text(found.excess, request) if found.excess else None,
+        "payerAddress": found.payer,
+        "payments": [payment_item(each, request, processor) for each in found.payments],
+        "fees": [PaidFee(type="platform", **fee)] if found.paid_fees else [],
+    }
+
+
+def _breakdown(found: FoundRequest) -> Breakdown:
+    request, market = found.request, found.market.shown
+    known = {
+        "paidAmountInUsd": _dollars(found.paid_dollars),
+        "remainingAmountInUsd": _dollars(found.remaining_dollars),
+    }
+    return Breakdown(
+        paidAmount=amount_text(request.paid, request),
+        remainingAmount=amount_text(remaining(request), request),
+        **_given(known),
+        currentMarketRate=_worth(market),
+        currentMarketRateSource=market.source if market else None,
+        payments=[_breakdown_payment(each, found) for each in found.payments],
+    )
+
+
+def _breakdown_payment(payment: Payment, found: FoundRequest) -> BreakdownPayment:
+    known = {
+        "amountInUsd": _dollars(found.dollars_of(payment.counted)),
+        "conversionRate": _worth(payment.rate),
+        "rateSource": payment.rate and payment.rate.source,
+    }
+    return BreakdownPayment(
+        amount=amount_text(payment.counted, found.request), timestamp=iso(payment.at), **_given(known)
+    )
+
+
+def _dollars(units: int | None) -> str | None:
+    return None if units is None else format_amount(units, FIAT_DECIMALS_ON_CHAIN)
+
+
+def _worth(rate: Rate | None) -> str | None:
+    """What one token is worth in the currency that the rate begins with."""
+    return rate_text(inverted(rate)) if rate else None
+
+
+def _given(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value is not None}

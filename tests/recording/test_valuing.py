@@ -1,0 +1,228 @@
+"""What a payment counts for: by what the contracts converted, by a quote, or by the rate of its time."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.chain.logs import LoggedConversion
+from chalicelib.rates.records import Rate, RateSource
+from chalicelib.rates.rules import to_pay, value_of
+from chalicelib.recording.valuing import Accepted, Basis, Worth, needs_basis, worth
+from chalicelib.requests.records import PaymentKind, Request, RequestStatus
+from chalicelib.scanning.records import LoggedTransfer
+from tests.fakes.world import PAYEE, START
+
+ACCEPTED = Accepted(tolerance_bps=100, max_rate_age=3600)
+EXACT = Accepted(tolerance_bps=0, max_rate_age=3600)
+INVOICES = [*find_tokens("fiat"), *find_tokens("mainnet", "DAI"), *find_tokens("mainnet", "USDC")]
+PAYMENTS = [*find_tokens("mainnet", "USDT"), *find_tokens("mainnet", "ETH"), *find_tokens("tron", "USDT")]
+
+
+def token(id: str) -> Token:
+    found = token_with_id(id)
+    assert found is not None
+    return found
+
+
+USD, EUR, USDC = token("USD"), token("EUR"), token("USDC-mainnet")
+
+
+def request_of(invoice: Token = USD, payment: Token = USDC, amount: int = 1_250_000_000, paid: int = 0) -> Request:
+    """A request of 12.50 in an invoice currency, of which something was paid."""
+    return Request(
+        bill_id="01R",
+        position=0,
+        request_id="01R",
+        salt="salt",
+        payment_reference="0x86dfbccad783599a",
+        payee=PAYEE,
+        network=payment.network,
+        currency=payment.id,
+        amount=BaseUnits(amount),
+        status=RequestStatus.CREATED,
+        paid=BaseUnits(paid),
+        tx_hash=None,
+        invoice_currency=None if invoice == payment else invoice.id,
+    )
+
+
+def transfer(request: Request, amount: int, **changes: object) -> LoggedTransfer:
+    paid = token(request.currency)
+    known = LoggedTransfer(
+        network=request.network,
+        block_number=7,
+        block_hash="0x07",
+        tx_hash="0x01",
+        event_key="e-0",
+        log_index=1,
+        reference_topic="0x00",
+        bill_id="01R",
+        token_address=None if paid.is_native else paid.address.lower(),
+        payee=PAYEE.lower(),
+        amount=BaseUnits(amount),
+        fee_amount=BaseUnits(0),
+        fee_address=PAYEE.lower(),
+        paid_at=START,
+        detected_at=START,
+    )
+    return replace(known, **changes)  # type: ignore[arg-type]
+
+
+def rate(request: Request, one: Fraction) -> Rate:
+    """One whole unit of the invoice currency is `one` whole units of the payment currency."""
+    invoice = request.invoice_currency or request.currency
+    numerator, denominator = (BaseUnits(part) for part in one.as_integer_ratio())
+    return Rate(invoice, request.currency, numerator, denominator, RateSource.CHAINLINK, START)
+
+
+def converted(request: Request, moved: int, by_path: int | None, **said: object) -> LoggedTransfer:
+    """A transfer by a conversion proxy of what was asked for, in a request's invoice currency."""
+    names = {"currency": token(request.invoice_currency or "").hash.lower(), "max_rate_age": 3600}
+    conversion = LoggedConversion(**{"amount": request.amount, "fee_amount": 0, **names, **said})  # type: ignore[arg-type]
+    return transfer(request, moved, conversion=conversion, path_amount=by_path)
+
+
+requests = st.builds(
+    lambda invoice, payment, amount, part: request_of(invoice, payment, amount, amount * part // 100),
+    st.sampled_from(INVOICES),
+    st.sampled_from(PAYMENTS),
+    st.integers(1, 10**26),
+    st.integers(0, 120),
+)
+one_costs = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6).filter(lambda each: each > 0)
+
+
+def test_in_one_currency_a_payment_is_worth_its_amount() -> None:
+    request = request_of(USDC, USDC, 12_500_000)
+    paid = transfer(request, 7)
+    assert not needs_basis(request, paid, ACCEPTED)
+    assert worth(request, paid, None, ACCEPTED) == Worth(BaseUnits(7), None, PaymentKind.DIRECT)
+
+
+def test_in_one_currency_what_a_conversion_says_does_not_count() -> None:
+    request = request_of(USDC, USDC, 12_500_000)
+    said = LoggedConversion(USDC.hash.lower(), BaseUnits(10**18), BaseUnits(0), 3600)
+    paid = transfer(request, 7, conversion=said, path_amount=BaseUnits(7))
+    assert worth(request, paid, None, ACCEPTED).value == 7
+
+
+@given(requests, one_costs)
+def test_what_a_quote_asks_for_pays_the_rest_to_the_last_unit(request: Request, one: Fraction) -> None:
+    quoted = rate(request, one)
+    rest = max(request.amount - request.paid, 0)
+    due = to_pay(rest, quoted, token(request.invoice_currency or ""), token(request.currency))
+    found = worth(request, transfer(request, due), Basis(quoted, is_quoted=True), ACCEPTED)
+    assert (found.value, found.rate, found.type) == (rest, quoted, PaymentKind.CONVERSION)
+
+
+@given(requests, one_costs, st.integers(1, 10**30), st.booleans())
+def test_a_payment_is_worth_no_more_than_by_its_rate_except_for_the_tolerance(
+    request: Request, one: Fraction, amount: int, is_quoted: bool
+) -> None:
+    basis = Basis(rate(request, one), is_quoted)
+    invoice, payment = token(request.invoice_currency or ""), token(request.currency)
+    exact = value_of(amount, basis.rate, invoice, payment)
+    rest = max(request.amount - request.paid, 0)
+    found = worth(request, transfer(request, amount), basis, ACCEPTED).value
+    assert worth(request, transfer(request, amount), basis, EXACT).value <= exact
+    if is_quoted or exact >= rest or exact * 10_000 < rest * 9_900:
+        assert found <= exact
+    else:
+        assert found == rest
+    assert found >= min(exact, rest), "rounding takes at most what is more than the rest"
+
+
+@given(requests, one_costs, st.integers(1, 10**30), st.integers(0, 10**20))
+def test_more_is_worth_no_less(request: Request, one: Fraction, amount: int, more: int) -> None:
+    for is_quoted in (True, False):
+        basis = Basis(rate(request, one), is_quoted)
+        less, greater = (worth(request, transfer(request, each), basis, ACCEPTED).value for each in (amount, amount + more))
+        assert less <= greater
+
+
+@pytest.mark.parametrize(("amount", "value"), [(12_375_000, 1_250_000_000), (12_374_999, 1_237_499_900)])
+def test_one_percent_less_than_the_rest_counts_as_the_rest_only_without_a_quote(amount: int, value: int) -> None:
+    request = request_of()
+    of_par = rate(request, Fraction(1))
+    assert worth(request, transfer(request, amount), Basis(of_par, is_quoted=False), ACCEPTED).value == value
+    assert worth(request, transfer(request, amount), Basis(of_par, is_quoted=True), ACCEPTED).value == amount * 100
+
+
+def test_a_conversion_as_it_was_asked_for_is_worth_what_it_says_at_the_rate_of_the_contracts() -> None:
+    request = request_of(EUR)
+    paid = converted(request, 13_500_000, 13_500_000)
+    assert not needs_basis(request, paid, ACCEPTED)
+    found = worth(request, paid, None, ACCEPTED)
+    assert (found.value, found.type) == (request.amount, PaymentKind.CONVERSION)
+    assert found.rate == Rate("EUR", "USDC-mainnet", BaseUnits(108), BaseUnits(100), RateSource.CHAINLINK, START)
+
+
+AS_TOKENS: dict[str, Callable[[Request], LoggedTransfer]] = {
+    "another currency": lambda r: converted(r, 13_500_000, 13_500_000, currency=USD.hash.lower()),
+    "any age": lambda r: converted(r, 13_500_000, 13_500_000, max_rate_age=0),
+    "too old": lambda r: converted(r, 13_500_000, 13_500_000, max_rate_age=3601),
+    "nothing moved": lambda r: converted(r, 0, 0),
+    "nothing asked for": lambda r: converted(r, 13_500_000, 0, amount=0),
+    "a path of the payer's": lambda r: converted(r, 6_000_000, 13_500_000),
+    "1.01 % less than by the path": lambda r: converted(r, 13_364_999, 13_500_000),
+    "a path that is not known": lambda r: converted(r, 13_500_000, None),
+    "no conversion": lambda r: transfer(r, 13_500_000),
+}
+
+
+@pytest.mark.parametrize("name", AS_TOKENS)
+def test_every_other_conversion_is_worth_the_tokens_that_were_moved(name: str) -> None:
+    request = request_of(EUR)
+    paid = AS_TOKENS[name](request)
+    assert needs_basis(request, paid, ACCEPTED)
+    basis = Basis(rate(request, Fraction(108, 100)), is_quoted=True)
+    assert worth(request, paid, basis, ACCEPTED) == worth(request, transfer(request, paid.amount), basis, ACCEPTED)
+
+
+@given(
+    requests,
+    one_costs,
+    st.integers(0, 10**24),
+    st.integers(0, 10**26),
+    st.one_of(st.none(), st.integers(0, 10**24)),
+    st.integers(0, 4000),
+    st.sampled_from(["", USD.hash.lower()]),
+)
+def test_whatever_a_conversion_says_it_is_worth_no_more_than_its_tokens_by_the_path_or_by_the_rate(
+    request: Request, one: Fraction, amount: int, said: int, by_path: int | None, age: int, currency: str
+) -> None:
+    """`by_path` is what `said` costs by the path of the catalogue; the payer's own path moved `amount`."""
+    names = {"currency": currency} if currency else {}
+    paid = converted(request, amount, by_path, amount=said, max_rate_age=age, **names)
+    basis = Basis(rate(request, one), is_quoted=True)
+    found = worth(request, paid, basis, ACCEPTED).value
+    by_rate = worth(request, transfer(request, amount), basis, ACCEPTED).value
+    if found > by_rate:
+        assert found == said
+        assert by_path is not None
+        assert amount * 100 >= by_path * 99
+        assert amount > 0
+
+
+def test_dust_is_worth_nothing_and_nothing_is_made_of_it() -> None:
+    request = request_of(token("GUSD-mainnet"), token("DAI-mainnet"), 1250)
+    for is_quoted in (True, False):
+        basis = Basis(rate(request, Fraction(1)), is_quoted)
+        assert worth(request, transfer(request, 10**16 - 1), basis, ACCEPTED).value == 0
+
+
+@given(requests)
+def test_the_rate_of_a_conversion_gives_back_what_it_converted(request: Request) -> None:
+    paid = converted(request, 10**12, 10**12)
+    found = worth(request, paid, None, ACCEPTED).rate
+    assert found is not None
+    invoice, payment = token(request.invoice_currency or ""), token(request.currency)
+    whole = Fraction(10**12, 10**payment.decimals) / Fraction(request.amount, 10 ** on_chain_decimals(invoice))
+    assert found.fraction == whole
