@@ -66,6 +66,16 @@ def made(account: Account, name: str, body: Any, headers: dict[str, str]) -> Any
     return reply.json
 
 
+def requests(account: Account, body: Any, count: int) -> list[str]:
+    return [made(account, "create_request", body, account.by_key)["requestId"] for _ in range(count)]
+
+
+def quoted(account: Account) -> None:
+    """From now on amounts in dollars can be paid in fUSDC."""
+    account.world.prices.set("USD", "USDC", "1.0003")
+
+
+IN_DOLLARS = item(invoiceCurrency="USD")
 Case = Callable[[Account], Sent]
 ANSWERED_AGAIN: dict[str, Case] = {
     "a link": lambda a: Sent("create_secure_payment", LINK, a.by_key),
@@ -78,6 +88,15 @@ ANSWERED_AGAIN: dict[str, Case] = {
         a.by_key,
         {"request_id": made(a, "create_request", item(recurrence=MONTHLY), a.by_key)["requestId"]},
     ),
+    "a payout of one call": lambda a: Sent("pay_out", item(), a.by_key),
+    "a quoted payout": lambda a: (quoted(a), Sent("pay_out", IN_DOLLARS, a.by_key))[1],
+    "70 payouts": lambda a: Sent("pay_batch", {"requests": [item()] * 70}, a.by_client),
+    "70 quoted payouts": lambda a: (quoted(a), Sent("pay_batch", {"requests": [IN_DOLLARS] * 70}, a.by_key))[1],
+    "stored payouts": lambda a: Sent("pay_batch", {"requestIds": requests(a, item(), 60)}, a.by_key),
+    "quoted stored payouts": lambda a: (
+        quoted(a),
+        Sent("pay_batch", {"requestIds": requests(a, IN_DOLLARS, 3)}, a.by_key),
+    )[1],
     "a payout": lambda a: Sent("create_payout", PAYOUT, a.by_key),
     "a multicall of 2": lambda a: multicall(a, 2),
     "a multicall of 110": lambda a: multicall(a, 110),

@@ -61,8 +61,7 @@ def refusal(shop: Shop, name: str, headers: dict[str, str] | None = None, **quer
 
 
 def read(request_id: str) -> Request:
-    found = store.standing_alone(running().store, [request_id])[request_id]
-    return found
+    return store.standing_alone(running().store, [request_id])[request_id]
 
 
 def change(request_id: str, **fields: Any) -> None:

@@ -23,6 +23,7 @@ from tests.support.client import Shop
 from tests.support.node import Node
 
 FEE = Fee("1", FEE_ADDRESS)
+ALL_THAT_IS_LEFT = Part()
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def world() -> Iterator[World]:
     yield world
 
 
-def answer(world: World, request: Request, part: Part = Part()) -> dict[str, Any]:
+def answer(world: World, request: Request, part: Part = ALL_THAT_IS_LEFT) -> dict[str, Any]:
     owner, viewer = Owner(request.account_id, None, None), Viewer(request.account_id, None)
     route = paying.direct_route(world.services, request.request_id, owner, viewer, WALLET, part)
     return routes_answer(route, "service-network").model_dump(exclude_unset=True)
