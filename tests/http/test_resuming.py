@@ -357,6 +357,42 @@ def test_many_retries_at_once_after_a_death_have_one_effect(cloud: Cloud) -> Non
     assert keys == [f"LINK#{found.link.token}"]
 
 
+@pytest.mark.parametrize("body", [{"requests": [item()] * 200}, {"requests": [IN_DOLLARS] * 60}], ids=["direct", "quoted"])
+def test_identical_batches_of_payouts_at_once_are_one(cloud: Cloud, body: dict[str, Any]) -> None:
+    """20 processes send them under one key; nobody gets the calldata of a request that is not stored."""
+    world = World(cloud.client("dynamodb"), seed=81_010 + len(body["requests"]), rate_limit_scale=1000)
+    account = Account(world)
+    quoted(account)
+    sent = Sent("pay_batch", body, account.by_key)
+    barrier = threading.Barrier(PARALLEL)
+
+    def send(_: int) -> Reply:
+        services = replace(
+            world.start(cloud.client("dynamodb")), secrets=RandomSecrets(), entropy=token_bytes
+        )
+        barrier.wait()
+        return sent.to(services)
+
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        replies = list(pool.map(send, range(PARALLEL)))
+    assert {reply.status for reply in replies} <= {201, 409}
+    (text,) = {reply.text for reply in replies if reply.status == 201}
+    assert {reply.json["message"] for reply in replies if reply.status == 409} <= {STILL_RUNNING}
+    told = [each["requestId"] for each in json.loads(text)["requests"]]
+    assert requests_of(world.client, account.account_id) == sorted(told)
+    assert len(told) == len(body["requests"])
+
+
+def requests_of(client: Any, account_id: str) -> list[str]:
+    """The ids of all requests of an account, sorted."""
+    pages = client.get_paginator("scan").paginate(
+        TableName=f"{PREFIX}-payments",
+        FilterExpression="begins_with(sk, :request) AND account_id = :account",
+        ExpressionAttributeValues={":request": {"S": "REQUEST#"}, ":account": {"S": account_id}},
+    )
+    return sorted(found["request_id"]["S"] for page in pages for found in page["Items"])
+
+
 def items_of(client: Any, account_id: str) -> list[Any]:
     """The items of links of an account."""
     pages = client.get_paginator("scan").paginate(
