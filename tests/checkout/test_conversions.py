@@ -24,11 +24,14 @@ from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import RateUnavailable, value_of
 from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Quote
+from tests.fakes.chain import FakeChain
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.prices import FakePrices, Source
 from tests.fakes.requests import standalone
+from tests.fakes.wallets import tron_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET, World
 from tests.onchain.payer import pay_body
+from tests.support.items import TRON_PAYEE
 
 USD_TO_FUSDC = {"invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
 USD_TO_USDC = {"invoice_currency": "USD", "payment_currency": "USDC-mainnet"}
@@ -150,6 +153,32 @@ def test_what_a_quote_asks_for_is_worth_the_amount_and_no_unit_less_is(
     position = by_quote(Owed(request, request.amount, Fee()), Quote(request.request_id, 0, rate, START, START))
     assert value_of(position.due.amount, rate, usd, token) >= amount
     assert Fraction(position.due.amount - 1) < Fraction(amount * numerator * 10**token.decimals, denominator * 10**8)
+
+
+def test_on_tron_what_is_signed_by_any_quote_that_still_holds_is_broadcast(world: World) -> None:
+    """The page broadcasts for the payer: between two quotes it may have been given either."""
+    world.prices.set("USD", "USDT", "1.001")
+    tron = FakeChain("tron")
+    tron.prices = world.prices
+    world.services.chains.add(tron)  # type: ignore[attr-defined]
+    payment = world.create_link(
+        invoice_currency="USD", payment_currency="USDT-tron", payee=TRON_PAYEE, fee_percentage=None, fee_address=None
+    )
+    viewer, payer = checkout.Viewer(world.account_id, None), tron_wallet("payer").address
+
+    def signable() -> list[int]:
+        found = checkout.signable_transactions(world.services, payment.link.token, viewer, payer)
+        return [direct_call({"data": each.data})[0] for each in found if each.data.startswith("0xc219a14d")]
+
+    assert signable() == []
+    (_, first) = pay_body(world, payment)["transactions"]
+    world.advance(151)
+    world.prices.set("USD", "USDT", "1.002")
+    (_, second) = pay_body(world, payment)["transactions"]
+    assert [direct_call(each)[0] for each in (first, second)] == [12_512_500, 12_525_000]
+    assert signable() == [12_525_000, 12_512_500]
+    world.advance(150)
+    assert signable() == [12_525_000]
 
 
 # --- converted by a contract ---
