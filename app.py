@@ -28,6 +28,7 @@ from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
 from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
+from chalicelib.search.payments import routes as found_payments
 from chalicelib.search.requests import routes as found_requests
 from chalicelib.settings import Settings
 from chalicelib.transfers import routes as transfers
@@ -48,6 +49,7 @@ ROOMS = (
     checkout,
     intents,
     broadcasts,
+    found_payments,
     paying,
     paying_out,
     transfers,

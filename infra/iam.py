@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chalicelib.base.records import LISTS
+from chalicelib.base.lists import LISTS
 from infra import APP
 
 STAGES = ("local", "dev", "prod")

@@ -6,6 +6,7 @@ from datetime import datetime
 from chalicelib.access.credentials.records import ClientId
 from chalicelib.access.modes import Mode, Tier
 from chalicelib.access.sessions.records import Session
+from chalicelib.base.errors import Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
 
@@ -90,6 +91,15 @@ class Caller:
     @property
     def client_id(self) -> str | None:
         return self.client.client_id if self.client else None
+
+    def finds_of(self, wanted: str | None) -> str | None:
+        """The client id whose records the caller finds in lists; None finds all of the account.
+
+        A caller with a client id finds what belongs to it alone. Raises ValidationFailed if another one is wanted.
+        """
+        if self.client_id is not None and wanted not in (None, self.client_id):
+            raise ValidationFailed((Problem(("clientId",), "must be the client ID that is sent, or none"),))
+        return self.client_id or wanted
 
     @property
     def credential_ids(self) -> tuple[str, ...]:

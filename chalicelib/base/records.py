@@ -12,24 +12,13 @@
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from string import Formatter
 from typing import ClassVar, NamedTuple, NewType
 
 PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS = "payments", "identity", "sessions", "webhooks", "ops"
 TABLES = (PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS)
 FIRST_SORT_KEY, LAST_SORT_KEY = " ", "\uffff"
-LISTS = {
-    PAYMENTS: (
-        "by_account", "by_client", "by_status", "by_payer", "by_payee", "by_reference", "by_tx", "by_request",
-        "by_network", "by_type", "by_currency", "by_symbol", "by_invoice", "by_invoice_symbol",
-    ),
-    WEBHOOKS: ("by_account", "by_kind"),
-}
-"""The indexes of each table that hold the lists of accounts. A record is in those that its `listed` names.
-
-The partition key of an index is the attribute of the same name, its sort key is `listed_at`.
-"""
 
 
 Counts = NewType("Counts", Mapping[str, int])
@@ -126,48 +115,18 @@ class Record:
 
     @property
     def listed(self) -> Mapping[str, str]:
-        """The lists that the record is in: the index and the name of the list (`list_of`)."""
+        """The lists that the record is in: the index and the name of the list (`lists.list_of`)."""
         return {}
 
     @property
     def listed_at(self) -> str:
-        """The place of a record in its lists (`place`)."""
+        """The place of a record in its lists (`lists.place`)."""
         raise NotImplementedError
 
     @property
     def vanishes_at(self) -> datetime | None:
         """From when DynamoDB may delete the record (it may take days to do so); None for a record that is kept."""
         return None
-
-
-def list_of(account_id: str, kind: str, *value: str) -> str:
-    """The name of a list: all records of one kind of an account, or those with one value."""
-    return "#".join((account_id, kind, *value))
-
-
-def lists(account_id: str, kind: str, values: Mapping[str, str | None]) -> dict[str, str]:
-    """The lists of an account with all records of a kind, and with those of each value, by index; None has no list.
-
-    None at all for a record from before it had an account.
-    """
-    if not account_id:
-        return {}
-    found = {index: list_of(account_id, kind, value) for index, value in values.items() if value}
-    return {"by_account": list_of(account_id, kind), **found}
-
-
-def place(at: datetime, record_id: str) -> str:
-    """A text that sorts by time, and that no other record of the list has."""
-    return f"{place_at(at)}#{record_id}"
-
-
-def place_at(at: datetime) -> str:
-    """The first place at an instant."""
-    return f"{(at - _EPOCH) // _MILLISECOND:014}"
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 def _of_attributes(pattern: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout.rules import Owed, Position, by_contract, by_quote, check_sizes, direct

@@ -6,9 +6,25 @@ checksum.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+
+def instant(text: str | None) -> datetime | None:
+    """The instant of a checked text."""
+    return None if text is None else datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _known_instant(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise PydanticCustomError("rule", "is no such day or time") from None
+    return text
+
 
 _HEX_ADDRESS = "0x[0-9a-fA-F]{40}"
 _TRON_ADDRESS = "T[1-9A-HJ-NP-Za-km-z]{33}"
@@ -42,6 +58,9 @@ NetworkName = Annotated[str, form("^[0-9a-z]+(-[0-9a-z]+)*$", "network-name")]
 """A `network` of GET /v2/currencies, or a common other name of it."""
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 """A name or number of the caller's own, kept as it is."""
+_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z$"
+Instant = Annotated[str, Field(pattern=_INSTANT), AfterValidator(_known_instant)]
+"""An instant in UTC by ISO 8601, with at most milliseconds."""
 DestinationId = Annotated[
     str, form("^[0-9A-Za-z]+@eip155:[1-9][0-9]{0,31}(#[0-9A-Fa-f]{8})?:[0-9A-Za-z]+$", "destination-id")
 ]

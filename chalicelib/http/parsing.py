@@ -92,5 +92,6 @@ def _problem(detail: Any) -> Problem:
         sentence = re.sub(r"\b1 (character|item)s$", r"1 \1", _SENTENCES[kind].format(**detail.get("ctx", {})))
         return Problem(path, sentence, kind)
     if kind == "rule":
-        return Problem((*path, *detail.get("ctx", {}).get("fields", ())), detail["msg"])
+        context = detail.get("ctx", {})
+        return Problem((*path, *context.get("fields", ())), detail["msg"], verbatim=context.get("verbatim", False))
     return Problem(path, detail["msg"], kind)

@@ -1,12 +1,15 @@
 """The base classes and helpers of all models."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from chalicelib.base.addresses import evm_address, tron_address
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import Instant, instant
 
 
 class Input(BaseModel):
@@ -47,6 +50,39 @@ class HealthAnswer(Output):
 
 def iso_or_none(instant: datetime | None) -> str | None:
     return iso(instant) if instant is not None else None
+
+
+class Dated(Input):
+    """A query with dates, both included."""
+
+    fromDate: Instant | None = Field(None, description="UTC, included")
+    toDate: Instant | None = Field(None, description="UTC, included")
+
+    @model_validator(mode="after")
+    def _dates(self) -> Self:
+        first, last = self.first, self.last
+        if first is not None and last is not None and last < first:
+            raise PydanticCustomError("rule", _WRONG_ORDER, {"fields": ("toDate",), "verbatim": True})
+        return self
+
+    @property
+    def first(self) -> datetime | None:
+        return instant(self.fromDate)
+
+    @property
+    def last(self) -> datetime | None:
+        return instant(self.toDate)
+
+
+_WRONG_ORDER = "toDate must be after or equal to fromDate"
+
+
+def address_text(text: str) -> str:
+    """An address as its network writes it. Raises a validation error."""
+    try:
+        return evm_address(text) if text.startswith("0x") else tron_address(text)
+    except BadRequest as error:
+        raise rule(error.message) from None
 
 
 def rule(message: str, *fields: str) -> PydanticCustomError:

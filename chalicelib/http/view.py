@@ -34,6 +34,8 @@ class Call(Generic[Body, Query]):
     body: Body
     query: Query
     path: Mapping[str, str]
+    accept: str = ""
+    """The header Accept, in lower case."""
 
 
 AnyCall = Call[object, object]
@@ -88,6 +90,8 @@ def models_of(view: View) -> Models:
     response = hints["return"]
     if get_origin(response) is Reply:
         (response,) = get_args(response)
+    if HttpResponse in (arms := get_args(response)):  # a model, or the same as a file
+        (response,) = [each for each in arms if each is not HttpResponse]
     return Models(
         body=body_models[0] if body_models else None,
         is_body_optional=len(get_args(body)) > 0,

@@ -13,17 +13,21 @@ from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import fee_plan_or_null
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls.rules import Reason, block_reason
-from chalicelib.links.records import PaymentType, SecurePayment
+from chalicelib.links.records import Link, PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked, shown_status, status_at
 from chalicelib.links.schemas import (
     Branding,
     CreateSecurePayment,
+    LinksPage,
+    LinksPagination,
+    ListedLink,
     LookupQuery,
     SecurePaymentCreated,
     SecurePaymentFound,
     destination_answer,
     page_url,
 )
+from chalicelib.storage.pages import page_after
 
 
 def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymentCreated:
@@ -31,9 +35,25 @@ def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymen
     return SecurePaymentCreated.of(payment, call.services.settings.pay_url)
 
 
-def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound:
+def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound | LinksPage:
+    if call.query.requestId is None:
+        return _page(call)
+    return _look_up(call, call.query.requestId)
+
+
+def _page(call: Call[None, LookupQuery]) -> LinksPage:
+    query, services = call.query, call.services
+    client_id = call.caller.finds_of(query.clientId)
+    listing = reading.listing(call.caller.account_id, query.reference, query.status, client_id, query.first, query.last)
+    page = page_after(services.store, Link, listing, query.cursor, query.limit)
+    links = [ListedLink.of(link, services.settings.pay_url) for link in page.records]
+    paging = LinksPagination(limit=query.limit, hasMore=page.cursor is not None, nextCursor=page.cursor)
+    return LinksPage(securePayments=links, pagination=paging)
+
+
+def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFound:
     services, now = call.services, call.services.clock()
-    payment = reading.load_by_request(services, call.query.requestId, call.caller.account_id)
+    payment = reading.load_by_request(services, request_id, call.caller.account_id, call.caller.client_id)
     check_unlocked(payment)
     token = payment.link.token
     is_held = token in multicalls.held_tokens(services, {token: payment}, now)

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from chalicelib.access.modes import Mode
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.links import store
-from chalicelib.links.records import Link, SecurePayment
+from chalicelib.links.records import LINKS, Link, SecurePayment
 from chalicelib.requests import store as request_store
 from chalicelib.requests.permissions import sees
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
+from chalicelib.storage.pages import Listing
 
 if TYPE_CHECKING:
     from chalicelib.access.callers import Caller
@@ -60,11 +62,27 @@ def _is_visible(viewer: Viewer, link: Link) -> bool:
     return viewer.reads_any_link or viewer.sees(link)
 
 
-def load_by_request(services: Services, request_id: str, account_id: str) -> SecurePayment:
-    """The account's link that a request belongs to. Two reads, three if it was merged. Raises NotFound."""
+def listing(
+    account_id: str,
+    reference: str | None,
+    status: str | None,
+    client_id: str | None,
+    first: datetime | None,
+    last: datetime | None,
+) -> Listing:
+    """The list of an account's links with these values, for `storage.pages`."""
+    values = {"by_reference": reference, "by_client": client_id, "by_status": status}
+    return Listing(account_id, LINKS, values, first, last)
+
+
+def load_by_request(
+    services: Services, request_id: str, account_id: str, client_id: str | None = None
+) -> SecurePayment:
+    """The link that a request belongs to, of the account and of the client id if one is given. Two reads, three if it
+    was merged. Raises NotFound."""
     bill_id = request_store.bill_id(services.store, request_id)
     payment = store.current_link(services.store, bill_id) if bill_id else None
-    if payment is None or payment.link.account_id != account_id:
+    if payment is None or payment.link.account_id != account_id or client_id not in (None, payment.link.client_id):
         raise NotFound("No secure payment found for this request ID")
     return payment
 

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.lists import lists, place
 from chalicelib.base.money import Fee
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record, lists, place
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.requests.records import Request, RequestStatus
 
 LINKS = "LINK"

@@ -1,6 +1,6 @@
-"""The operations that create a link, and look it up by a request id."""
+"""The operations that create a link, list links, and find one by a request id."""
 
-from chalicelib.access.modes import CREDENTIALS, Mode
+from chalicelib.access.modes import CREDENTIALS
 from chalicelib.http.operation import Operation
 
 OPERATIONS = (
@@ -20,11 +20,14 @@ OPERATIONS = (
     ),
     Operation(
         "GET", "/v2/secure-payments", "look_up_secure_payment",
-        "The link that a request is paid through",
+        "List links, newest first, or find the link of a request",
         description=(
-            "Finds the link of one of the account's requests, for a dashboard that has only the id of a request."
+            "With `requestId` it finds the link of one of the account's requests, for a dashboard that has only the id "
+            "of a request. Without, it lists the account's links by status, reference, client ID and dates; go on with "
+            "`cursor` until `nextCursor` is null. With a client ID only its own links are found."
         ),
-        modes=(Mode.SESSION,),
-        errors=(400, 401, 404, 423),
+        modes=CREDENTIALS,
+        scope="secure_payments:read",
+        errors=(400, 401, 403, 404, 423),
     ),
 )

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, StrictBool, field_validator, model_valid
 
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import link_branding
+from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.interop import Destination, destination_id, interop_address
 from chalicelib.catalogue.networks import network
 from chalicelib.http.errors import details_of
@@ -22,7 +23,7 @@ from chalicelib.http.fields import (
     form,
     together,
 )
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Dated, Input, Output, iso_or_none, rule
 from chalicelib.links.creation import Draft
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
 from chalicelib.links.fees.rules import plan_of
@@ -62,6 +63,7 @@ class ChainAnswer(Output):
 _SAFE_LABEL = "^[^<>&\"'`]*$"
 
 
+ListedStatus = Literal["pending", "completed", "expired", "invalidated", "compliance_failed"]
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -181,8 +183,58 @@ class CreateSecurePayment(NewLink):
         )
 
 
-class LookupQuery(Input):
-    requestId: str = Field(description="One of the `requestIds` of a link")
+class LookupQuery(Dated):
+    requestId: str | None = Field(None, description="One of the `requestIds` of a link: finds that link")
+    status: ListedStatus | None = None
+    clientId: Annotated[str, Field(max_length=64)] | None = None
+    reference: ShortText | None = Field(None, description="The merchant's own, exactly")
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Links on a page")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
+        None, description="`nextCursor` of the page before"
+    )
+
+
+class ListedLink(Output):
+    token: str
+    securePaymentUrl: str
+    status: str
+    paymentType: str
+    flow: str
+    reference: str | None
+    clientId: str | None
+    payerIdentifier: str | None
+    createdAt: str
+    expiresAt: str
+    completedAt: str | None
+
+    @classmethod
+    def of(cls, link: Link, pay_url: str) -> Self:
+        return cls(
+            token=link.token,
+            securePaymentUrl=page_url(link, pay_url),
+            status=link.status,
+            paymentType=link.payment_type,
+            flow=link.flow,
+            reference=link.reference,
+            clientId=link.client_id,
+            payerIdentifier=link.payer_identifier,
+            createdAt=iso(link.created_at),
+            expiresAt=iso(link.expires_at),
+            completedAt=iso_or_none(link.completed_at),
+        )
+
+
+class LinksPagination(Output):
+    limit: int
+    hasMore: bool
+    nextCursor: str | None = Field(description="Null on the last page")
+
+
+class LinksPage(Output):
+    """Links, the newest first."""
+
+    securePayments: list[ListedLink]
+    pagination: LinksPagination
 
 
 class Branding(Output):

@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from chalicelib.base.records import lists
+from chalicelib.base.lists import lists
 
 if TYPE_CHECKING:
     from chalicelib.requests.records import Payment, Request

@@ -8,8 +8,9 @@ from enum import StrEnum
 
 from chalicelib.access.modes import Mode
 from chalicelib.base.frozen import frozen
+from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record, place
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 

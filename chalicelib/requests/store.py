@@ -44,6 +44,32 @@ def request(store: Store, request_id: str) -> Request | None:
     return found.get(alone)
 
 
+def by_ids(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
+    """The requests that exist, by id, as part of their bills of now. Two keys for each, and one for those of links."""
+    keys: dict[Key, type[Record]] = {}
+    for request_id in request_ids:
+        keys[Request.KEY.of(bill_id=request_id, position=0)] = Request
+        keys[RequestPointer.KEY.of(request_id=request_id)] = RequestPointer
+    found = list(store.get_many(keys).values()) if keys else []
+    of_links = {
+        Request.KEY.of(bill_id=each.bill_id, position=each.position): Request
+        for each in found
+        if isinstance(each, RequestPointer)
+    }
+    found += store.get_many(of_links).values() if of_links else ()
+    return {each.request_id: each for each in found if isinstance(each, Request)}
+
+
+def id_of_reference(store: Store, payment_reference: str) -> str | None:
+    """The id of the request with a payment reference, in lower case; None if there is none. Two reads."""
+    topic = reference_topic(bytes.fromhex(payment_reference[2:]))
+    for each in references(store, [topic]):
+        key = Request.KEY.of(bill_id=each.bill_id, position=each.position)
+        if not each.is_refund and (request := store.get(Request, key)) is not None:
+            return request.request_id
+    return None
+
+
 def standing_alone(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
     """The requests without a link that exist, by request id; in batches of 100."""
     keys = {Request.KEY.of(bill_id=each, position=0): Request for each in request_ids if _REQUEST_ID.fullmatch(each)}

@@ -1,54 +1,15 @@
-"""Reads of lists: which part of an index is read, and what is left out of it."""
+"""Queries of lists, and of what other lists leave of them."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from chalicelib.base.frozen import frozen
-from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
+from chalicelib.base.lists import Span
 from chalicelib.storage.codec import Attributes
 
-T = TypeVar("T")
 Query = Callable[..., Any]
 """DynamoDB's query of one table."""
 _DENSE = 4
 """A query of a list of which something is left out looks at first at so many records for each that is wanted."""
-
-
-@frozen
-class Named:
-    """One list: an index of `base.records.LISTS`, and the name of the list in it."""
-
-    index: str
-    name: str
-
-
-@frozen
-class Span:
-    """The records of one list from the place `first` to the place `last`, both included.
-
-    `within` leaves out every record that is not in one list of each of its entries as well.
-    """
-
-    list: Named
-    first: str = FIRST_SORT_KEY
-    last: str = LAST_SORT_KEY
-    within: tuple[tuple[Named, ...], ...] = ()
-
-
-@frozen
-class Found(Generic[T]):
-    """Records of a span, the newest first. `end` is the place up to which it was read, None if there is nothing below.
-
-    Below `end` there may be more records, and below the last record if `end` is its place.
-    """
-
-    records: tuple[T, ...]
-    end: str | None
-
-
-def below(place: str) -> str:
-    """The last place below `place`, for the `last` of a span that goes on there."""
-    return place[:-1] + chr(ord(place[-1]) - 1) + LAST_SORT_KEY
 
 
 def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attributes], str | None]:

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
+from chalicelib.base.lists import Found, Span
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.storage import codec, lists
 from chalicelib.storage.clients import aws_client
@@ -250,15 +251,15 @@ class Store:
                     break
                 left, start = left - len(response["Items"]), {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
-    def newest(self, cls: type[T], span: lists.Span, limit: int, queries: int = 1) -> lists.Found[T]:
+    def newest(self, cls: type[T], span: Span, limit: int, queries: int = 1) -> Found[T]:
         """Up to `limit` records of a span of a list, the newest first, by at most `queries` queries.
 
         One is enough, unless the span leaves records out or they have more than 1 MB. Lists lag by about a second.
         """
         items, end = lists.read(self._query_of(cls), span, limit, queries)
-        return lists.Found(tuple(codec.decode(cls, item) for item in items), end)
+        return Found(tuple(codec.decode(cls, item) for item in items), end)
 
-    def count_listed(self, cls: type[Record], span: lists.Span, queries: int) -> int | None:
+    def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
         """The number of records in a span of a list, by one query for each MB; None if that takes more `queries`."""
         return lists.count(self._query_of(cls), span, queries)
 

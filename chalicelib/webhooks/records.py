@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import WEBHOOKS, KeyPattern, Record, lists, place
+from chalicelib.base.lists import lists, place
+from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
 
 EVENTS = "EVENT"
 """The kind of the lists of events."""

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from chalicelib.base import records as base
+from chalicelib.base.lists import LISTS
 from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.storage.store import DUE_INDEX
 from infra import stack
@@ -202,7 +203,7 @@ def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
         assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
         indexes = {index["IndexName"]: index for index in table.get("GlobalSecondaryIndexes", [])}
         due = [DUE_INDEX] if name in (base.PAYMENTS, base.WEBHOOKS) else []
-        assert sorted(indexes) == sorted([*due, *base.LISTS.get(name, ())])
+        assert sorted(indexes) == sorted([*due, *LISTS.get(name, ())])
         for index in indexes.values():
             is_list = index["IndexName"] != DUE_INDEX
             keys = [index["IndexName"], "listed_at"] if is_list else ["due_shard", "due_at"]

@@ -7,9 +7,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, get_type_hints
 
+from chalicelib.base.lists import Found, Named, Span
 from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
 from chalicelib.storage.items import DUE_SHARDS
-from chalicelib.storage.lists import Found, Named, Span
 from chalicelib.storage.store import (
     LARGEST_TRANSACTION,
     Absent,

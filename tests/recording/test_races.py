@@ -20,6 +20,7 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.recording import flows as recording
+from chalicelib.requests import quotes
 from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Payment, UnmatchedTransfer
 from chalicelib.scanning import flows as scanning
@@ -68,6 +69,16 @@ def scan_and_record(services: Services, bill_id: str) -> int:
     with suppress(WriteConflict):
         scanning.scan(services, "sepolia")
     return recording.record(services, bill_id)
+
+
+def test_20_processes_that_hold_a_rate_at_once_give_the_same_quote(cloud: Cloud, world: World) -> None:
+    world.prices.set("USD", "USDC", "1.0003")
+    request = store_request(world.services, world.account_id, invoice_currency="USD")
+    for number in range(3):
+        held = in_parallel(lambda services: quotes.hold(services, [request])[request.request_id], cloud, world)
+        assert {(quote.number, quote.at, quote.rate.fraction) for quote in held} == {(number, world.now, held[0].rate.fraction)}
+        world.advance(151)
+        world.prices.set("USD", "USDC", f"1.000{number}")
 
 
 def test_20_parallel_scans_of_one_log_give_one_payment(cloud: Cloud, world: World) -> None:

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.base.records import Counts, list_of, place_at
+from chalicelib.base.lists import Named, Span, below, list_of, place_at
+from chalicelib.base.records import Counts
 from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import Payment, PaymentStatus
-from chalicelib.storage.lists import Named, Span, below
 from chalicelib.storage.store import Add, Store, WriteConflict
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PREFIX, World

@@ -12,7 +12,7 @@ KEY_NAMES = {
 }  # fmt: skip
 KEY_ATTRIBUTES = {"KEY", "key_of", "pk", "sk"}
 READS = {"get", "get_many", "query", "query_mixed", "page", "due", "count", "uncount", "newest", "count_listed", "client"}
-GENERIC = ("chalicelib/base/records.py", "chalicelib/storage/", "infra/data_docs.py", "infra/bench/")
+GENERIC = ("chalicelib/base/records.py", "chalicelib/base/lists.py", "chalicelib/storage/", "infra/data_docs.py", "infra/bench/")
 """Measurements in infra/bench read item by item to compare that with what the flows do."""
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from chalicelib.base.records import LISTS, TABLES, Record
+from chalicelib.base.lists import LISTS
+from chalicelib.base.records import TABLES, Record
 from chalicelib.storage.store import DUE_INDEX
 from infra.data_docs import FILE, document, record_classes
 from infra.stack import TEMPLATE

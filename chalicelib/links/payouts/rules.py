@@ -67,7 +67,8 @@ def create_payout(
     if wallet is not None:
         _check_signed_in(creator, wallet, chain)
     amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)
-    return build_link(draft.link, [Target(recipient, token, amount)], owner, terms, now, entropy, creator)
+    payout = build_link(draft.link, [Target(recipient, token, amount)], owner, terms, now, entropy, creator)
+    return replace(payout, requests=tuple(replace(each, payer=creator) for each in payout.requests))
 
 
 def merge(

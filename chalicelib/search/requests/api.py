@@ -1,8 +1,9 @@
-"""Views of the status of a request."""
+"""Views of the list of requests, and of the status of one."""
 
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
-from chalicelib.search.requests import flows
+from chalicelib.search.requests import flows, listing
+from chalicelib.search.requests.listed import RequestsPage, RequestsQuery
 from chalicelib.search.requests.schemas import RequestAnswer, request_answer
 
 
@@ -10,6 +11,13 @@ def read_request(call: Call[None, None]) -> RequestAnswer:
     viewer = Viewer.of(call.caller)
     found = flows.find(call.services, call.path["request_id"], viewer)
     return request_answer(found, call.services.settings.payment_processor, shows_customer=not viewer.is_public)
+
+
+def list_requests(call: Call[None, RequestsQuery]) -> RequestsPage:
+    query, caller = call.query, call.caller
+    wanted = query.filters(caller.account_id, caller.finds_of(query.clientId))
+    page = listing.page(call.services, wanted, query.cursor, query.offset, query.limit)
+    return RequestsPage.of(page, query.limit)
 
 
 read_request_status = read_request

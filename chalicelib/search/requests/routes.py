@@ -1,4 +1,4 @@
-"""The operation that reads the status of a request."""
+"""The operations that list requests, and read the status of one."""
 
 from chalicelib.access.modes import CREDENTIALS
 from chalicelib.http.operation import Operation
@@ -8,7 +8,19 @@ _DESCRIPTION = (
     "where the field says nothing else. What is in US dollars, and each rate, is null or absent where it is not known."
 )
 
-OPERATIONS = tuple(
+_LIST = Operation(
+    "GET", "/v2/request", "list_requests",
+    "List requests, newest first",
+    description=(
+        "The account's requests, by themselves or in links, that match all filters. Go on with `cursor` until "
+        "`nextCursor` is null; `offset` reaches a few thousand requests, which is also as far as `total` counts: it is "
+        "null beyond. With a client ID only its own requests are found."
+    ),
+    modes=CREDENTIALS,
+    scope="requests:read",
+    errors=(400, 401, 403),
+)
+OPERATIONS = (_LIST, *(
     Operation(
         "GET", path, name,
         summary,
@@ -21,4 +33,4 @@ OPERATIONS = tuple(
         ("/v2/request/{request_id}", "read_request", "The status of a request, with its payments"),
         ("/v2/request/{request_id}/status", "read_request_status", "The same as GET /v2/request/{request_id}"),
     )
-)
+))

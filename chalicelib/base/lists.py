@@ -1,0 +1,86 @@
+"""Lists of accounts: their names and indexes, the places of records in them, and the parts of them that are read."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Generic, TypeVar
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, PAYMENTS, WEBHOOKS
+
+LISTS = {
+    PAYMENTS: (
+        "by_account", "by_client", "by_status", "by_payer", "by_payee", "by_reference", "by_tx", "by_request",
+        "by_network", "by_type", "by_currency", "by_symbol", "by_invoice", "by_invoice_symbol",
+    ),
+    WEBHOOKS: ("by_account", "by_kind"),
+}
+"""The indexes of each table that hold the lists of accounts. A record is in those that its `listed` names.
+
+The partition key of an index is the attribute of the same name, its sort key is `listed_at`.
+"""
+T = TypeVar("T")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def list_of(account_id: str, kind: str, *value: str) -> str:
+    """The name of a list: all records of one kind of an account, or those with one value."""
+    return "#".join((account_id, kind, *value))
+
+
+def lists(account_id: str, kind: str, values: Mapping[str, str | None]) -> dict[str, str]:
+    """The lists of an account with all records of a kind, and with those of each value, by index; None has no list.
+
+    None at all for a record from before it had an account.
+    """
+    if not account_id:
+        return {}
+    found = {index: list_of(account_id, kind, value) for index, value in values.items() if value}
+    return {"by_account": list_of(account_id, kind), **found}
+
+
+def place(at: datetime, record_id: str) -> str:
+    """A text that sorts by time, and that no other record of the list has."""
+    return f"{place_at(at)}#{record_id}"
+
+
+def place_at(at: datetime) -> str:
+    """The first place at an instant."""
+    return f"{(at - _EPOCH) // _MILLISECOND:014}"
+
+
+@frozen
+class Named:
+    """One list: an index of `base.records.LISTS`, and the name of the list in it."""
+
+    index: str
+    name: str
+
+
+@frozen
+class Span:
+    """The records of one list from the place `first` to the place `last`, both included.
+
+    `within` leaves out every record that is not in one list of each of its entries as well.
+    """
+
+    list: Named
+    first: str = FIRST_SORT_KEY
+    last: str = LAST_SORT_KEY
+    within: tuple[tuple[Named, ...], ...] = ()
+
+
+@frozen
+class Found(Generic[T]):
+    """Records of a span, the newest first. `end` is the place up to which it was read, None if there is nothing below.
+
+    Below `end` there may be more records, and below the last record if `end` is its place.
+    """
+
+    records: tuple[T, ...]
+    end: str | None
+
+
+def below(place: str) -> str:
+    """The last place below `place`, for the `last` of a span that goes on there."""
+    return place[:-1] + chr(ord(place[-1]) - 1) + LAST_SORT_KEY

@@ -1,0 +1,64 @@
+"""Payments as CSV (RFC 4180), which spreadsheets open without running what a stranger has written into it."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.rates.rules import rate_text
+from chalicelib.requests.records import Payment
+from chalicelib.search.payments.schemas import currency, invoice_amount
+
+COLUMNS = (
+    "timestamp", "id", "type", "network", "txHash", "payer", "payee", "amount", "paymentCurrency", "paymentCurrencyId",
+    "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
+    "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId",
+)  # fmt: skip
+_STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def table(payments: Iterable[Payment], with_head: bool) -> str:
+    """One line a payment. Amounts are in whole units; `rate` is what of the payment currency one invoice unit was."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if with_head:
+        writer.writerow(COLUMNS)
+    for payment in payments:
+        writer.writerow([inert(cell) for cell in _row(payment)])
+    return text.getvalue()
+
+
+def inert(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe."""
+    return f"'{cell}" if cell.lstrip(" ").startswith(_STARTS_FORMULA) else cell
+
+
+def _row(payment: Payment) -> tuple[str, ...]:
+    token, invoice, rate = currency(payment.currency), currency(payment.invoiced_in), payment.rate
+    fee = payment.fee_amount
+    return (
+        iso(payment.at),
+        payment.payment_id,
+        payment.type,
+        payment.network,
+        payment.tx_hash,
+        payment.payer or "",
+        payment.payee,
+        format_amount(payment.amount, token.decimals),
+        token.symbol,
+        token.id,
+        invoice_amount(payment),
+        invoice.symbol,
+        invoice.id,
+        rate_text(rate) if rate else "",
+        rate.source if rate else "",
+        iso(rate.at) if rate else "",
+        format_amount(fee, token.decimals) if fee else "",
+        token.symbol if fee else "",
+        payment.fee_address if fee else "",
+        payment.request_id,
+        payment.payment_reference,
+        payment.reference or "",
+        payment.client_id or "",
+    )

@@ -1,0 +1,232 @@
+"""Models of the search for payments."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator
+
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
+from chalicelib.http.fields import Address, NetworkName, ShortText
+from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
+from chalicelib.rates.rules import inverted, rate_text
+from chalicelib.requests import listing
+from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.search.payments.records import Filters, Page
+from chalicelib.search.requests.schemas import CustomerInfoAnswer
+
+_FILTERS = (
+    "txHash", "walletAddress", "paymentReference", "requestId", "reference", "type", "invoiceCurrency",
+    "paymentCurrency", "payer", "payee", "network", "clientId",
+)  # fmt: skip
+MOST, MOST_ROWS = 100, 5_000
+PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
+
+
+class PaymentsQuery(Dated):
+    txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$")] | None = Field(
+        None, description="As `sourceTxHash` shows it; finds all payments of the transaction"
+    )
+    walletAddress: Address | None = Field(None, description="The payer or the payee")
+    paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = None
+    requestId: Annotated[str, Field(pattern="^[0-9a-fA-F]{66}$")] | None = None
+    reference: ShortText | None = Field(None, description="The merchant's own, exactly")
+    type: PaymentType | None = None
+    invoiceCurrency: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="A currency's id, or a symbol of several"
+    )
+    paymentCurrency: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="A currency's id, or a symbol of several"
+    )
+    payer: Address | None = None
+    payee: Address | None = None
+    network: NetworkName | None = None
+    clientId: Annotated[str, Field(max_length=64)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
+        20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
+    )
+    offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Payments to pass over; not with `cursor`")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
+        None, description="`nextCursor` of the page before; empty to start without counting"
+    )
+
+    @field_validator("walletAddress", "payer", "payee")
+    @classmethod
+    def _wallet(cls, text: str | None) -> str | None:
+        return None if text is None else listing.wallet(address_text(text))
+
+    @field_validator("network")
+    @classmethod
+    def _network(cls, name: str | None) -> str | None:
+        found = None if name is None else network(name)
+        if name is not None and found is None:
+            raise rule("is not a network of this service: GET /v2/currencies lists them")
+        return found.name if found else None
+
+    @field_validator("invoiceCurrency", "paymentCurrency")
+    @classmethod
+    def _currency(cls, text: str | None) -> str | None:
+        if text is not None and token_with_id(text) is None and not find_tokens(symbol=text):
+            raise rule("is no currency: send an id or a symbol of GET /v2/currencies")
+        return text
+
+    @property
+    def has_filter(self) -> bool:
+        return any(getattr(self, name) is not None for name in _FILTERS)
+
+    def filters(self, account_id: str, client_id: str | None, request_id: str | None) -> Filters:
+        """The search in an account. The currency of a text that is an id is found by it, else those of the symbol."""
+        invoice, paid = token_with_id(self.invoiceCurrency or ""), token_with_id(self.paymentCurrency or "")
+        return Filters(
+            account_id=account_id,
+            request_id=request_id,
+            tx_hash=self.txHash.lower() if self.txHash else None,
+            reference=self.reference,
+            payer=self.payer,
+            payee=self.payee,
+            wallet=self.walletAddress,
+            client_id=client_id,
+            type=self.type,
+            invoice_currency=invoice.id if invoice else None,
+            invoice_symbol=self.invoiceCurrency.upper() if self.invoiceCurrency and not invoice else None,
+            currency=paid.id if paid else None,
+            symbol=self.paymentCurrency.upper() if self.paymentCurrency and not paid else None,
+            network=self.network,
+            first=self.first,
+            last=self.last,
+        )
+
+
+class FeeAnswer(Output):
+    type: str
+    stage: str
+    provider: str
+    amount: str
+    currency: str
+    receiverAddress: str
+    network: str
+
+
+class PaidRequestAnswer(Output):
+    requestId: str
+    paymentReference: str
+    hasBeenPaid: bool
+    customerInfo: CustomerInfoAnswer | None
+    reference: str | None
+
+
+class PaymentAnswer(Output):
+    id: str
+    amount: str
+    sourceNetwork: str
+    destinationNetwork: str
+    sourceTxHash: str | None
+    destinationTxHash: str | None
+    timestamp: str = Field(json_schema_extra={"format": "date-time"}, description="The time of the block")
+    type: str
+    conversionRateSource: str | None = Field(description="What one of the invoice currency was in the payment currency")
+    conversionRateDestination: str | None = Field(description="The inverse of it")
+    convertedAmountSource: str | None
+    convertedAmountDestination: str | None = Field(description="What counted, in the invoice currency")
+    currency: str = Field(description="The symbol of the invoice currency")
+    paymentCurrency: str = Field(description="The symbol of what was paid")
+    fees: list[FeeAnswer]
+    recurringPaymentId: str | None
+    rateProvider: str | None = Field(default_factory=unsent)
+    request: PaidRequestAnswer
+    payer: str | None = Field(description="Null if the chain does not tell")
+    payee: str
+
+
+class Pagination(Output):
+    total: int | None = Field(default_factory=unsent, description="Not sent where a list is read from an empty cursor")
+    limit: int
+    offset: int
+    hasMore: bool
+    nextCursor: str | None = Field(description="Null on the last page")
+
+
+class PaymentsPage(Output):
+    payments: list[PaymentAnswer]
+    pagination: Pagination
+
+    @classmethod
+    def of(cls, page: Page, limit: int, provider: str, shows_customers: bool) -> Self:
+        paging: dict[str, Any] = {"limit": limit, "offset": page.offset, "hasMore": page.cursor is not None}
+        if page.total is not None:
+            paging["total"] = page.total
+        found = [(each, page.requests.get(each.request_id)) for each in page.payments]
+        answers = [payment_answer(each, request, provider, shows_customers) for each, request in found]
+        return cls(payments=answers, pagination=Pagination(**paging, nextCursor=page.cursor))
+
+
+def payment_answer(payment: Payment, request: Request | None, provider: str, shows_customer: bool) -> PaymentAnswer:
+    """A payment; `request` is that which it pays."""
+    token, invoice = currency(payment.currency), currency(payment.invoiced_in)
+    amount = format_amount(payment.amount, token.decimals)
+    rate, value = payment.rate, invoice_amount(payment)
+    info = request.customer_info if request is not None and shows_customer else None
+    known: dict[str, Any] = {
+        "id": payment.payment_id,
+        "amount": amount,
+        "sourceNetwork": payment.network,
+        "destinationNetwork": payment.network,
+        "sourceTxHash": payment.tx_hash,
+        "destinationTxHash": None,
+        "timestamp": iso(payment.at),
+        "type": payment.type,
+        "conversionRateSource": rate_text(rate) if rate else None,
+        "conversionRateDestination": rate_text(inverted(rate)) if rate else None,
+        "convertedAmountSource": amount if invoice != token else None,
+        "convertedAmountDestination": value if invoice != token else None,
+        "currency": invoice.symbol,
+        "paymentCurrency": token.symbol,
+        "fees": _fees(payment, token, provider),
+        "recurringPaymentId": None,
+        "request": PaidRequestAnswer(
+            requestId=payment.request_id,
+            paymentReference=payment.payment_reference,
+            hasBeenPaid=request is not None and request.status is RequestStatus.PAID,
+            customerInfo=CustomerInfoAnswer.of(info) if info is not None else None,
+            reference=payment.reference,
+        ),
+        "payer": payment.payer,
+        "payee": payment.payee,
+    }
+    if rate is not None:
+        known["rateProvider"] = provider_of(rate.source)
+    return PaymentAnswer(**known)
+
+
+def currency(id: str) -> Token:
+    found = token_with_id(id)
+    assert found is not None, "a stored payment always has catalogued currencies"
+    return found
+
+
+def invoice_amount(payment: Payment) -> str:
+    """What counts of a payment, in its invoice currency."""
+    return format_amount(payment.counted, on_chain_decimals(currency(payment.invoiced_in)))
+
+
+def provider_of(source: str) -> str:
+    """A source of rates as clients know it."""
+    return next((name for name in ("chainlink", "coingecko", "lifi") if name in source.lower()), "unknown")
+
+
+def _fees(payment: Payment, token: Token, provider: str) -> list[FeeAnswer]:
+    if not payment.fee_amount:
+        return []
+    amount = format_amount(payment.fee_amount, token.decimals)
+    fee = FeeAnswer(
+        type="platform",
+        stage="sending",
+        provider=provider,
+        amount=amount,
+        currency=token.symbol,
+        receiverAddress=payment.fee_address,
+        network=payment.network,
+    )
+    return [fee]

@@ -1,0 +1,113 @@
+"""Models of the list of requests."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator
+
+from chalicelib.base.timestamps import iso
+from chalicelib.http.fields import Address, ShortText
+from chalicelib.http.schemas import Dated, Output, address_text
+from chalicelib.links.rules import shown_status
+from chalicelib.requests import listing
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.rules import amount_text
+from chalicelib.search.requests.listing import Listed, Wanted
+
+
+class RequestsQuery(Dated):
+    walletAddress: Address | None = Field(None, description="The payee; the expected payer of `outgoing` requests")
+    securePaymentFlow: Literal["incoming", "outgoing"] = Field(
+        "incoming", description="What the wallet of `walletAddress` is: payee or payer"
+    )
+    reference: ShortText | None = Field(None, description="The merchant's own, exactly")
+    status: Literal["created", "partially_paid", "paid"] | None = None
+    clientId: Annotated[str, Field(max_length=64)] | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Requests on a page")
+    offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Requests to pass over; not with `cursor`")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
+        None, description="`nextCursor` of the page before; empty to start without counting"
+    )
+
+    @field_validator("walletAddress")
+    @classmethod
+    def _wallet(cls, text: str | None) -> str | None:
+        return None if text is None else listing.wallet(address_text(text))
+
+    def filters(self, account_id: str, client_id: str | None) -> Wanted:
+        is_payer = self.securePaymentFlow == "outgoing"
+        return Wanted(
+            account_id=account_id,
+            payee=None if is_payer else self.walletAddress,
+            payer=self.walletAddress if is_payer else None,
+            reference=self.reference,
+            status=self.status,
+            client_id=client_id,
+            first=self.first,
+            last=self.last,
+        )
+
+
+class ListedRequest(Output):
+    requestId: str
+    paymentReference: str
+    amount: str = Field(description="What is owed, in the invoice currency")
+    invoiceCurrency: str
+    paymentCurrency: str
+    hasBeenPaid: bool
+    status: str
+    securePaymentStatus: str | None = Field(description="The status of its link; null without a link")
+    reference: str | None
+    createdAt: str
+    txHash: str | None
+    payee: str
+    payer: str | None = Field(description="Who is expected to pay")
+    clientId: str | None
+
+
+class RequestsPagination(Output):
+    total: int | None = Field(description="Null if there are more than a few thousand, or if it was not counted")
+    limit: int
+    offset: int
+    hasMore: bool
+    nextCursor: str | None = Field(description="Null on the last page")
+
+
+class RequestsPage(Output):
+    """Requests, the newest first."""
+
+    requests: list[ListedRequest]
+    pagination: RequestsPagination
+
+    @classmethod
+    def of(cls, found: Listed, limit: int) -> Self:
+        page = found.page
+        paging = RequestsPagination(
+            total=page.total,
+            limit=limit,
+            offset=page.offset,
+            hasMore=page.cursor is not None,
+            nextCursor=page.cursor,
+        )
+        complete = (each for each in page.records if each.link_token is None or found.link_of(each) is not None)
+        return cls(requests=[_listed(each, found) for each in complete], pagination=paging)
+
+
+def _listed(request: Request, found: Listed) -> ListedRequest:
+    link = found.link_of(request)
+    assert request.created_at is not None, "a request without it is in no list"
+    return ListedRequest(
+        requestId=request.request_id,
+        paymentReference=request.payment_reference,
+        amount=amount_text(request.amount, request),
+        invoiceCurrency=request.invoice_currency or request.currency,
+        paymentCurrency=request.currency,
+        hasBeenPaid=request.status is RequestStatus.PAID,
+        status=request.status,
+        securePaymentStatus=shown_status(link.status) if link is not None else None,
+        reference=request.reference or (link.reference if link is not None else None),
+        createdAt=iso(request.created_at),
+        txHash=request.tx_hash,
+        payee=request.payee,
+        payer=request.payer,
+        clientId=request.client_id,
+    )
