@@ -37,8 +37,13 @@ def way_of(invoice: Token, payment: Token, facts: ConversionFacts) -> Way | None
         return Way.DIRECT
     if conversion_path(invoice, payment) is not None:
         return Way.ON_CHAIN
-    is_priced = feed_path(invoice, payment, facts.networks) is not None and has_prices(invoice, payment)
-    return Way.QUOTED if facts.has_price_source and is_priced else None
+    return Way.QUOTED if is_priced(invoice, payment, facts) else None
+
+
+def is_priced(invoice: Token, payment: Token, facts: ConversionFacts) -> bool:
+    """Whether feeds and price source both price `invoice` in `payment`, which an exchange rate needs."""
+    has_feeds = feed_path(invoice, payment, facts.networks) is not None
+    return has_feeds and facts.has_price_source and has_prices(invoice, payment)
 
 
 def filtered(network: str | None, symbol: str | None, id: str | None) -> tuple[Token, ...]:

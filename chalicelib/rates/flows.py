@@ -1,15 +1,18 @@
 """Exchange rates, now and in the past: read from two sources, and believed where both are fresh and agree."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.catalogue.tokens import Token
+from chalicelib.currencies.flows import conversion_facts
+from chalicelib.currencies.rules import is_priced
 from chalicelib.outbound.prices import Price, PricesUnavailable
 from chalicelib.rates import rules
 from chalicelib.rates.records import Rate, RateSource
@@ -28,14 +31,23 @@ _DOLLAR = "usd"
 def current(services: Services, invoice: Token, payment: Token) -> Rate:
     """What one unit of the invoice currency is in the payment currency now, by Chainlink's feeds.
 
-    Raises RateUnavailable unless the feeds and the HTTP price source are both fresh and agree.
+    Raises RateUnavailable unless the feeds and the HTTP price source are both fresh and agree. That is logged, and has
+    an alarm, unless this deployment never has a rate of these currencies.
     """
+    _require_priced(services, invoice, payment)
     feed = _read(services, lambda: _feed_rate(services, invoice, payment))
     price = feed and _read(services, lambda: _price_rate(services, invoice, payment))
     try:
         return rules.agreed((feed, price), services.clock(), trust_of(services))
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
+
+
+def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
+    """As `current`, for what is only shown: None if no rate can be had."""
+    with suppress(RateUnavailable):
+        return current(services, invoice, payment)
+    return None
 
 
 def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
@@ -46,9 +58,10 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
     """
     if abs(services.clock() - instant) <= RECENT:
         return current(services, invoice, payment)
-    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
-    prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
     try:
+        _require_priced(services, invoice, payment)
+        feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
+        prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
         return rules.agreed_in_past(feed, prices, instant, trust_of(services))
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
@@ -59,6 +72,12 @@ def trust_of(services: Services) -> Trust:
     settings = services.settings
     ages = {RateSource.CHAINLINK: settings.feed_max_age_seconds, RateSource.COINGECKO: settings.price_max_age_seconds}
     return Trust(settings.rate_tolerance_bps, {source: timedelta(seconds=age) for source, age in ages.items()})
+
+
+def _require_priced(services: Services, invoice: Token, payment: Token) -> None:
+    """Raises RateUnavailable if this deployment has no feed or no price of the currencies."""
+    if not is_priced(invoice, payment, conversion_facts(services)):
+        raise RateUnavailable(f"This deployment has no exchange rate of {invoice.id} in {payment.id}")
 
 
 def _feed_rate(services: Services, invoice: Token, payment: Token) -> Rate | None:
@@ -73,10 +92,9 @@ def _past_feed_rate(services: Services, invoice: Token, payment: Token, instant:
 
 
 def _feeds(services: Services, invoice: Token, payment: Token) -> "tuple[EvmChain, FeedPath]":
-    """The chain and the path that price `invoice` in `payment`. Raises RateUnavailable if there is none."""
+    """The chain and the path that price `invoice` in `payment`."""
     by = feed_path(invoice, payment, services.chains.networks)
-    if by is None:
-        raise RateUnavailable(f"No price feed of this deployment prices {invoice.id} in {payment.id}")
+    assert by is not None, "currencies that are priced have a path"
     return services.chains.evm(by.network), by
 
 
@@ -122,10 +140,8 @@ def _cross_rate(invoice: Token, payment: Token, owed: Price, paid: Price) -> Rat
 
 
 def _id(token: Token) -> str:
-    """The id of a token at the price source. Raises RateUnavailable if it has none."""
     found = price_id(token)
-    if found is None:
-        raise RateUnavailable(f"The price source has no price of {token.id}")
+    assert found is not None, "currencies that are priced have ids"
     return found
 
 
@@ -133,7 +149,7 @@ def _read(services: Services, read: Callable[[], T | None]) -> T | None:
     """What a source gives; None if it does not answer, which is logged."""
     try:
         return read()
-    except (ChainUnavailable, PricesUnavailable, RateUnavailable) as error:
+    except (ChainUnavailable, PricesUnavailable) as error:
         services.log.warning("a source of exchange rates gives none", reason=str(error), cause=repr(error.__cause__))
         return None
 

@@ -1,6 +1,7 @@
 """Rates from two sources: both have to answer, be fresh, and agree."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -75,7 +76,44 @@ def test_the_rate_of_a_past_time_is_what_both_sources_say_of_it(world: World) ->
         flows.at(world.services, USD, USDC, then)
 
 
-def test_tokens_without_a_feed_have_no_rate(world: World) -> None:
-    for payment in (token("BNB-bsc"), token("LINK-mainnet")):
-        with pytest.raises(RateUnavailable):
-            flows.current(world.services, USD, payment)
+class Lines:
+    """A log that keeps the messages of errors and warnings."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def error(self, message: str, **_: object) -> None:
+        self.messages.append(message)
+
+    warning = error
+
+
+def test_tokens_without_a_feed_have_no_rate_and_raise_no_alarm(world: World) -> None:
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    for payment in (token("BNB-bsc"), token("LINK-mainnet"), token("USDC-mainnet")):
+        with pytest.raises(RateUnavailable, match=f"no exchange rate of USDC-base in {payment.id}"):
+            flows.current(services, USDC, payment)
+    assert lines.messages == []
+
+
+def test_without_a_price_source_there_is_no_rate(world: World) -> None:
+    with in_process_aws() as client, pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
+        flows.current(World(client).services, USD, USDC)
+
+
+def test_a_rate_that_fails_is_logged_with_the_source_that_gave_none(world: World) -> None:
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    world.prices.api.is_down = True
+    with pytest.raises(RateUnavailable):
+        flows.current(services, USD, USDC)
+    assert lines.messages == ["a source of exchange rates gives none", "no exchange rate"]
+
+
+def test_a_payment_that_waits_for_a_rate_nobody_has_is_logged(world: World) -> None:
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    with pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
+        flows.at(services, USD, token("BNB-bsc"), world.now - 2 * HOUR)
+    assert lines.messages == ["no exchange rate"]
