@@ -164,6 +164,11 @@ def paid_request(owner: Tenant, way: Way) -> str:
     return request.request_id
 
 
+def has_payment(owner: Tenant, way: Way) -> None:
+    request = store_request(running(), owner.account_id)
+    store_payment_of(replace(request, client_id=owner.client_id), 12_500_000)
+
+
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
     payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
@@ -200,6 +205,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/payouts"): example(),
     ("POST", "/v2/pay"): example(),
     ("POST", "/v2/payouts/batch"): example(),
+    ("GET", "/v2/request"): example(before=paid_request),
+    ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
