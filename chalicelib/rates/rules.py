@@ -148,10 +148,8 @@ def agreed_in_past(feed: Rate | None, prices: tuple[Rate, Rate] | None, instant:
     if not is_fresh(feed, instant, trust.max_age[feed.source]):
         raise RateUnavailable(f"The exchange rate of {pair} was out of date at that time")
     low, high = prices
-    agrees = low.fraction <= feed.fraction <= high.fraction or any(
-        agree(feed, each, trust.tolerance_bps) for each in prices
-    )
-    if not agrees:
+    _, nearest, _ = sorted((low, feed, high), key=lambda rate: rate.fraction)
+    if not agree(feed, nearest, trust.tolerance_bps):
         raise RateUnavailable(f"The sources of the exchange rate of {pair} did not agree at that time")
     return feed
 
