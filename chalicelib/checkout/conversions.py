@@ -50,6 +50,11 @@ def hold(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
     return quotes.hold(services, _quoted(services, owed))
 
 
+def renewed_quotes(services: Services, owed: Sequence[Owed]) -> tuple[dict[str, Quote], list[Quote]]:
+    """The same, and those of the quotes that are not written yet. Raises RateUnavailable."""
+    return quotes.renewed(services, _quoted(services, owed))
+
+
 def first_quotes(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
     """The same of requests that are not stored yet; the quotes are not written. Raises RateUnavailable."""
     return quotes.first(services, _quoted(services, owed))
