@@ -30,20 +30,24 @@ class PaymentsQuery(Dated):
         None, description="As `sourceTxHash` shows it; finds all payments of the transaction"
     )
     walletAddress: Address | None = Field(None, description="The payer or the payee")
-    paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = None
-    requestId: Annotated[str, Field(pattern="^[0-9a-fA-F]{66}$")] | None = None
+    paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = Field(
+        None, description="That of one request"
+    )
+    requestId: Annotated[str, Field(pattern="^[0-9a-fA-F]{66}$")] | None = Field(
+        None, description="Finds the payments of one request"
+    )
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
-    type: PaymentType | None = None
+    type: PaymentType | None = Field(None, description="conversion: invoice and payment differ in currency")
     invoiceCurrency: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="A currency's id, or a symbol of several"
     )
     paymentCurrency: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="A currency's id, or a symbol of several"
     )
-    payer: Address | None = None
-    payee: Address | None = None
-    network: NetworkName | None = None
-    clientId: Annotated[str, Field(max_length=64)] | None = None
+    payer: Address | None = Field(None, description="Who paid")
+    payee: Address | None = Field(None, description="Who was paid")
+    network: NetworkName | None = Field(None, description="Where it was paid")
+    clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That of the request")
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
         20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
     )
