@@ -103,7 +103,7 @@ class PaymentsQuery(Dated):
         )
 
 
-class FeeAnswer(Output):
+class PaymentFeeAnswer(Output):
     type: str
     stage: str
     provider: str
@@ -136,7 +136,7 @@ class PaymentAnswer(Output):
     convertedAmountDestination: str | None = Field(description="What counted, in the invoice currency")
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of what was paid")
-    fees: list[FeeAnswer]
+    fees: list[PaymentFeeAnswer]
     recurringPaymentId: str | None
     rateProvider: str | None = Field(default_factory=unsent)
     request: PaidRequestAnswer
@@ -220,11 +220,11 @@ def provider_of(source: str) -> str:
     return next((name for name in ("chainlink", "coingecko", "lifi") if name in source.lower()), "unknown")
 
 
-def _fees(payment: Payment, token: Token, provider: str) -> list[FeeAnswer]:
+def _fees(payment: Payment, token: Token, provider: str) -> list[PaymentFeeAnswer]:
     if not payment.fee_amount:
         return []
     amount = format_amount(payment.fee_amount, token.decimals)
-    fee = FeeAnswer(
+    fee = PaymentFeeAnswer(
         type="platform",
         stage="sending",
         provider=provider,
