@@ -6,6 +6,7 @@ Every change is in the audit log of the account, with the actor `operator`.
 
 import argparse
 import sys
+from collections import Counter
 from datetime import datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -22,11 +23,13 @@ from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.timestamps import iso
+from chalicelib.search import reindexing
 from chalicelib.services import Services, assemble
 from chalicelib.settings import InvalidSettings, Settings
 from chalicelib.storage.store import WriteConflict
 
 FROM_STDIN = "-"
+_REPORT_EVERY = 10_000
 
 
 def create_account(services: Services, name: str) -> str:
@@ -86,6 +89,16 @@ def end_sessions(services: Services, account_id: str) -> int:
     return sessions.end_all(services, account_id, _operator(services, account_id))
 
 
+def reindex(services: Services, segment: int, segments: int) -> str:
+    """Gives older records their place in lists and counts; returns how many it wrote. Safe to repeat."""
+    written = Counter[str]()
+    for seen, written in enumerate(reindexing.reindex(services, segment, segments), 1):
+        if seen % _REPORT_EVERY == 0:
+            print(f"{seen} records read, {written.total()} written", file=sys.stderr, flush=True)
+    names = ", ".join(f"{number} {name}s" for name, number in sorted(written.items()))
+    return f"Written: {names}." if names else "Nothing was left to write."
+
+
 def main(arguments: list[str]) -> int:
     """Runs one command. Returns 0, or 1 with a sentence on stderr if it failed."""
     options = _parser().parse_args(arguments)
@@ -118,6 +131,8 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
         case "reset-password":
             ended = reset_password(services, options.email, sys.stdin.readline().rstrip("\r\n"))
             return [f"The password is changed. Sessions ended: {ended}."]
+        case "reindex":
+            return [reindex(services, options.segment, options.segments)]
         case "end-sessions":
             return [f"Sessions ended: {end_sessions(services, options.account)}."]
     record = _credential(services, options)
@@ -184,6 +199,9 @@ def _parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="prints the credentials of an account")
     password = commands.add_parser("reset-password", help="reads an e-mail user's new password from standard input")
     password.add_argument("email")
+    indexed = commands.add_parser("reindex", help="lists and counts what earlier versions wrote; safe to repeat")
+    indexed.add_argument("--segments", type=int, default=1, help="for several processes at once, each with its part")
+    indexed.add_argument("--segment", type=int, default=0, help="the part of this process, from 0 on")
     ended = commands.add_parser("end-sessions", help="ends every session of an account")
     for command in (key, client, platform, listed, ended):
         command.add_argument("--account", required=True, help="the account's id")

@@ -47,7 +47,7 @@ ACCESS = {
         tables={
             "identity": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "sessions": ("BatchGetItem", *_RECORDS),
-            "payments": ("BatchGetItem", *_RECORDS),
+            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
         },

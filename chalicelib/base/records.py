@@ -64,6 +64,11 @@ class KeyPattern:
     def of_record(self, record: object) -> Key:
         return Key(self.table, self._partition_of_record.format(record), self._sort_of_record.format(record))
 
+    def names(self, pk: str, sk: str) -> bool:
+        """Whether a key is of this kind, by the first words of both of its parts."""
+        is_kind = self.kind.startswith("{") or sk.partition("#")[0] == self.kind
+        return is_kind and pk.partition("#")[0] == self.partition_format.partition("#")[0]
+
     def partition(self, **values: object) -> str:
         """The partition key for these values."""
         return self.partition_format.format_map(values)

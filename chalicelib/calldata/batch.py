@@ -40,7 +40,7 @@ from collections.abc import Iterable, Sequence
 from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, address_word, call, uint_word
-from chalicelib.calldata.conversion_proxy import Conversion, check_end, path_tail
+from chalicelib.calldata.conversions.proxy import Conversion, check_end, path_tail
 from chalicelib.calldata.fee_proxy import reference_tail
 from chalicelib.calldata.transaction import Call, Transaction
 from chalicelib.catalogue.contracts import BATCH, TRON_BATCH, address_of

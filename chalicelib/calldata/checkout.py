@@ -5,13 +5,19 @@ from dataclasses import replace
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata import batch, conversion_proxy, erc20, fee_proxy
+from chalicelib.calldata import batch, erc20, fee_proxy
 from chalicelib.calldata.batch import BatchItem
-from chalicelib.calldata.conversion_proxy import Conversion, ConvertedPayment
+from chalicelib.calldata.conversions.proxy import (
+    Conversion,
+    ConvertedPayment,
+    check_end,
+    pay_erc20_converted,
+    pay_native_converted,
+)
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.calldata.tron import PAYMENT_FEE_LIMIT
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.catalogue.conversions import conversion_proxy as conversion_proxy_of
+from chalicelib.catalogue.conversions import conversion_proxy
 from chalicelib.catalogue.tokens import Token
 
 TRANSFER_GAS = 60_000
@@ -86,7 +92,7 @@ class Checkout:
 def spender_of(token: Token, batched: bool, converted: bool = False) -> str:
     """The contract that transfers a token, or forwards the native coin, for a payment."""
     if converted and not batched:
-        return conversion_proxy_of(token)
+        return conversion_proxy(token)
     if batched:
         return address_of(TRON_BATCH if token.type == "TRC20" else BATCH, token.network)
     return address_of(NATIVE_FEE_PROXY if token.is_native else ERC20_FEE_PROXY, token.network)
@@ -121,12 +127,12 @@ def pay_one(due: Due) -> Checkout:
 
 def _convert_one(due: Due, conversion: Conversion) -> Checkout:
     token, spender = due.token, spender_of(due.token, batched=False, converted=True)
-    conversion_proxy.check_end(conversion, token.address)
+    check_end(conversion, token.address)
     paid = ConvertedPayment(due.payee, due.amount, due.reference, conversion, due.fee, due.fee_address)
     if token.is_native:
-        payment = conversion_proxy.pay_native_converted(token.network, paid)
+        payment = pay_native_converted(token.network, paid)
         return Checkout(spender, {token: due.debit}, (payment,), NATIVE_PAYMENT_GAS + CONVERSION_GAS)
-    payment = conversion_proxy.pay_erc20_converted(token.network, paid)
+    payment = pay_erc20_converted(token.network, paid)
     return Checkout(spender, {token: due.debit}, (payment,), ERC20_PAYMENT_GAS + CONVERSION_GAS)
 
 

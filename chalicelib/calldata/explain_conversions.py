@@ -3,7 +3,7 @@
 Each function raises ValueError with the reason if this package would not write the arguments.
 """
 
-from chalicelib.calldata.conversion_proxy import Conversion
+from chalicelib.calldata.conversions.proxy import Conversion
 from chalicelib.calldata.explanation import DecodedCall, ExpectedEvent, Explanation, explanation_of
 from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
 from chalicelib.calldata.wording import Wording

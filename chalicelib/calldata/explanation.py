@@ -5,7 +5,7 @@ from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
-from chalicelib.calldata.conversion_proxy import Conversion
+from chalicelib.calldata.conversions.proxy import Conversion
 from chalicelib.calldata.decode import Kind, type_text
 from chalicelib.calldata.functions import Function
 from chalicelib.calldata.wording import Wording

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata import multicall3
-from chalicelib.calldata.conversion_rates import PathRate, as_rate, rate_of, rates_contract_of
+from chalicelib.calldata.conversions.rates import PathRate, as_rate, rate_of, rates_contract_of
 from chalicelib.calldata.transaction import Call
 from chalicelib.catalogue.contracts import (
     ERC20_CONVERSION_PROXY,

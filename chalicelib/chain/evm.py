@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
 from chalicelib.chain import blocks, conversion_rates, past_rates, ranges, receipts, safe_reads, sent, wallets
 from chalicelib.chain.hex_values import quantity

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata import feeds, multicall3
-from chalicelib.calldata.conversion_rates import PathRate, rates_contract_of
-from chalicelib.calldata.feeds import Round
+from chalicelib.calldata import multicall3
+from chalicelib.calldata.conversions import feeds
+from chalicelib.calldata.conversions.feeds import Round
+from chalicelib.calldata.conversions.rates import PathRate, rates_contract_of
 from chalicelib.calldata.transaction import Call
 from chalicelib.catalogue.conversions import currency_with_hash, on_chain_decimals
 from chalicelib.chain.conversion_rates import address_in, aggregated, proxy_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout.rules import Owed, Position, by_contract, by_quote, check_sizes, direct
@@ -48,6 +48,11 @@ def priced(services: Services, owed: Sequence[Owed], held: Mapping[str, Quote]) 
 def hold(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
     """The quotes of stored requests that are paid by a quoted rate, by request id. Raises RateUnavailable."""
     return quotes.hold(services, _quoted(services, owed))
+
+
+def renewed_quotes(services: Services, owed: Sequence[Owed]) -> tuple[dict[str, Quote], list[Quote]]:
+    """The same, and those of the quotes that are not written yet. Raises RateUnavailable."""
+    return quotes.renewed(services, _quoted(services, owed))
 
 
 def first_quotes(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:

@@ -8,8 +8,8 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, BaseUnits, Fee
 from chalicelib.calldata.checkout import Due
-from chalicelib.calldata.conversion_proxy import Conversion
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.proxy import Conversion
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.rules import Way

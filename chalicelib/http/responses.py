@@ -16,7 +16,9 @@ from chalicelib.http.request import HttpRequest
 from chalicelib.settings import Settings
 
 _REQUEST_HEADERS = "content-type, authorization, x-api-key, x-client-id, x-orchestrator-key, idempotency-key"
-_EXPOSED = "x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed, link"
+_EXPOSED = (
+    "date, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed, link"
+)
 _PREFLIGHT_SECONDS = 600
 _NODE_RETRY_SECONDS = 5
 

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from chalicelib.base.records import Key, Record
 from chalicelib.links.records import Bill, Intent, Link, LinkStatus, SecurePayment
-from chalicelib.requests.records import Request
+from chalicelib.requests import store as request_store
+from chalicelib.requests.records import Request, RequestPointer
 from chalicelib.storage.store import Store
 
 _LONGEST_TOKEN = 64
@@ -61,6 +62,29 @@ def bill(store: Store, bill_id: str) -> Bill | None:
     return None if link.status is LinkStatus.ASSEMBLING else Bill(_requests_of(link, records), link)
 
 
+def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
+    """The requests that exist, by id, as they are in their bills of now.
+
+    One batch read; a second one if some are part of links, and two more if such links were merged into batches.
+    """
+    found = request_store.pointers(store, request_ids)
+    pointers = [each for each in found.values() if isinstance(each, RequestPointer)]
+    places = {each.request_id: (each.bill_id, each.position) for each in pointers}
+    wanted: dict[Key, type[Record]] = {_request_key(*place): Request for place in places.values()}
+    wanted |= {Link.KEY.of(token=token): Link for token, _ in places.values()}
+    records = store.get_many(wanted) if wanted else {}
+    merged = {each.token: each for each in records.values() if isinstance(each, Link) and each.successor_token}
+    batches = links(store, {each.successor_token or "" for each in merged.values()}) if merged else {}
+    for request_id, (token, _) in places.items():
+        if token in merged and (batch := batches.get(merged[token].successor_token or "")) is not None:
+            places[request_id] = (batch.token, batch.merged_tokens.index(token))
+    moved = {_request_key(*place): Request for place in places.values() if place[0] in batches}
+    records |= store.get_many(moved) if moved else {}
+    of_links = {request_id: records.get(_request_key(*place)) for request_id, place in places.items()}
+    alone = {each.request_id: each for each in found.values() if isinstance(each, Request)}
+    return alone | {request_id: each for request_id, each in of_links.items() if isinstance(each, Request)}
+
+
 def successor(store: Store, payment: SecurePayment) -> SecurePayment | None:
     """The batch that a link was merged into; None if it was not merged. One query, none if it was not merged."""
     token = payment.link.successor_token
@@ -113,10 +137,11 @@ def tokens_of_due_intents(store: Store, now: datetime, limit: int, first_shard: 
 def _requests_of(link: Link, records: Iterable[Record]) -> tuple[Request, ...]:
     """The requests among the records of a link. Those from before requests kept their owner get the link's."""
     requests = (record for record in records if isinstance(record, Request))
-    return tuple(each if each.account_id else _owned(each, link) for each in requests)
+    return tuple(each if each.account_id else owned(each, link) for each in requests)
 
 
-def _owned(request: Request, link: Link) -> Request:
+def owned(request: Request, link: Link) -> Request:
+    """A request with the owner of its link."""
     return replace(
         request,
         account_id=link.account_id,
@@ -124,6 +149,10 @@ def _owned(request: Request, link: Link) -> Request:
         origin=link.origin,
         created_at=link.created_at,
     )
+
+
+def _request_key(bill_id: str, position: int) -> Key:
+    return Request.KEY.of(bill_id=bill_id, position=position)
 
 
 def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:

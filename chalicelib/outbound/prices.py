@@ -29,6 +29,8 @@ SILENT_SECONDS = 5
 AROUND = timedelta(minutes=75)
 """How far from an instant past prices are taken: the source has one for each hour."""
 _MAX_RESPONSE_BYTES = 512 * 1024
+_MOST_BRACKETS = 5_000
+"""Opening brackets of a response; a parser that follows very many of them into each other would overflow the stack."""
 _LEAST, _MOST = Decimal("1e-18"), Decimal("1e18")
 _MOST_DIGITS = 60
 _LATEST_SECOND = 2**33
@@ -115,6 +117,8 @@ class Prices:
             raise PricesUnavailable("The price source does not answer") from error
         if response.status != 200:
             raise PricesUnavailable("The price source does not answer") from HttpError(f"status {response.status}")
+        if response.body.count(b"[") + response.body.count(b"{") > _MOST_BRACKETS:
+            raise _not_as_documented()
         try:
             return json.loads(response.body, parse_float=Decimal, parse_constant=_refuse)
         except (ValueError, RecursionError, ArithmeticError) as error:

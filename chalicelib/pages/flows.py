@@ -7,18 +7,30 @@ from chalicelib.access.callers import Caller
 from chalicelib.access.rate_limits.flows import count_unknown_token
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.checkout import Due
+from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
+from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.flows import prepare
-from chalicelib.checkout.rules import direct, owed_of
+from chalicelib.checkout.rules import owed_of
 from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.reading import Viewer, load_visible
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.links.rules import check_payable, status_at
 from chalicelib.services import Services
+
+
+@frozen
+class PageDue:
+    """What is still owed to a payee: amount, and fee on top, in on-chain units of `invoice`, paid in `token`."""
+
+    payee: str
+    invoice: Token
+    token: Token
+    amount: BaseUnits
+    fee: BaseUnits
 
 
 @frozen
@@ -35,7 +47,7 @@ class PageFacts:
     network: str
     reference: str | None
     expires_at: datetime
-    dues: tuple[Due, ...]
+    dues: tuple[PageDue, ...]
     steps: tuple[str, ...]
 
 
@@ -50,7 +62,10 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
         return None
     details = multicalls.details(services, payment) if payment.link.payment_type is PaymentType.MULTICALL else None
     parts = _parts(payment, details)
-    dues = tuple(direct(each).due for each in owed_of(parts))
+    dues = tuple(
+        PageDue(each.request.payee, each.invoice, each.token, each.amount, each.fee.on(each.amount))
+        for each in owed_of(parts)
+    )
     networks = [request.network for part in parts for request in part.requests]
     return PageFacts(
         token=payment.link.token,
@@ -74,6 +89,8 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | None)
         check_payable(payment, services.clock())
         return f"{services.settings.pay_url}/?token={payment.link.token}"
     prepared = prepare(services, token, Viewer.of(visitor), PayOptions(wallet=None)).prepared
+    if any(position.converted for position in prepared.positions):
+        raise NotFound("This step cannot be written as a QR code: its rate is held for minutes only")
     checkout, network_name = prepared.checkout, prepared.positions[0].due.token.network
     if step >= len(checkout.transactions):
         raise NotFound("There is no such step")
@@ -108,11 +125,11 @@ def _state(payment: SecurePayment, details: MulticallDetails | None, now: dateti
     return (details.time_status if details else status_at(payment.link, now)).value
 
 
-def _steps(payment: SecurePayment, dues: Sequence[Due]) -> tuple[str, ...]:
+def _steps(payment: SecurePayment, dues: Sequence[PageDue]) -> tuple[str, ...]:
     """Returns the steps of a single payment: approval and payment, for the native coin the payment only.
 
-    The calldata of a batch does not fit a QR code.
+    The calldata of a batch does not fit a QR code, and that of a conversion is right for minutes only.
     """
-    if payment.link.payment_type is not PaymentType.SINGLE or not dues:
+    if payment.link.payment_type is not PaymentType.SINGLE or not dues or dues[0].invoice != dues[0].token:
         return ()
     return ("pay",) if dues[0].token.is_native else ("approve", "pay")

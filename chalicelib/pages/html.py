@@ -6,6 +6,7 @@ from html import escape
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.pages.assets import locale, locales, script_hashes, style_hash, template
@@ -116,9 +117,11 @@ def _rows(facts: PageFacts, language: str) -> list[tuple[str, str]]:
     """Returns (message key of the name, value as HTML) of each fact."""
     fees = _sums(facts, language, of_fee=True)
     chain = network(facts.network)
+    tokens = dict.fromkeys(_symbol(due.token) for due in facts.dues if due.token != due.invoice)
     rows = [
         ("payee", _payees(facts, language)),
         ("fee", escape(", ".join(fees))),
+        ("paid.in", escape(", ".join(tokens))),
         ("network", escape(chain.title if chain else "")),
         ("reference", f"<bdi>{escape(_visible(facts.reference))}</bdi>" if facts.reference else ""),
         ("expires", f'<time datetime="{iso(facts.expires_at)}" dir="ltr">{facts.expires_at:%Y-%m-%d %H:%M} UTC</time>'),
@@ -135,22 +138,25 @@ def _payees(facts: PageFacts, language: str) -> str:
     listed = facts.dues[:_MOST_LISTED]
     if len({due.payee for due in facts.dues}) == 1:
         return f"<bdi>{escape(facts.dues[0].payee)}</bdi>"
-    amounts = [escape(_text(due.amount, due.token, language)) for due in listed]
+    amounts = [escape(_text(due.amount, due.invoice, language)) for due in listed]
     items = [f"<li><bdi>{escape(due.payee)}</bdi> {text}</li>" for due, text in zip(listed, amounts, strict=True)]
     left = len(facts.dues) - len(listed)
     return "".join(("<ul>", *items, f"<li>+ {left}</li>" if left else "", "</ul>")) if items else ""
 
 
 def _sums(facts: PageFacts, language: str, of_fee: bool) -> list[str]:
-    """Returns a text per token: the sum of the fees if `of_fee`, else of all that is debited."""
+    """Returns a text per currency: the sum of the fees if `of_fee`, else of amounts and fees."""
     sums: dict[Token, int] = {}
     for due in facts.dues:
-        sums[due.token] = sums.get(due.token, 0) + (due.fee if of_fee else due.debit)
+        sums[due.invoice] = sums.get(due.invoice, 0) + due.fee + (0 if of_fee else due.amount)
     return [_text(units, token, language) for token, units in sums.items() if units]
 
 
 def _text(units: int, token: Token, language: str) -> str:
-    number = format_amount(units, token.decimals)
+    number = format_amount(units, on_chain_decimals(token))
+    if token.is_fiat and token.decimals:
+        whole, _, part = number.partition(".")
+        number = f"{whole}.{part.ljust(token.decimals, '0')}"
     text = f"{number.replace('.', ',') if language in _DECIMAL_COMMA else number} {_symbol(token)}"
     return f"\u2066{text}\u2069" if language == "ar" else text  # isolates: amounts are left-to-right
 

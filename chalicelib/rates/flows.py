@@ -1,13 +1,14 @@
 """Exchange rates, now and in the past: read from two sources, and believed where both are fresh and agree."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.flows import conversion_facts
@@ -40,6 +41,13 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
         return rules.agreed((feed, price), services.clock(), trust_of(services))
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
+
+
+def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
+    """As `current`, for what is only shown: None if no rate can be had."""
+    with suppress(RateUnavailable):
+        return current(services, invoice, payment)
+    return None
 
 
 def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:

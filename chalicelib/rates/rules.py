@@ -17,7 +17,7 @@ from chalicelib.catalogue.tokens import Token
 from chalicelib.rates.records import Rate, RateSource
 
 if TYPE_CHECKING:
-    from chalicelib.calldata.conversion_rates import PathRate
+    from chalicelib.calldata.conversions.rates import PathRate
 
 _BASIS = 10_000
 

@@ -1,8 +1,7 @@
 """Creates requests that stand by themselves; stops and resumes their recurrence."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import islice
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, NotFound
@@ -13,7 +12,7 @@ from chalicelib.currencies.flows import conversion_facts
 from chalicelib.payees import flows as destinations
 from chalicelib.requests import permissions, store
 from chalicelib.requests.creation import Draft, Terms, create_request, for_each
-from chalicelib.requests.records import Reference, Request
+from chalicelib.requests.records import Quote, Reference, Request
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import currency_of, with_recurrence
 from chalicelib.services import Services
@@ -36,6 +35,14 @@ def create(services: Services, owner: Owner, draft: Draft) -> Request:
     return request
 
 
+def payout(services: Services, owner: Owner, draft: Draft) -> Request:
+    """As `payouts`, for one draft that is the whole body."""
+    permissions.check_platform(owner)
+    request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, None)
+    check_served(services, (request,))
+    return request
+
+
 def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[Request, ...]:
     """The new requests of payouts, which are not written: `save_many` does that.
 
@@ -52,16 +59,24 @@ def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[
     return tuple(requests)
 
 
-def save_many(services: Services, requests: Sequence[Request]) -> None:
-    """Writes new requests that stand by themselves, each with the entry that finds it by its reference.
+def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[Quote] = ()) -> None:
+    """Writes new requests that stand by themselves, each with the entry that finds it by its reference, and any quotes.
 
     One transaction for up to 49 requests. For more there are several, and no request is written in part: if the process
     dies between two, those that are written are complete, and nobody was told of them. With an idempotency key, the
-    repeated call writes the others (access/idempotency/flows.py).
+    repeated call writes the others (access/idempotency/flows.py). One quote for each pair of currencies is written
+    first, by which `quotes.first` finds the rates again; the others are written at the end.
     """
-    pairs: Iterator[tuple[Record, Record]] = ((request, reference_of(request)) for request in requests)
-    while chunk := list(islice(pairs, LARGEST_TRANSACTION // 2)):
-        services.store.write(*(record for pair in chunk for record in pair))
+    of_pairs = {(quote.rate.base, quote.rate.quote): quote for quote in reversed(quotes)}
+    first = list(of_pairs.values())[:LARGEST_TRANSACTION]
+    together: list[Record] = [*first]
+    for request in requests:
+        if len(together) + 2 > LARGEST_TRANSACTION:
+            services.store.write(*together)
+            together = []
+        together += (request, reference_of(request))
+    services.store.write(*together)
+    services.store.put_many(quote for quote in quotes if quote not in first)
 
 
 def stop_recurrence(services: Services, request_id: str, owner: Owner, is_stopped: bool) -> Request:

@@ -23,21 +23,26 @@ def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     is asked for, and by how many processes: one new quote in half of `quote_seconds`. One query for each request, and
     one transaction for 99 new quotes. Raises RateUnavailable.
     """
-    least = timedelta(seconds=services.settings.quote_seconds) / 2
-    held = newest_quotes(services.store, [each.request_id for each in requests])
-    while lacking := [each for each in requests if not _holds(held.get(each.request_id), services.clock() + least)]:
-        new = _next(services, lacking, held, {})
+    while True:
+        held, new = renewed(services, requests)
         try:
             for start in range(0, len(new), LARGEST_TRANSACTION):
                 services.store.write(*new[start : start + LARGEST_TRANSACTION])
-            held |= {quote.request_id: quote for quote in new}
+            return held
         except WriteConflict:  # another process wrote the same number, which may be an old one by now
-            held |= newest_quotes(services.store, [each.request_id for each in lacking])
-    return held
+            continue
+
+
+def renewed(services: Services, requests: Sequence[Request]) -> tuple[dict[str, Quote], list[Quote]]:
+    """What `hold` returns, and those of the quotes that are new: the caller writes them."""
+    held = newest_quotes(services.store, [each.request_id for each in requests])
+    until = services.clock() + timedelta(seconds=services.settings.quote_seconds) / 2
+    new = _next(services, [each for each in requests if not _holds(held.get(each.request_id), until)], held, {})
+    return held | {quote.request_id: quote for quote in new}, new
 
 
 def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
-    """By request id, the first quotes of requests that are not stored yet; the caller writes them by `put_many`.
+    """By request id, the first quotes of requests that are not stored yet; flows.save_many writes them.
 
     Whoever resumes the same call finds those that were written, and takes the rates of the others from them. Raises
     RateUnavailable.

@@ -17,10 +17,10 @@ _Email = Annotated[str, StringConstraints(max_length=255), form(EMAIL_PATTERN, "
 
 
 class CustomerAddressBody(Input):
-    street: Annotated[str, StringConstraints(max_length=255)] | None = None
-    city: Annotated[str, StringConstraints(max_length=100)] | None = None
-    state: Annotated[str, StringConstraints(max_length=100)] | None = None
-    postalCode: Annotated[str, StringConstraints(max_length=20)] | None = None
+    street: Annotated[str, StringConstraints(max_length=255)] | None = Field(None, description="Street and number")
+    city: Annotated[str, StringConstraints(max_length=100)] | None = Field(None, description="The city")
+    state: Annotated[str, StringConstraints(max_length=100)] | None = Field(None, description="State or province")
+    postalCode: Annotated[str, StringConstraints(max_length=20)] | None = Field(None, description="Postal code")
     country: Annotated[str, StringConstraints(min_length=2, max_length=2)] | None = Field(
         None, description="Two letters, such as US"
     )
@@ -33,10 +33,10 @@ class CustomerAddressBody(Input):
 class CustomerInfoBody(Input):
     """Who the invoice is for. It is kept for the merchant, and shown to nobody without a secret credential."""
 
-    firstName: _Name | None = None
-    lastName: _Name | None = None
-    email: _Email | None = None
-    address: CustomerAddressBody | None = None
+    firstName: _Name | None = Field(None, description="Given name")
+    lastName: _Name | None = Field(None, description="Family name")
+    email: _Email | None = Field(None, description="E-mail address")
+    address: CustomerAddressBody | None = Field(None, description="Postal address")
 
     @field_validator("email")
     @classmethod
@@ -57,7 +57,7 @@ class RecurrenceBody(Input):
     startDate: Annotated[str, form(format="start-date")] = Field(
         description="A date or an instant in ISO 8601, not before today by UTC"
     )
-    frequency: Frequency
+    frequency: Frequency = Field(description="How often it recurs")
 
 
 class CreateRequest(Input):
@@ -71,11 +71,11 @@ class CreateRequest(Input):
     )
     payer: Address | None = Field(None, description="Who is expected to pay; anybody can")
     reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
-    customerInfo: CustomerInfoBody | None = None
-    recurrence: RecurrenceBody | None = None
+    customerInfo: CustomerInfoBody | None = Field(None, description="Who the invoice is for")
+    recurrence: RecurrenceBody | None = Field(None, description="How often it recurs, for your own use")
     isCryptoToFiatAvailable: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
     originalRequestId: ShortText | None = Field(None, description="Of the first request of a recurrence")
-    originalRequestPaymentReference: ShortText | None = None
+    originalRequestPaymentReference: ShortText | None = Field(None, description="Its payment reference")
 
     @property
     def items_written(self) -> int:

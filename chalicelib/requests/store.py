@@ -44,20 +44,13 @@ def request(store: Store, request_id: str) -> Request | None:
     return found.get(alone)
 
 
-def by_ids(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
-    """The requests that exist, by id, as part of their bills of now. Two keys for each, and one for those of links."""
+def pointers(store: Store, request_ids: Iterable[str]) -> dict[str, Request | RequestPointer]:
+    """The requests that stand by themselves, and the pointers to those of links, by request id; in batches of 100."""
     keys: dict[Key, type[Record]] = {}
     for request_id in request_ids:
         keys[Request.KEY.of(bill_id=request_id, position=0)] = Request
         keys[RequestPointer.KEY.of(request_id=request_id)] = RequestPointer
-    found = list(store.get_many(keys).values()) if keys else []
-    of_links = {
-        Request.KEY.of(bill_id=each.bill_id, position=each.position): Request
-        for each in found
-        if isinstance(each, RequestPointer)
-    }
-    found += store.get_many(of_links).values() if of_links else ()
-    return {each.request_id: each for each in found if isinstance(each, Request)}
+    return {each.request_id: each for each in store.get_many(keys).values()} if keys else {}
 
 
 def id_of_reference(store: Store, payment_reference: str) -> str | None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from chalicelib.base.lists import LISTS
 from chalicelib.base.records import Key, Record
 from chalicelib.storage import codec
 
@@ -36,12 +37,21 @@ def _index(record: Record, key: Key) -> codec.Attributes:
         shard = sha256(key.pk.encode()).digest()[0] % DUE_SHARDS  # a rewritten item stays in its shard
         attributes["due_shard"] = {"S": f"{record.DUE_GROUP}{shard}"}
         attributes["due_at"] = {"N": str(codec.epoch_milliseconds(due))}
-    if listed := record.listed:
-        attributes |= {index: {"S": name} for index, name in listed.items()}
-        attributes["listed_at"] = {"S": record.listed_at}
+    attributes |= _lists(record)
     if (vanishes_at := record.vanishes_at) is not None:
         attributes["ttl"] = ttl_of(vanishes_at)
     return attributes
+
+
+def is_listed(record: Record, item: codec.Attributes) -> bool:
+    """Whether the item of a record has the index attributes of the lists that it belongs to, and of no others."""
+    names = {"listed_at", *LISTS.get(record.KEY.table, ())}
+    return {name: value for name, value in item.items() if name in names} == _lists(record)
+
+
+def _lists(record: Record) -> codec.Attributes:
+    listed = {index: {"S": name} for index, name in record.listed.items()}
+    return {**listed, "listed_at": {"S": record.listed_at}} if listed else {}
 
 
 def ttl_of(vanishes_at: datetime | None) -> dict[str, str]:
@@ -50,13 +60,17 @@ def ttl_of(vanishes_at: datetime | None) -> dict[str, str]:
     return {"N": str(codec.epoch_milliseconds(vanishes_at) // 1000)}
 
 
-def added(amounts: Mapping[str, int]) -> dict[str, Any]:
-    """The update that adds amounts to the counts of an item."""
-    numbered = list(enumerate(amounts.items()))
+def added(record: Record, amounts: Mapping[str, int]) -> dict[str, Any]:
+    """The update that adds amounts to the counts of an item, which has the other fields of the record from then on."""
+    fields = {name: value for name, value in codec.encode(record).items() if name != "version"}
+    counts = {codec.COUNT + name: {"N": str(amount)} for name, amount in amounts.items()}
+    names = {name: str(number) for number, name in enumerate((*fields, *counts))}
+    sets = ", ".join(f"#{names[name]} = :{names[name]}" for name in fields)
+    adds = ", ".join(f"#{names[name]} :{names[name]}" for name in counts)
     return {
-        "UpdateExpression": "ADD " + ", ".join(f"#{number} :{number}" for number, _ in numbered),
-        "ExpressionAttributeNames": {f"#{number}": codec.COUNT + name for number, (name, _) in numbered},
-        "ExpressionAttributeValues": {f":{number}": {"N": str(amount)} for number, (_, amount) in numbered},
+        "UpdateExpression": f"SET {sets} ADD {adds}",
+        "ExpressionAttributeNames": {f"#{number}": name for name, number in names.items()},
+        "ExpressionAttributeValues": {f":{names[name]}": value for name, value in (fields | counts).items()},
     }
 
 

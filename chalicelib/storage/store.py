@@ -17,7 +17,16 @@ from chalicelib.base.lists import Found, Span
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.storage import codec, lists
 from chalicelib.storage.clients import aws_client
-from chalicelib.storage.items import DUE_SHARDS, added, attributes_of, item_of, ttl_of, version_is, with_write_id
+from chalicelib.storage.items import (
+    DUE_SHARDS,
+    added,
+    attributes_of,
+    is_listed,
+    item_of,
+    ttl_of,
+    version_is,
+    with_write_id,
+)
 from chalicelib.storage.writes import Absent as Absent
 from chalicelib.storage.writes import Add as Add
 from chalicelib.storage.writes import Delete as Delete
@@ -266,6 +275,25 @@ class Store:
     def _query_of(self, cls: type[Record]) -> lists.Query:
         return partial(self.client.query, TableName=self._table(cls.KEY.table))
 
+    def scan(
+        self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1
+    ) -> Iterator[tuple[Record, bool]]:
+        """Every record of some kinds of one table, each with whether its item is in the lists that it belongs to.
+
+        For operators: it reads the table, or one of `segments` parts of it, by one call for each MB, in no order.
+        """
+        table, start = self._table(kinds[0].KEY.table), dict[str, Any]()
+        while True:
+            response = self.client.scan(TableName=table, Segment=segment, TotalSegments=segments, **start)
+            for item in response["Items"]:
+                kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
+                if kind is not None:
+                    record = codec.decode(kind, item)
+                    yield record, is_listed(record, item)
+            if "LastEvaluatedKey" not in response:
+                return
+            start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
 
@@ -363,7 +391,7 @@ class Store:
             case Delete(record):
                 return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
             case Add(record, amounts):
-                return {"Update": {**self._table_and_key(record.key), **added(amounts)}}
+                return {"Update": {**self._table_and_key(record.key), **added(record, amounts)}}
         key = write.key
         return {"Put": {"TableName": self._table(key.table), "Item": item_of(write, key), **version_is(write.version)}}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chalicelib.calldata.batch import BatchItem, pay_batch
-from chalicelib.calldata.conversion_proxy import pay_erc20_converted, pay_native_converted
+from chalicelib.calldata.conversions.proxy import pay_erc20_converted, pay_native_converted
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import token_with_id
 from infra.bench.figures import ROUNDS, Figure

@@ -1,6 +1,6 @@
-"""`make demo`: starts the local stack and runs the scenario of infra/local/outsiders: links are paid and webhooks sent.
+"""`make demo`: starts the local stack and runs the scenario of infra/local/outsiders: payments are made, webhooks sent.
 
-KIND names the kinds of links (`single` by default; several separated by commas), one file `pay_<kind>.py` each. At the
+KIND names what is paid (`single` by default; several separated by commas), one file `pay_<kind>.py` each. At the
 end a link for a browser is printed (infra/local/outsiders/offer.py) and the stack runs until Ctrl-C. With ONCE=1 it
 stops after the scenario, with status 0 only if every step succeeded. PORT and FRESH as in `make local`.
 """
@@ -17,7 +17,7 @@ from infra.local.__main__ import run
 from infra.local.stack import DESCRIPTION, Stack
 
 _OUTSIDERS = Path(__file__).with_name("outsiders")
-_KINDS = sorted(file.stem.removeprefix("pay_") for file in _OUTSIDERS.glob("pay_*.py"))
+_KINDS = sorted(file.stem.removeprefix("pay_").replace("_", "-") for file in _OUTSIDERS.glob("pay_*.py"))
 _LONGEST_SECONDS = 300
 
 

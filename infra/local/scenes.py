@@ -1,15 +1,17 @@
 """Scenes that bring the payment page into each of its states: responses of the service, a wallet, an earlier note."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.checkout import Due, pay_one, with_approvals
+from chalicelib.calldata.conversion_proxy import Conversion
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.payment_uris import uri_of
+from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import find_tokens
-from chalicelib.pages.flows import PageFacts
+from chalicelib.pages.flows import PageDue, PageFacts
 
 TOKEN = "01M7W6TC8F5481TMW6M18FVN1N"  # noqa: S105 - of a link
 WALLET = "0x627306090abab3a6e1400e9345bc60c78a8bef57"
@@ -91,6 +93,50 @@ _MULTICALL = {
 }
 
 
+_IN_DOLLARS = {
+    **_LINK,
+    "amount": "25.5",
+    "remainingAmount": "25.5",
+    "invoiceCurrency": "USD",
+    "invoiceDecimals": 8,
+    "requestIds": ["01M7W6TC8F5481TMW6M18FVN1R"],
+    "feePercentage": None,
+    "feeAddress": None,
+}
+_CONVERSION = {
+    "requestId": _IN_DOLLARS["requestIds"][0],
+    "way": "quoted",
+    "rateNumerator": "9996",
+    "rateDenominator": "10000",
+    "rateSource": "chainlink",
+    "rateAt": "2026-03-15T12:00:00.000Z",
+    "quoteExpiresAt": 4_070_908_800,
+    "invoiceCurrency": "USD",
+}
+_PAID_IN_FUSDC = 25_489_800
+_MAINNET_USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+_ON_MAINNET = {
+    **_IN_DOLLARS,
+    "network": "mainnet",
+    "chain": {
+        **_CHAIN,
+        "chainId": 1,
+        "name": "Ethereum",
+        "label": "ETHEREUM",
+        "nativeCurrency": {"name": "Ether", "symbol": "ETH", "decimals": 18},
+    },
+    "paymentCurrency": "USDC-mainnet",
+    "destination": {"tokenAddress": _MAINNET_USDC},
+}
+_CONVERTED_AGE, _CONVERTED_MOST = 90_000, 25_744_698
+_ON_CHAIN = {
+    **_CONVERSION,
+    "way": "on_chain",
+    "quoteExpiresAt": None,
+    "maxToSpend": "25.744698",
+    "maxRateAge": _CONVERTED_AGE,
+}
+
 _ON_TRON = {
     **_LINK,
     "network": "tron",
@@ -126,12 +172,27 @@ def code_text(step: str) -> str:
     return uri_of("sepolia", transaction, explanation, 0) or ""
 
 
+def _priced(link: dict[str, Any], conversion: dict[str, Any]) -> dict[str, Any]:
+    """Returns the body of /pay for an invoice of 25.50 dollars."""
+    due = replace(_due(link, _PAID_IN_FUSDC), fee=BaseUnits(0))
+    if conversion["way"] == "on_chain":
+        usd = next(token for token in find_tokens("fiat") if token.id == "USD")
+        path = conversion_path(usd, due.token) or ()
+        limits = Conversion(path, _CONVERTED_MOST, _CONVERTED_AGE)
+        due = replace(due, amount=BaseUnits(25_50 * 10**6), conversion=limits)
+    return _body(link["network"], due, conversion=conversion)
+
+
 def _quote(amount: int = _AMOUNT, link: dict[str, Any] = _LINK, **metadata: Any) -> dict[str, Any]:
     """Returns the body of /pay for a link, with another amount if given."""
-    transactions = with_approvals(pay_one(_due(link, amount)), {}).transactions
+    return _body(link["network"], _due(link, amount), **metadata)
+
+
+def _body(network: str, due: Due, **metadata: Any) -> dict[str, Any]:
+    transactions = with_approvals(pay_one(due), {}).transactions
     explanation = [
         {"contract": each.contract, "function": each.function, "to": each.to, "summary": each.summary}
-        for each in explain(link["network"], transactions)
+        for each in explain(network, transactions)
     ]
     enough = {"hasEnoughBalance": True, "hasEnoughGas": True, "balance": "1842.2", "requiredAmount": "12.625"}
     return {
@@ -226,7 +287,7 @@ _FACTS = PageFacts(
     network="sepolia",
     reference=_LINK["reference"],
     expires_at=datetime(2099, 1, 1, tzinfo=UTC),
-    dues=(_due(_LINK),),
+    dues=(PageDue(_PAYEE, _due(_LINK).token, _due(_LINK).token, BaseUnits(_AMOUNT), BaseUnits(_FEE)),),
     steps=("approve", "pay"),
 )
 SCENES: dict[str, Scene] = {
@@ -268,6 +329,32 @@ SCENES: dict[str, Scene] = {
         pay=(200, _quote(link=_ON_TRON)),
         says={"eth_chainId": {"result": _TRON}},
         how="tron",
+    ),
+    "review-quoted": Scene("review", link=(200, _IN_DOLLARS), pay=(200, _priced(_IN_DOLLARS, _CONVERSION))),
+    "review-converted": Scene(
+        "review",
+        link=(200, _ON_MAINNET),
+        pay=(200, _priced(_ON_MAINNET, _ON_CHAIN)),
+        press=("li:last-child .exact summary",),
+    ),
+    "manual-quoted": Scene(
+        "choose",
+        link=(200, _IN_DOLLARS),
+        pay=(200, _priced(_IN_DOLLARS, _CONVERSION)),
+        is_connected=False,
+        press=("#manual summary",),
+    ),
+    "signing-quoted": Scene(
+        "signing",
+        link=(200, _IN_DOLLARS),
+        pay=(200, _priced(_IN_DOLLARS, _CONVERSION)),
+        says={"eth_sendTransaction": HANGS},
+        press=_PAY,
+    ),
+    "norate": Scene(
+        "norate",
+        link=(200, _IN_DOLLARS),
+        pay=(503, {"message": "The sources of the exchange rate of USD in fUSDC-sepolia do not agree"}),
     ),
     "foreign": Scene("foreign", pay=_ended(403, creatorWalletAddress=_PAYEE)),
     "unpayable": Scene("unpayable", pay=(400, {"message": "The recipient is on a sanctions list"})),

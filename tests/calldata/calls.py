@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch
-from chalicelib.calldata.conversion_proxy import (
+from chalicelib.calldata.conversions.proxy import (
     Conversion,
     ConvertedPayment,
     pay_erc20_converted,

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from chalicelib.calldata.conversion_proxy import Conversion, ConvertedPayment
+from chalicelib.calldata.conversions.proxy import Conversion, ConvertedPayment
 from chalicelib.catalogue.conversions import conversion_networks, conversion_path, on_chain_units, payment_currencies
 from chalicelib.catalogue.tokens import Token, find_tokens
 from chalicelib.requests.references import payment_reference

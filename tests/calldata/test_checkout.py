@@ -17,7 +17,7 @@ from chalicelib.calldata.checkout import (
     with_approvals,
     with_funding,
 )
-from chalicelib.calldata.conversion_proxy import (
+from chalicelib.calldata.conversions.proxy import (
     Conversion,
     ConvertedPayment,
     pay_erc20_converted,

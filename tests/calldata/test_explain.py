@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, evm_address, tron_address_of, tron_to_evm
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.batch import BatchItem, native_hash, pay_batch, pay_tron_batch
-from chalicelib.calldata.conversion_proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
+from chalicelib.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
 from chalicelib.calldata.decode import Array, Kind, read, type_text
 from chalicelib.calldata.erc20 import approve, transfer_from
 from chalicelib.calldata.explain import explain, explain_data

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.calldata.batch import BatchItem, pay_batch
-from chalicelib.calldata.conversion_proxy import Conversion, pay_erc20_converted, pay_native_converted
+from chalicelib.calldata.conversions.proxy import Conversion, pay_erc20_converted, pay_native_converted
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.explain import explain_data
 from chalicelib.calldata.transaction import Transaction

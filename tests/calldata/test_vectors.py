@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.base.addresses import same_address
 from chalicelib.calldata.batch import BatchItem, pay_batch
-from chalicelib.calldata.conversion_proxy import (
+from chalicelib.calldata.conversions.proxy import (
     Conversion,
     ConvertedPayment,
     pay_erc20_converted,

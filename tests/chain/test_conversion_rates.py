@@ -7,7 +7,7 @@ import pytest
 from eth_abi import decode, encode
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata.conversion_rates import PathRate, as_rate
+from chalicelib.calldata.conversions.rates import PathRate, as_rate
 from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import token_with_id

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import Token, token_with_id

@@ -5,10 +5,19 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.catalogue.contracts import payment_proxies
+from chalicelib.chain.conversion_logs import CONVERSION_TOPIC
 from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError
-from chalicelib.chain.logs import BlockRange, Checkpoint, InconsistentNode
+from chalicelib.chain.logs import (
+    ERC20_TRANSFER_TOPIC,
+    NATIVE_TRANSFER_TOPIC,
+    BlockRange,
+    Checkpoint,
+    InconsistentNode,
+)
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeTooLarge, read_range
 from chalicelib.chain.safe_reads import safe_event
 
@@ -114,6 +123,30 @@ class Outage:
             raise self.response
         assert isinstance(self.response, HttpResponse)
         return self.response
+
+
+class RecordingNode(LimitedNode):
+    """Keeps what its log queries ask for."""
+
+    def __init__(self) -> None:
+        super().__init__(200, None, most=10**9)
+        self.criteria: list[dict[str, Any]] = []
+
+    def _outcome(self, call: dict[str, Any]) -> dict[str, Any]:
+        if call["method"] == "eth_getLogs":
+            self.criteria.append(call["params"][0])
+        return super()._outcome(call)
+
+
+@pytest.mark.parametrize(("network", "proxies"), [("mainnet", 4), ("matic", 4), ("sepolia", 2), ("tron", 1)])
+def test_the_payments_of_all_proxies_and_of_conversions_are_read_by_one_query(network: str, proxies: int) -> None:
+    http = RecordingNode()
+    read_range(JsonRpcClient(network, http), SPAN, None)  # type: ignore[arg-type]
+    (criteria,) = http.criteria
+    assert criteria["address"] == [hex_address(each) for each in payment_proxies(network)]
+    assert len(criteria["address"]) == proxies
+    assert criteria["topics"] == [[ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, CONVERSION_TOPIC]]
+    assert len(http.sent) == 1
 
 
 @pytest.mark.parametrize("batches", [True, False])

@@ -33,6 +33,14 @@ def test_one_that_waits_has_no_block_and_one_of_a_block_has_its_outcome() -> Non
     assert created is not None and created.to is None
 
 
+@pytest.mark.parametrize("proxy", ["ERC20FeeProxy", "EthereumFeeProxy", "Erc20ConversionProxy", "EthConversionProxy"])
+def test_it_has_paid_what_a_proxy_of_any_kind_says(proxy: str) -> None:
+    receipt = {**RECEIPT, "logs": [{**LOG, "address": address_of(proxy, "mainnet").lower()}]}
+    answers = {"eth_getTransactionByHash": lambda _: PENDING, "eth_getTransactionReceipt": lambda _: receipt}
+    found = sent.sent_transaction(node_of("mainnet", NodeResponses(answers)), HASH)
+    assert found is not None and found.paid_topics == (TOPIC,)
+
+
 @pytest.mark.parametrize(
     ("transaction", "receipt"),
     [

@@ -1,6 +1,6 @@
 """How the explanation of a transaction is shown: the event that it will emit, and how a contract converts."""
 
-from chalicelib.calldata.conversion_proxy import Conversion, ConvertedPayment, pay_erc20_converted
+from chalicelib.calldata.conversions.proxy import Conversion, ConvertedPayment, pay_erc20_converted
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.fee_proxy import pay_erc20
 from chalicelib.calldata.transaction import Transaction

@@ -30,6 +30,7 @@ from aws_lambda_powertools import Logger
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
 from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus
+from chalicelib.outbound.prices import Prices
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services
@@ -184,6 +185,7 @@ def services(cloud: Cloud, deployed: str) -> Services:
         secrets=keeper,
         chains=Chains(keeper),
         safes=SafeService({}),
+        prices=Prices(""),
         sender=WebhookSender(True),
         log=Logger(service="tests"),
         clock=lambda: datetime.now(UTC),

@@ -168,6 +168,12 @@ def test_the_session_about_links(project: Path, stack: dict[str, Any]) -> None:
     assert len(pay["transactions"]) == 2
 
 
+def test_the_session_about_requests(project: Path, stack: dict[str, Any]) -> None:
+    (request,) = run(project, DOCS["requests"])
+    assert (request["status"], request["requestAmount"], request["reference"]) == ("created", "12.5", "ORDER-1001")
+    assert request["customerInfo"] == {"firstName": "Ann", "email": "ann@shop.example"}
+
+
 def test_the_session_about_webhooks(project: Path, stack: dict[str, Any]) -> None:
     webhook, sent = run(project, DOCS["webhooks"])
     assert len(webhook["secret"]) == 64

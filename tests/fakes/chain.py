@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
 from chalicelib.catalogue.contracts import (
     ERC20_CONVERSION_PROXY,

@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.conversions import currency_with_hash, on_chain_decimals
 from chalicelib.catalogue.prices import price_id
 from chalicelib.catalogue.tokens import find_tokens

@@ -118,7 +118,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "read_secure_payment": _ADDRESS,
     "pay_secure_payment": {
         "must be given together|cannot be given together|wallet is needed with": _COMBINATION,
-        "Paying from .* is not supported for this link": "the currency of the link",
+        "Paying from .* is not supported": "the currency of the link",
         **_ADDRESS,
     },
     "record_intent": {

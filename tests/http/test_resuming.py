@@ -66,6 +66,16 @@ def made(account: Account, name: str, body: Any, headers: dict[str, str]) -> Any
     return reply.json
 
 
+def requests(account: Account, body: Any, count: int) -> list[str]:
+    return [made(account, "create_request", body, account.by_key)["requestId"] for _ in range(count)]
+
+
+def quoted(account: Account) -> None:
+    """From now on amounts in dollars can be paid in fUSDC."""
+    account.world.prices.set("USD", "USDC", "1.0003")
+
+
+IN_DOLLARS = item(invoiceCurrency="USD")
 Case = Callable[[Account], Sent]
 ANSWERED_AGAIN: dict[str, Case] = {
     "a link": lambda a: Sent("create_secure_payment", LINK, a.by_key),
@@ -78,6 +88,15 @@ ANSWERED_AGAIN: dict[str, Case] = {
         a.by_key,
         {"request_id": made(a, "create_request", item(recurrence=MONTHLY), a.by_key)["requestId"]},
     ),
+    "a payout of one call": lambda a: Sent("pay_out", item(), a.by_key),
+    "a quoted payout": lambda a: (quoted(a), Sent("pay_out", IN_DOLLARS, a.by_key))[1],
+    "70 payouts": lambda a: Sent("pay_batch", {"requests": [item()] * 70}, a.by_client),
+    "70 quoted payouts": lambda a: (quoted(a), Sent("pay_batch", {"requests": [IN_DOLLARS] * 70}, a.by_key))[1],
+    "stored payouts": lambda a: Sent("pay_batch", {"requestIds": requests(a, item(), 60)}, a.by_key),
+    "quoted stored payouts": lambda a: (
+        quoted(a),
+        Sent("pay_batch", {"requestIds": requests(a, IN_DOLLARS, 3)}, a.by_key),
+    )[1],
     "a payout": lambda a: Sent("create_payout", PAYOUT, a.by_key),
     "a multicall of 2": lambda a: multicall(a, 2),
     "a multicall of 110": lambda a: multicall(a, 110),
@@ -336,6 +355,42 @@ def test_many_retries_at_once_after_a_death_have_one_effect(cloud: Cloud) -> Non
     assert found is not None and len(found.requests) == 200
     keys = [item["pk"]["S"] for item in items_of(world.client, account.account_id)]
     assert keys == [f"LINK#{found.link.token}"]
+
+
+@pytest.mark.parametrize("body", [{"requests": [item()] * 200}, {"requests": [IN_DOLLARS] * 60}], ids=["direct", "quoted"])
+def test_identical_batches_of_payouts_at_once_are_one(cloud: Cloud, body: dict[str, Any]) -> None:
+    """20 processes send them under one key; nobody gets the calldata of a request that is not stored."""
+    world = World(cloud.client("dynamodb"), seed=81_010 + len(body["requests"]), rate_limit_scale=1000)
+    account = Account(world)
+    quoted(account)
+    sent = Sent("pay_batch", body, account.by_key)
+    barrier = threading.Barrier(PARALLEL)
+
+    def send(_: int) -> Reply:
+        services = replace(
+            world.start(cloud.client("dynamodb")), secrets=RandomSecrets(), entropy=token_bytes
+        )
+        barrier.wait()
+        return sent.to(services)
+
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        replies = list(pool.map(send, range(PARALLEL)))
+    assert {reply.status for reply in replies} <= {201, 409}
+    (text,) = {reply.text for reply in replies if reply.status == 201}
+    assert {reply.json["message"] for reply in replies if reply.status == 409} <= {STILL_RUNNING}
+    told = [each["requestId"] for each in json.loads(text)["requests"]]
+    assert requests_of(world.client, account.account_id) == sorted(told)
+    assert len(told) == len(body["requests"])
+
+
+def requests_of(client: Any, account_id: str) -> list[str]:
+    """The ids of all requests of an account, sorted."""
+    pages = client.get_paginator("scan").paginate(
+        TableName=f"{PREFIX}-payments",
+        FilterExpression="begins_with(sk, :request) AND account_id = :account",
+        ExpressionAttributeValues={":request": {"S": "REQUEST#"}, ":account": {"S": account_id}},
+    )
+    return sorted(found["request_id"]["S"] for page in pages for found in page["Items"])
 
 
 def items_of(client: Any, account_id: str) -> list[Any]:

@@ -8,9 +8,10 @@ ROOT = Path(__file__).parents[2]
 TARGETS = {
     "base": "*.py",
     "catalogue": "*.py",
-    "calldata": "*.py",
+    "calldata": "**/*.py",
     "storage": "store.py items.py",
-    "chain": "blocks.py hex_values.py jsonrpc.py logs.py past_rates.py ranges.py receipts.py safe_reads.py safe_service.py simulation.py",
+    "chain": "blocks.py conversion_logs.py hex_values.py jsonrpc.py logs.py past_rates.py ranges.py receipts.py "
+    "safe_reads.py safe_service.py simulation.py transfers.py",
     "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
@@ -23,7 +24,7 @@ TARGETS = {
     "links": "**/rules.py creation.py permissions.py",
     "transfers": "**/rules.py",
     "scanning": "rules.py transfer_log.py",
-    "recording": "rules.py payments.py refunds.py unmatched.py events.py",
+    "recording": "rules.py payments.py refunds.py unmatched.py events.py valuing.py",
     "checkout": "**/rules.py intents/announcements.py",
     "pages": "payment/check.js",
 }

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from chalicelib.calldata.conversion_proxy import Conversion
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.proxy import Conversion
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.conversions import conversion_path, on_chain_units
 from chalicelib.catalogue.tokens import Token, token_with_id

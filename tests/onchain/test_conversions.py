@@ -10,8 +10,8 @@ import pytest
 
 from chalicelib.base.addresses import same_address
 from chalicelib.calldata.batch import BatchItem, pay_batch, token_debits
-from chalicelib.calldata.conversion_proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.erc20 import approve
 from chalicelib.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, address_of
 from chalicelib.catalogue.conversions import conversion_proxy, from_on_chain_units, on_chain_units

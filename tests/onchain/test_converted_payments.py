@@ -9,7 +9,12 @@ import pytest
 from chalicelib.base.addresses import same_address
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.batch import BatchItem, pay_batch, token_debits
-from chalicelib.calldata.conversion_proxy import Conversion, ConvertedPayment, pay_erc20_converted, pay_native_converted
+from chalicelib.calldata.conversions.proxy import (
+    Conversion,
+    ConvertedPayment,
+    pay_erc20_converted,
+    pay_native_converted,
+)
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20
 from chalicelib.calldata.transaction import Transaction
@@ -250,3 +255,28 @@ def test_a_plain_payment_of_what_a_quote_asks_for_pays_in_full(shop: Shop) -> No
     shop.market.send(approve(USDC.address, paid.to, 12_503_750), paid)
     assert shop.scan() == 1
     assert shop.load(request).paid == request.amount
+
+
+def forwarder(to: str) -> str:
+    """The code of a contract that logs whenever it receives coins, and forwards every call that it gets."""
+    logs_coins = "36600a57" + "60006000a000"
+    calls = "5b" + "3660006000" + "37" + "6000600036600034" + "73" + to[2:].lower() + "5af1"
+    reverts_if_that_fails = f"60{len(logs_coins + calls) // 2 + 8:02x}57" + "60006000fd" + "5b00"
+    return "0x" + logs_coins + calls + reverts_if_that_fails
+
+
+def test_nothing_that_payer_or_payee_do_comes_between_the_two_events_of_a_conversion(shop: Shop) -> None:
+    """Otherwise anybody could stop a network: an event without its other one is taken for a node that lost logs."""
+    payer, payee = "0x" + "99" * 20, "0x" + "98" * 20
+    for contract in (payer, payee):
+        shop.market.chain.rpc("anvil_setCode", contract, forwarder(conversion_proxy(ETH)))
+    fields = {"invoice_currency": "USD", "currency": ETH.id, "amount": on_chain_units(USD, 1250)}
+    request = store_request(shop.world.services, payee=payee, **fields)
+    conversion = shop.conversion(request, slippage_bps=1000)
+    reference = bytes.fromhex(request.payment_reference[2:])
+    paid = pay_native_converted("mainnet", ConvertedPayment(payee, request.amount, reference, conversion))
+    receipt = shop.market.send(replace(paid, to=payer))
+    assert [log["address"] for log in receipt["logs"]].count(payer) == 1, "it got the rest back"
+    assert [log["address"] for log in receipt["logs"]].count(payee) == 1
+    assert shop.scan() == 1
+    assert shop.load(request).status is RequestStatus.PAID

@@ -1,6 +1,7 @@
 """The client of the price source against a real server: what it asks, what it keeps, and what it makes of hostile answers."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -203,6 +204,18 @@ def test_an_answer_that_is_not_as_documented_is_no_price(source: Source, body: b
     for read in (lambda: now(source, body), lambda: Prices(source.url).around("usd-coin", "usd", AT)):
         with pytest.raises(PricesUnavailable):
             read()
+
+
+@pytest.mark.parametrize("body", [b"[" * 4_999, b"[" * 250_000, b'{"a":' * 80_000], ids=lambda body: f"{body[:5]!r}{len(body)}")
+def test_no_parser_follows_brackets_until_the_stack_overflows(source: Source, body: bytes) -> None:
+    """Python's limit of recursion is the process's, and packages raise it when they are imported."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(100_000)
+    try:
+        with pytest.raises(PricesUnavailable, match="as it should"):
+            now(source, body)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 @pytest.mark.parametrize("status", [201, 204, 301, 302, 307, 401, 403, 404, 429, 500, 503])

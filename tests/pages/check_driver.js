@@ -40,7 +40,11 @@ async function main() {
   const source = fs.readFileSync(SOURCE).toString("base64");
   const { check, CONTRACTS } = await import(`data:text/javascript;base64,${source}`);
   const answers = JSON.parse(fs.readFileSync(0)).map(({ expected, transactions, flips }, seed) => {
-    const payments = expected.payments.map((each) => ({ ...each, amount: BigInt(each.amount), fee: BigInt(each.fee) }));
+    const payments = expected.payments.map((each) => {
+      const { amount, fee, conversion } = each;
+      const limits = conversion && { ...conversion, most: BigInt(conversion.most), age: BigInt(conversion.age) };
+      return { ...each, amount: BigInt(amount), fee: BigInt(fee), conversion: limits };
+    });
     const asked = { ...expected, payments };
     const accepted = [];
     let tried = 0;

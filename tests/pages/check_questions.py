@@ -13,10 +13,12 @@ from chalicelib.base.addresses import evm_address, tron_address_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata.checkout import Checkout, Due
+from chalicelib.calldata.conversion_proxy import Conversion
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.conversions import conversion_networks, conversion_path
 from chalicelib.catalogue.networks import ALL_NETWORKS
-from chalicelib.catalogue.tokens import Token, find_tokens
+from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
 from tests.oracles.node import run
 
 PAGES = Path(__file__).parents[2] / "chalicelib/pages/payment"
@@ -67,10 +69,21 @@ def built(draw: random.Random, kind: str, network: str, with_eoa: bool = False) 
     return {"expected": expected, "transactions": [sent(each) for each in checkout.transactions], "flips": True}
 
 
+def converted(draw: random.Random, one: Due) -> Due:
+    """The same amount in US dollars, if the contracts convert those to its token."""
+    path = conversion_path(USD, one.token)
+    if path is None:
+        return one
+    conversion = Conversion(path, draw.randrange(10**12, 10**30), draw.randrange(256, 86_400))
+    return replace(one, conversion=conversion)
+
+
 def single(draw: random.Random, network: str, with_eoa: bool) -> tuple[list[Due], Checkout]:
     native = network != "tron" and not with_eoa and draw.random() < 0.4
     token = tokens(draw, network, 0 if native else 1, native)[0]
     one = due(draw, token, address(draw, network) if draw.random() < 0.6 else None)
+    if draw.random() < 0.5:
+        one = converted(draw, one)
     return [one], calldata.pay_one(one)
 
 
@@ -80,6 +93,7 @@ def batch(draw: random.Random, network: str, with_eoa: bool) -> tuple[list[Due],
     paid = tokens(draw, network, 1 if on_tron else draw.randint(0 if native else 1, 3), native)
     fee_addresses = [address(draw, network), address(draw, network)] if draw.random() < 0.7 else [None]
     dues = [due(draw, draw.choice(paid), draw.choice(fee_addresses)) for _ in range(draw.randint(1, 5))]
+    dues = [converted(draw, each) if draw.random() < 0.4 else each for each in dues]
     return dues, calldata.pay_together(dues, 0 if on_tron else draw.choice((0, 0, 1, 30, 100)))
 
 
@@ -91,7 +105,14 @@ def payment(one: Due) -> Json:
         "fee": str(one.fee),
         "feeAddress": one.fee_address,
         "reference": "0x" + one.reference.hex(),
+        "conversion": limits(one.conversion),
     }
+
+
+def limits(conversion: Conversion | None) -> Json | None:
+    if conversion is None:
+        return None
+    return {"from": conversion.path[0], "most": str(conversion.max_to_spend), "age": str(conversion.max_rate_age)}
 
 
 def sent(transaction: Transaction) -> Json:
@@ -105,7 +126,8 @@ def cases() -> Iterator[Json]:
         if number % 4 == 3:
             yield built(draw, "single" if kind == "batch" else kind, "tron")
         else:
-            yield built(draw, kind, draw.choice(EVM_NETWORKS), with_eoa=number % 8 == 6)
+            networks = conversion_networks() if number % 2 else EVM_NETWORKS
+            yield built(draw, kind, draw.choice(networks), with_eoa=number % 8 == 6)
 
 
 def ask(questions: list[Json]) -> list[Json]:
@@ -116,6 +138,7 @@ USDC = next(token for token in find_tokens("base", "USDC"))
 USDC_TRON = next(token for token in find_tokens("tron") if token.symbol == "USDT")
 DAI = next(token for token in find_tokens("base", "DAI"))
 NATIVE = next(token for token in find_tokens("base") if token.is_native)
+(USD,) = (token for token in find_tokens("fiat") if token.id == "USD")
 
 
 def one_token(kind: str, batch_fee: int = 0, count: int = 3) -> Json:
@@ -141,6 +164,29 @@ def coins_and_tokens(batch_fee: int, is_funded: bool = False) -> Json:
     if is_funded:
         fund(question, checkout)
     return question
+
+
+USDC_MAINNET, ETHER = (token_with_id(f"{symbol}-mainnet") for symbol in ("USDC", "ETH"))
+MOST, RATE_AGE = 26 * 10**6, 3_600
+
+
+def conversions(kind: str, *tokens: Token | None, invoice: Token = USD) -> Json:
+    """25.50 US dollars, and a fee of 1 %, in each of the tokens: at most 26 units of one with 6 decimals."""
+    draw, dues = random.Random(15), []
+    for token in tokens or (USDC_MAINNET,):
+        assert token is not None
+        path = conversion_path(invoice, token)
+        assert path is not None
+        one = due(draw, token, address(random.Random(16), "mainnet"))
+        facts = {"amount": BaseUnits(25_50 * 10**6), "fee": BaseUnits(25_50 * 10**4)}
+        dues.append(replace(one, conversion=Conversion(path, MOST, RATE_AGE), **facts))
+    checkout = calldata.pay_one(dues[0]) if kind == "single" else calldata.pay_together(dues)
+    return question_of(kind, dues[0].token.network, dues, calldata.with_approvals(checkout, {}))
+
+
+def limit(name: str, value: str) -> Change:
+    """Changes what is expected of the conversion."""
+    return lambda question: question["expected"]["payments"][0]["conversion"].update({name: value})
 
 
 def debit_of(question: Json, token: str | None, batch_fee: int) -> str:
@@ -244,6 +290,8 @@ def spell_with_0(question: Json) -> None:
 DETAILS = "(address,uint256,address[],bytes,uint256,uint256,uint256)[]"
 ARGUMENTS = {
     "c219a14d": ["address", "address", "uint256", "bytes", "uint256", "address"],
+    "3af2c012": ["address", "uint256", "address[]", "bytes", "uint256", "address", "uint256", "uint256"],
+    "ac473c8a": ["address", "uint256", "address[]", "bytes", "uint256", "address", "uint256"],
     "9af8a581": [DETAILS, "address[][]", "address"],
     "92cddb91": [f"(uint256,{DETAILS})[]", "address[][]", "address"],
     "c6e6d98b": ["address", "address[]", "uint256[]", "bytes[]", "uint256[]", "address"],
@@ -270,6 +318,11 @@ def as_lists(value: Any) -> Any:
 def in_a_group(arguments: list[Any]) -> None:
     """Puts the payments of batchERC20Payments into one group, as batchPayments takes them, which costs more gas."""
     arguments[0] = [(2, arguments[0])]
+
+
+def put_argument(place: int, value: Any) -> Change:
+    """Changes an argument of the last transaction."""
+    return encoded_again(-1, lambda arguments: arguments.__setitem__(place, value))
 
 
 def pay_another_token(question: Json) -> None:

@@ -1,6 +1,8 @@
 """The service behind its local gateway, on in-process AWS, with a real chain and a real Tron node: what pages talk to.
 
-The page is on one origin (localhost), the API on another (127.0.0.1), as in production.
+The page is on one origin (localhost), the API on another (127.0.0.1), as in production. A second chain has price feeds,
+which agree with a price source: an amount in dollars is paid in a token of sepolia by a rate that is held, and in one of
+mainnet by the conversion contracts.
 """
 
 import json
@@ -22,6 +24,7 @@ from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from infra.local.chain import Chain
 from infra.local.gateway import Server
+from infra.local.market import Market
 from infra.local.tron import SOLID_AFTER, TronNode
 from tests.support.api import create_cloud
 from tests.support.client import Api, Shop
@@ -43,6 +46,8 @@ class _OneAtATime:
 @dataclass
 class Stack:
     chain: Chain
+    mainnet: Chain
+    market: Market
     tron: TronNode
     shop: Shop
     pay_url: str
@@ -67,7 +72,7 @@ class Stack:
         if name == "tron":
             self.tron.chain.mine(blocks + SOLID_AFTER)
         else:
-            self.chain.mine(blocks)
+            (self.mainnet if name == "mainnet" else self.chain).mine(blocks)
 
     def payment(self, token: str) -> SecurePayment:
         with self.lock:
@@ -94,11 +99,18 @@ def running_stack() -> Iterator[Stack]:
     os.environ["RATE_LIMIT_SCALE"] = "100000"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     try:
-        with Chain.start("sepolia") as chain, TronNode.start() as tron, mock_aws():
+        with (
+            Chain.start("sepolia") as chain,
+            Chain.start("mainnet") as mainnet,
+            Market(mainnet) as market,
+            TronNode.start() as tron,
+            mock_aws(),
+        ):
+            os.environ["PRICE_API_URL"] = market.url
             restart()
-            create_cloud({"sepolia": chain.url, "tron": tron.url})
+            create_cloud({"sepolia": chain.url, "mainnet": mainnet.url, "tron": tron.url})
             thread.start()
-            stack = Stack(chain, tron, Shop(Api(server.server_port)), pay, api, served.lock)
+            stack = Stack(chain, mainnet, market, tron, Shop(Api(server.server_port)), pay, api, served.lock)
             stack.settle()  # the networks are being read, as they are wherever somebody pays
             yield stack
             server.close()

@@ -20,8 +20,8 @@ THIEF = "0x" + "66" * 20
 Change = Callable[[dict[str, Any]], Any]
 
 
-def forge(visitor: Visitor, path: str, change: Change) -> None:
-    """What the service answers at paths that end like this is changed on its way."""
+def forge(visitor: Visitor, path: str, change: Change, **headers: str) -> None:
+    """What the service answers at paths that end like this is changed on its way; `headers` replace its own."""
 
     def answer(route: Route) -> None:
         if route.request.method == "OPTIONS":
@@ -29,7 +29,9 @@ def forge(visitor: Visitor, path: str, change: Change) -> None:
         reply = route.fetch()
         body = reply.json()
         changed = change(body)
-        return route.fulfill(response=reply, json=body if changed is None else changed)
+        return route.fulfill(
+            response=reply, headers={**reply.headers, **headers}, json=body if changed is None else changed
+        )
 
     visitor.page.route(re.compile(re.escape(visitor.stack.api_url) + r"/v2/secure-payments/\w+" + path + r"(\?|$)"), answer)
 
@@ -198,7 +200,8 @@ def test_markup_in_what_the_service_answers_is_text(stack: Stack, purse: Purse, 
     def link(body: dict[str, Any]) -> None:
         if "chain" not in body:
             return
-        body |= {"paymentCurrency": MARKUP, "redirectUrl": "javascript:document.title=1", "redirectLabel": MARKUP}
+        body |= dict.fromkeys(("paymentCurrency", "invoiceCurrency"), MARKUP)
+        body |= {"redirectUrl": "javascript:document.title=1", "redirectLabel": MARKUP}
         body["chain"] |= {"name": MARKUP, "explorerUrl": "javascript:document.title=1//"}
 
     purse.name = "<i>Wallet</i>"

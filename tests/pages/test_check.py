@@ -6,24 +6,30 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import tron_address_of
+from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata.batch import native_hash
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.functions import FUNCTIONS
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.conversions import conversion_networks, conversion_path, payment_currencies
 from chalicelib.catalogue.data import load
 from chalicelib.catalogue.networks import ALL_NETWORKS
+from chalicelib.catalogue.tokens import find_tokens
+from chalicelib.pages.assets import assets
 from tests.oracles.node import run
 from tests.pages.check_questions import (
     BATCH,
     CASES,
     DAI,
     DRIVER,
+    ETHER,
     EVM_NETWORKS,
-    PAGES,
+    MOST,
     PROXY,
     STRANGER,
     UNLIMITED,
     USDC,
+    USDC_MAINNET,
     Json,
     approve_of,
     approve_on_tron,
@@ -32,15 +38,18 @@ from tests.pages.check_questions import (
     changed,
     coins,
     coins_and_tokens,
+    conversions,
     debit_of,
     encoded_again,
     funded,
     in_a_group,
+    limit,
     on_tron,
     one_token,
     pay_another_token,
     pay_nothing_besides,
     put,
+    put_argument,
     put_in,
     raise_amount,
     sent,
@@ -74,6 +83,8 @@ def test_every_payment_is_in_one_step_and_what_is_sent_is_what_was_read(asked: l
 def test_a_byte_turned_over_anywhere_is_refused(asked: list[tuple[Json, Json]]) -> None:
     assert [answer["accepted"] for _, answer in asked] == [[]] * CASES
     assert sum(answer["tried"] for _, answer in asked) > 20_000
+    called = {transaction["data"][2:10] for question, _ in asked for transaction in question["transactions"]}
+    assert {"3af2c012", "ac473c8a", "92cddb91"} <= called
 
 
 def test_the_approval_and_the_payment_of_a_token_are_told_with_their_amounts() -> None:
@@ -110,6 +121,20 @@ def test_the_fee_limit_is_sent_as_it_was_read() -> None:
     assert [step["transaction"] for step in ask([question])[0]["steps"]] == question["transactions"]
 
 
+def test_every_path_of_the_catalogue_is_accepted() -> None:
+    """Asked of one for each sequence of currencies between the first and the last."""
+    between, questions = set[tuple[str, ...]](), list[Json]()
+    invoices = [*find_tokens("fiat"), *(each for network in conversion_networks() for each in find_tokens(network))]
+    for invoice in invoices:
+        for token in payment_currencies(invoice):
+            path = conversion_path(invoice, token) or ()
+            if path[1:-1] not in between:
+                between.add(path[1:-1])
+                questions.append(conversions("single", token, invoice=invoice))
+    assert [answer["ok"] for answer in ask(questions)] == [True] * len(between)
+    assert max(map(len, between)) == 2
+
+
 def test_contract_and_function_are_named_as_the_service_names_them(asked: list[tuple[Json, Json]]) -> None:
     for question, answer in asked:
         for step, transaction in zip(answer["steps"], question["transactions"], strict=True):
@@ -125,6 +150,8 @@ def test_who_may_take_what_is_approved_is_told(asked: list[tuple[Json, Json]]) -
 
 
 # --- what else is refused ---
+
+CONVERSION = calldata.spender_of(USDC_MAINNET, False, converted=True)
 
 APPEND = [
     pytest.param(approve(USDC.address, STRANGER, 1), id="another approval"),
@@ -267,6 +294,63 @@ REFUSED = {
     "batch: a batch fee above 1 %": (one_token("batch", 101), lambda q: None, "amount", 0),
     "batch of coins: a batch fee above 1 %": (coins("batch", 101), lambda q: None, "value", 0),
     "batch of coins: one more": (coins("batch"), put_in(0, value=hex(2 * 10**18 + 1)), "value", 0),
+    "conversion: one more at most": (conversions("single"), put_argument(6, MOST + 1), "rate", 1),
+    "conversion: a rate of any age": (conversions("single"), put_argument(7, 0), "rate", 1),
+    "conversion: an older rate": (conversions("single"), put_argument(7, 86_400), "rate", 1),
+    "conversion: from another currency": (conversions("single"), put_argument(2, [STRANGER, USDC_MAINNET.address]), "rate", 1),
+    "conversion: through another currency": (
+        conversions("single"),
+        lambda q: encoded_again(-1, lambda arguments: arguments[2].insert(1, STRANGER))(q),
+        "rate",
+        1,
+    ),
+    "conversion: into another token": (conversions("single"), put_argument(2, [STRANGER, STRANGER]), "token", 1),
+    "conversion: without a path": (conversions("single"), put_argument(2, []), "token", 1),
+    "conversion: another amount": (conversions("single"), put_argument(1, 25_50 * 10**6 + 1), "amount", 1),
+    "conversion: another fee": (conversions("single"), put_argument(4, 1), "fee", 1),
+    "conversion: an approval of more": (
+        conversions("single"),
+        lambda q: put_in(0, data=approve(USDC_MAINNET.address, CONVERSION, MOST + 1).data)(q),
+        "amount",
+        0,
+    ),
+    "conversion: the proxy without conversion as spender": (
+        conversions("single"),
+        lambda q: put_in(0, data=approve(USDC_MAINNET.address, calldata.spender_of(USDC_MAINNET, False), MOST).data)(q),
+        "contract",
+        0,
+    ),
+    "conversion: where none is expected": (conversions("single"), put("conversion", None), "contract", 0),
+    "conversion: of coins where none is expected": (conversions("single", ETHER), put("conversion", None), "rate", 0),
+    "conversion: none where one is expected": (
+        one_token("single"),
+        lambda q: put("conversion", {"from": STRANGER, "most": "1", "age": "1"})(q),
+        "contract",
+        0,
+    ),
+    "conversion: a rate of any age is expected": (conversions("single"), limit("age", "0"), "shape", -1),
+    "conversion: a rate of a day and a second is expected": (conversions("single"), limit("age", "86401"), "shape", -1),
+    "conversion: any amount is expected": (conversions("single"), limit("most", "0"), "shape", -1),
+    "conversion of coins: one more at most": (conversions("single", ETHER), put_in(0, value=hex(MOST + 1)), "rate", 0),
+    "conversion of coins: into another coin": (conversions("single", ETHER), put_argument(2, [STRANGER, STRANGER]), "token", 0),
+    "batch of conversions: one more at most": (
+        conversions("batch"),
+        encoded_again(-1, lambda arguments: arguments[0][0][1][0].__setitem__(5, MOST + 1)),
+        "rate",
+        1,
+    ),
+    "batch of conversions: in the wrong order": (
+        conversions("batch", USDC_MAINNET, ETHER),
+        encoded_again(-1, lambda arguments: arguments[0].reverse()),
+        "shape",
+        1,
+    ),
+    "batch of conversions: a path of one currency": (
+        conversions("batch"),
+        encoded_again(-1, lambda arguments: arguments[0][0][1][0].__setitem__(2, [USDC_MAINNET.address])),
+        "shape",
+        1,
+    ),
     "tron: another payee": (on_tron(), put("payee", tron_address_of(b"\x5a" * 20)), "payee", 1),
     "tron: an address of another family": (on_tron(), put("payee", STRANGER), "shape", -1),
     "tron: a fee limit above the highest": (on_tron(), put_in(1, feeLimit=15_000 * 10**6 + 1), "shape", 1),
@@ -285,6 +369,11 @@ def test_the_pages_to_be_changed_are_accepted_as_they_were() -> None:
         funded(),
         funded(USDC, DAI),
         with_reset(),
+        conversions("single"),
+        conversions("single", ETHER),
+        conversions("batch"),
+        conversions("batch", USDC_MAINNET, ETHER),
+        changed(conversions("single", ETHER), put_argument(6, 3_600)),
         on_tron(),
         changed(on_tron(), put_in(1, feeLimit=15_000 * 10**6)),
         changed(on_tron(), put_in(1, feeLimit=1)),
@@ -344,6 +433,8 @@ def test_the_table_of_contracts_is_that_of_the_service() -> None:
         "EthereumFeeProxy": "native",
         "BatchConversionPayments": "batch",
         "ERC20BatchPayments": "batch",
+        "Erc20ConversionProxy": "conversion",
+        "EthConversionProxy": "coinConversion",
     }
     wanted: dict[str, Json] = {chain.name: {"chainId": chain.chain_id} for chain in ALL_NETWORKS}
     for contract, name in names.items():
@@ -355,4 +446,5 @@ def test_the_table_of_contracts_is_that_of_the_service() -> None:
 
 
 def test_it_stays_small() -> None:
-    assert len(gzip.compress((PAGES / "check.js").read_bytes())) <= 6_500
+    """As it is served, without comments."""
+    assert len(gzip.compress(assets()["check.js"].text.encode())) <= 6_200

@@ -130,7 +130,7 @@ def test_nothing_is_left_in_english(language: str) -> None:
 
 # --- what the page names ---
 
-UNSAFE = [*words("// reason: (.*)", "check.js"), *words(r"ok: false, reason: (.*) \}", "quote.js")]
+UNSAFE = [*words("// reason: (.*)", "check.js"), *words(r"const reason = (.*);", "quote.js")]
 STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "follow.js")
 PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
 TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]

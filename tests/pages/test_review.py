@@ -99,7 +99,7 @@ def test_on_a_small_phone_fields_stay_in_the_card_and_codes_are_as_large_as_it_i
 
 def test_a_token_is_called_as_its_holders_call_it(stack: Stack, new_visitor: NewVisitor) -> None:
     visitor = new_visitor()
-    forge(visitor, "", lambda body: body | {"paymentCurrency": "USDCn-sepolia"})
+    forge(visitor, "", lambda body: body | dict.fromkeys(("paymentCurrency", "invoiceCurrency"), "USDCn-sepolia"))
     visitor.open(stack.shop.link()).shows("12.5 USDC")
     assert "USDCn" not in visitor.text
 

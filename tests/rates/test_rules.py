@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.conversions import on_chain_decimals, on_chain_units
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
 from chalicelib.rates.records import Rate, RateSource

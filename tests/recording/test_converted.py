@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.chain.logs import InconsistentNode
 from chalicelib.rates.rules import RateUnavailable
 from chalicelib.recording import flows as recording
 from chalicelib.recording.payments import MAX_SMALL_PAYMENTS
 from chalicelib.requests import quotes
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus
+from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import LoggedTransfer, TransferState
 from tests.fakes.memory_store import MemoryStore
@@ -255,6 +257,23 @@ def test_a_removed_payment_takes_away_what_it_added_and_a_moved_one_keeps_its_va
     after = load_request(world.services, request)
     assert (after.paid, after.status) == (0, RequestStatus.CREATED)
     assert [each.status for each in payments(world, request)] == [PaymentStatus.REVERSED]
+
+
+def test_a_node_that_has_lost_the_logs_of_a_conversion_but_not_its_receipt_undoes_nothing(world: World) -> None:
+    request = store_request(world.services, **CONTRACTS)
+    world.chain.convert(request, 12_503_750)
+    scan(world)
+    world.chain.fork(4, moved_by=1)
+    world.chain.hides_logs = True
+    world.chain.mine(4)
+    with pytest.raises(InconsistentNode):
+        scanning.scan(world.services, "mainnet")
+    assert load_request(world.services, request).status is RequestStatus.PAID
+    world.chain.hides_logs = False
+    world.advance(90)
+    scan(world)
+    assert load_request(world.services, request).paid == USD_AMOUNT
+    assert [each.status for each in payments(world, request)] == [PaymentStatus.CONFIRMED]
 
 
 def test_dust_that_is_worth_nothing_causes_no_event_and_is_not_listed(world: World) -> None:

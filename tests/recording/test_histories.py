@@ -14,18 +14,22 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import Record
+from chalicelib.base.records import Record, list_of
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments
+from chalicelib.recording.counting import ACCOUNT
+from chalicelib.recording.records import DailyCount
 from chalicelib.recording.rules import requests_by_topic
 from chalicelib.requests.creation import Item
+from chalicelib.requests.listing import PAYMENT
 from chalicelib.requests.records import Payment, PaymentStatus, Quote, Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
+from chalicelib.storage.lists import Named, Span
 from chalicelib.storage.store import Write
 from chalicelib.webhooks.records import Event
 from tests.fakes.chain import GENESIS, Block
@@ -238,6 +242,23 @@ def check(history: History) -> None:
         assert (payment.link.completed_at is not None) == is_paid
     for request in history.alone:
         check_request(history, load_request(history.world.services, request), on_chain[request.request_id])
+    check_list(history)
+
+
+def check_list(history: History) -> None:
+    """The account's list of payments adds up to what its requests are paid, per token; so do the daily counts."""
+    store, account_id = history.store, history.world.account_id
+    every = Span(Named("by_account", list_of(account_id, PAYMENT)))
+    standing = [each for each in store.newest(Payment, every, 1000).records if each.status is PaymentStatus.CONFIRMED]
+    listed, paid = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for each in standing:
+        listed[each.currency, each.invoice_currency] += each.counted
+    for created in history.requests:
+        request = load_request(history.world.services, created)
+        paid[request.currency, request.invoice_currency or request.currency] += request.paid - request.unlisted_amount
+    assert +listed == +paid
+    daily = store.query(DailyCount, DailyCount.KEY.all(account_id=account_id, series=ACCOUNT))
+    assert sum(sum(each.counts.values()) for each in daily) == len(standing)
 
 
 def check_request(history: History, request: Request, transfers: list[tuple[str, int]]) -> None:

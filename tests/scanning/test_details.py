@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.calldata.conversion_rates import PathRate
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.chain.jsonrpc import NodeTimeout
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.requests.records import Request

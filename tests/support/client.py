@@ -77,7 +77,8 @@ class Api:
         if reply.status == 204:
             assert reply.body == b""
             return
-        assert reply.headers["content-type"] == "application/json"
+        is_table = reply.status == 200 and reply.headers["content-type"] == "text/csv; charset=utf-8"
+        assert is_table or reply.headers["content-type"] == "application/json"
         is_gateway = reply.headers.get("access-control-allow-origin") == "*"
         if not is_gateway and reply.status not in (405, 500) and path.split("?")[0] not in UNLIMITED:
             limit, remaining, reset = (int(reply.headers[f"ratelimit-{name}"]) for name in ("limit", "remaining", "reset"))

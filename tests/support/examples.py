@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -19,6 +19,8 @@ from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
 from chalicelib.payees.records import Action
+from chalicelib.requests import store as request_store
+from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
 from tests.fakes.payouts import store_payouts
@@ -146,10 +148,25 @@ def paid_token(owner: Tenant, way: Way) -> str:
     return token
 
 
+def settled_request(owner: Tenant, way: Way) -> str:
+    """As recording leaves it: with its payment and its totals."""
+    request = request_store.request(running().store, owner.recurring_id())
+    assert request is not None
+    tx_hash = store_payment_of(request, request.amount).tx_hash
+    paid = replace(request, paid=request.amount, status=RequestStatus.PAID, payment_count=1, tx_hash=tx_hash)
+    running().store.write(paid)
+    return request.request_id
+
+
 def paid_request(owner: Tenant, way: Way) -> str:
     request = store_request(running(), owner.account_id)
     store_payment_of(request, 12_500_000)
     return request.request_id
+
+
+def has_payment(owner: Tenant, way: Way) -> None:
+    request = store_request(running(), owner.account_id)
+    store_payment_of(replace(request, client_id=owner.client_id), 12_500_000)
 
 
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
@@ -166,8 +183,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/currencies"): example(),
     ("GET", "/v2/currencies/{currency_id}/conversion-routes"): example(),
     ("POST", "/v2/request"): example(body=a_request),
-    ("GET", "/v2/request/{request_id}"): example(REQUEST),
-    ("GET", "/v2/request/{request_id}/status"): example(REQUEST),
+    ("GET", "/v2/request/{request_id}"): example({"request_id": settled_request}),
+    ("GET", "/v2/request/{request_id}/status"): example({"request_id": settled_request}),
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/secure-payments"): example(body=a_link),
     ("GET", "/v2/secure-payments"): example(
@@ -188,6 +205,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/payouts"): example(),
     ("POST", "/v2/pay"): example(),
     ("POST", "/v2/payouts/batch"): example(),
+    ("GET", "/v2/request"): example(before=paid_request),
+    ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),

@@ -6,8 +6,10 @@ from typing import Any
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import reading as links
+from chalicelib.recording import counting
 from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
-from tests.fakes.world import PAYEE
+from chalicelib.storage.store import Add
+from tests.fakes.world import PAYEE, WALLET
 from tests.support.node import Node
 from tests.support.running import running
 
@@ -40,9 +42,23 @@ def store_payment_of(request: Request, amount: int) -> Payment:
         status=PaymentStatus.CONFIRMED,
         detected_at=request.created_at + timedelta(seconds=30),
         paid_at=request.created_at + timedelta(seconds=12),
+        payer=WALLET,
+        account_id=request.account_id,
+        client_id=request.client_id,
+        payee=request.payee,
+        currency=request.currency,
+        invoice_currency=request.invoice_currency or request.currency,
+        payment_reference=request.payment_reference,
+        reference=request.reference,
     )
-    running().store.write(made)
-    return made
+    return record_payment(made)
+
+
+def record_payment(made: Payment) -> Payment:
+    """Writes a payment and counts it, as the recorder does; returns it as it was written."""
+    marked = counting.marked(made)
+    running().store.write(marked, *(Add(*each) for each in counting.amounts([], [marked])))
+    return marked
 
 
 def store_unmatched(token: str, token_address: str, payee: str = PAYEE) -> None:

@@ -47,8 +47,8 @@ def pay_out(services: Services, owner: Owner, draft: Draft, terms: Terms) -> Pre
 
     Raises BadRequest with what to change, Forbidden if the client id may not create it, and RateUnavailable.
     """
-    (request,) = created = requests.payouts(services, owner, (draft,))
-    check_payer(created, terms.payer, "payerWallet")
+    request = requests.payout(services, owner, draft)
+    check_payer((request,), terms.payer, "payerWallet")
     return _create_and_build(services, owner, (replace(request, payer=terms.payer),), terms, batched=False)
 
 
@@ -78,8 +78,7 @@ def _create_and_build(
     if batched:
         check_fits(positions)
     prepared = building.prepare(services, positions, PayOptions(terms.payer), batched=batched)
-    services.store.put_many(quotes.values())
-    requests.save_many(services, [each.request for each in owed])
+    requests.save_many(services, [each.request for each in owed], tuple(quotes.values()))
     return prepared
 
 
@@ -92,11 +91,12 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
         check_payer(stored, draft.terms.payer, "payer")
         fee = _fee_of(services, owner, stored, draft.terms)
         owed = [Owed(request, remaining(request), fee) for request in stored]
-        positions = conversions.priced(services, owed, conversions.hold(services, owed))
+        quotes, unwritten = conversions.renewed_quotes(services, owed)
+        positions = conversions.priced(services, owed, quotes)
         check_fits(positions)
         prepared = building.prepare(services, positions, PayOptions(draft.terms.payer), batched=True)
         changed = [being_paid(request, fee, services.clock()) for request in stored]
-        written = [new for new, old in zip(changed, stored, strict=True) if new != old]
+        written = [*unwritten, *(new for new, old in zip(changed, stored, strict=True) if new != old)]
         try:
             for start in range(0, len(written), LARGEST_TRANSACTION):
                 services.store.write(*written[start : start + LARGEST_TRANSACTION])

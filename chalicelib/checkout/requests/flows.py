@@ -16,8 +16,8 @@ from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.links.flows import require_payable
 from chalicelib.links.reading import Viewer, load_request
 from chalicelib.links.records import SecurePayment
-from chalicelib.rates import flows as rates
-from chalicelib.rates.rules import RateUnavailable, value_of
+from chalicelib.rates.flows import current_or_none
+from chalicelib.rates.rules import value_of
 from chalicelib.requests import flows as requests
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
@@ -141,9 +141,7 @@ def _store_fee(services: Services, request: Request, fee: Fee) -> None:
 def _in_dollars(services: Services, token: Token | None, units: BaseUnits) -> BaseUnits | None:
     """What an amount of a token is worth in dollars, with 8 decimals; None if no rate can be had."""
     dollar = token_with_id(_DOLLAR)
-    if token is None or dollar is None or not services.prices.is_configured:
+    if token is None or dollar is None:
         return None
-    try:
-        return value_of(units, rates.current(services, dollar, token), dollar, token)
-    except RateUnavailable:
-        return None
+    rate = current_or_none(services, dollar, token)
+    return value_of(units, rate, dollar, token) if rate is not None else None

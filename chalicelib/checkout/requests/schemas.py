@@ -74,7 +74,7 @@ class RouteFee(Output):
     stage: str = Field(description="When it is paid: with the payment")
     provider: str = Field(description="Who asks for it")
     amount: str
-    amountInUSD: str | None = None
+    amountInUSD: str | None = Field(None, description="Absent where no exchange rate can be had")
     currency: str = Field(description="The symbol of what it is paid in")
     receiverAddress: str | None = Field(None, description="Who receives a platform fee")
     network: str

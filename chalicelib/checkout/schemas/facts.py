@@ -87,6 +87,8 @@ def conversion_answer(position: Position, converted: Converted) -> ConversionAns
         requestId=owed.request.request_id,
         way=converted.way.value,
         rate=rate_text(converted.rate),
+        rateNumerator=str(converted.rate.numerator),
+        rateDenominator=str(converted.rate.denominator),
         rateSource=converted.rate.source.value,
         rateAt=iso(converted.rate.at),
         invoiceCurrency=owed.invoice.id,

@@ -10,6 +10,7 @@ from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.checkout.flows import Description
 from chalicelib.http.fields import Address
@@ -78,6 +79,7 @@ class SecurePaymentAnswer(LinkAnswer):
     payee: str
     amount: str = Field(description="In the invoice currency, as what is paid and what is left of it")
     invoiceCurrency: str
+    invoiceDecimals: int = Field(description="Of the invoice currency, as contracts count it: 8 of fiat")
     paymentCurrency: str
     isNativeCurrency: bool
     decimals: int = Field(description="Of the payment currency")
@@ -94,6 +96,7 @@ class BatchPaymentAnswer(LinkAnswer):
     payees: list[str] = Field(description="Who are paid")
     amounts: list[str] = Field(description="What each is owed, in its invoice currency")
     invoiceCurrencies: list[str] = Field(description="The currencies of the amounts")
+    invoiceDecimals: list[int] = Field(description="Of them, as contracts count them: 8 of fiat")
     paymentCurrencies: list[str] = Field(description="The tokens that are paid")
     isNativeCurrency: list[bool] = Field(description="Whether it is the network's own coin")
     decimals: list[int] = Field(description="Of the payment currencies")
@@ -122,6 +125,7 @@ def secure_payment_answer(
         payees=[one["payee"] for one in each],
         amounts=[one["amount"] for one in each],
         invoiceCurrencies=[one["invoiceCurrency"] for one in each],
+        invoiceDecimals=[one["invoiceDecimals"] for one in each],
         paymentCurrencies=[one["paymentCurrency"] for one in each],
         isNativeCurrency=[one["isNativeCurrency"] for one in each],
         decimals=[one["decimals"] for one in each],
@@ -151,11 +155,12 @@ def _link_facts(payment: SecurePayment) -> dict[str, Any]:
 
 
 def _request_facts(request: Request) -> dict[str, Any]:
-    token = currency_of(request)
+    token, invoice = currency_of(request), invoice_of(request)
     return {
         "payee": request.payee,
         "amount": amount_text(request.amount, request),
-        "invoiceCurrency": invoice_of(request).id,
+        "invoiceCurrency": invoice.id,
+        "invoiceDecimals": on_chain_decimals(invoice),
         "paymentCurrency": token.id,
         "isNativeCurrency": token.is_native,
         "decimals": token.decimals,

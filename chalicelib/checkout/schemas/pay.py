@@ -104,6 +104,8 @@ class ConversionAnswer(Output):
         description="on_chain: a contract converts when the payment is made; quoted: by the rate that is held"
     )
     rate: str = Field(description="How much of the payment currency one unit of the invoice currency is, rounded")
+    rateNumerator: str = Field(description="With `rateDenominator` the exact rate: a whole number above 0")
+    rateDenominator: str = Field(description="The same")
     rateSource: str = Field(description="Who gives the rate")
     rateAt: str = Field(description="When it was given, in ISO 8601")
     quoteExpiresAt: int | None = Field(None, description="quoted: until when it is held, in Unix seconds")

@@ -2,13 +2,15 @@
 //
 // check(transactions, expected) returns { ok: true, batchFee, steps } or { ok: false, reason, index }; index -1 stands for
 //   the list as a whole.
-// expected: { network, kind, wallet, eoaWallet, payments: [{ payee, token, amount, fee, feeAddress, reference }] }
-//   amounts are BigInt base units; token null is the native coin.
+// expected: { network, kind, wallet, eoaWallet, payments: [{ payee, token, amount, fee, feeAddress, reference, conversion }] }
+//   amounts are BigInt base units; token null is the native coin. With a conversion, which the contracts make, they are in
+//   units of the invoice currency. conversion: { from, most, age }: the hash of that currency, the most base units of the
+//   token to take, and the highest age of the rate in seconds, as BigInt; null or missing if there is none.
 // step: { kind: "fund" | "reset" | "approve" | "pay", index, call, spender, token, amount, payments, transaction }
 //   call names contract and function, for tokens the function only; spender is the contract that gets the allowance;
 //   token and amount are missing if several currencies are paid;
 //   payments are positions in expected.payments; transaction is the one that was decoded and is to be sent.
-// reason: "contract" | "function" | "payee" | "token" | "amount" | "fee" | "reference" | "value" | "shape"
+// reason: "contract" | "function" | "payee" | "token" | "amount" | "fee" | "reference" | "rate" | "value" | "shape"
 //
 // Calldata is accepted only if it equals, byte for byte, what the service's encoders write.
 
@@ -23,13 +25,19 @@ const DEAD = "000000000000000000000000000000000000dead";
 const BASIS = 10_000n;
 const HIGHEST_BATCH_FEE = 100; // basis points: fee of the batch contract, which its owner may change
 const HIGHEST_FEE_LIMIT = 15_000_000_000; // sun, on Tron
+const HIGHEST_RATE_AGE = 172_800n; // seconds
 
-// Payment contracts by network; coin is the pseudo token address of the native coin in a batch.
-const chain = (chainId, erc20, batch, native, coin) => ({ chainId, erc20, batch, native, coin });
+const USD = "775eb53d00dd0acd3ec1696472105d579b9b386b"; // the hash of a currency is its address in a path of conversions
+const COIN_CONVERSION = "0x7Ebf48a26253810629C191b56C3212Fd0D211c26";
+
+// Payment contracts by network; coin is the pseudo token address of the native coin in a batch and in a conversion.
+const chain = (chainId, erc20, batch, native, coin, conversion, coinConversion) =>
+  ({ chainId, erc20, batch, native, coin, conversion, coinConversion });
 export const CONTRACTS = {
   mainnet: chain(
     1, "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
     "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0xf5af88e117747e87fc5929f2ff87221b1447652e",
+    "0xe72Ecea44b6d8B2b3cf5171214D9730E86213cA2", COIN_CONVERSION,
   ),
   "arbitrum-one": chain(
     42161, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
@@ -46,6 +54,7 @@ export const CONTRACTS = {
   matic: chain(
     137, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
     "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", "0x23c7fe5a44ca213deed6f3e2e714d747fcbcdbf0",
+    "0xf0f49873C50765239F6f9534Ba13c4fe16eD5f2E", COIN_CONVERSION,
   ),
   bsc: chain(
     56, "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0x3cF63891928B8CeebB81C95426600a18cd59C03f",
@@ -58,8 +67,9 @@ export const CONTRACTS = {
   ),
 };
 
-const DETAILS = array([ADDRESS, UINT, array(ADDRESS), BYTES, UINT, UINT, UINT]);
-const PATHS = array(array(ADDRESS));
+const PATH = array(ADDRESS);
+const DETAILS = array([ADDRESS, UINT, PATH, BYTES, UINT, UINT, UINT]);
+const PATHS = array(PATH);
 const UINTS = array(UINT);
 
 // By selector: contract (null: a token), kind of link that uses it, argument types, function that reads the arguments.
@@ -68,15 +78,19 @@ const FUNCTIONS = {
   "23b872dd": [null, "all", [ADDRESS, ADDRESS, UINT], readFunding],
   c219a14d: ["erc20", "single", [ADDRESS, ADDRESS, UINT, BYTES, UINT, ADDRESS], readTokenPayment],
   b868980b: ["native", "single", [ADDRESS, BYTES, UINT, ADDRESS], readNativePayment],
+  "3af2c012": ["conversion", "single", [ADDRESS, UINT, PATH, BYTES, UINT, ADDRESS, UINT, UINT], readConversion],
+  ac473c8a: ["coinConversion", "single", [ADDRESS, UINT, PATH, BYTES, UINT, ADDRESS, UINT], readCoinConversion],
   "9af8a581": ["batch", "batch", [DETAILS, PATHS, ADDRESS], readBatchOfOneToken],
   "92cddb91": ["batch", "batch", [array([UINT, DETAILS]), PATHS, ADDRESS], readBatchOfGroups],
-  c6e6d98b: ["batch", "tron", [ADDRESS, array(ADDRESS), UINTS, array(BYTES), UINTS, ADDRESS], readTronBatch],
+  c6e6d98b: ["batch", "tron", [ADDRESS, PATH, UINTS, array(BYTES), UINTS, ADDRESS], readTronBatch],
 };
 const NAMES = {
   "095ea7b3": "approve",
   "23b872dd": "transferFrom",
   c219a14d: "ERC20FeeProxy.transferFromWithReferenceAndFee",
   b868980b: "EthereumFeeProxy.transferWithReferenceAndFee",
+  "3af2c012": "Erc20ConversionProxy.transferFromWithReferenceAndFee",
+  ac473c8a: "EthConversionProxy.transferWithReferenceAndFee",
   "9af8a581": "BatchConversionPayments.batchERC20Payments",
   "92cddb91": "BatchConversionPayments.batchPayments",
   c6e6d98b: "ERC20BatchPayments.batchERC20PaymentsWithReference",
@@ -123,6 +137,7 @@ function planOf(expected) {
   const contracts = Object.fromEntries(Object.entries(deployed).map(([name, at]) => [name, at && digits(at)]));
   const dues = payments.map((payment) => dueOf(payment, digits));
   const single = kind === "single";
+  const spender = single ? (dues[0]?.conversion ? "conversion" : "erc20") : "batch";
   demand(dues.length > 0 && (!single || dues.length === 1));
   demand(eoaWallet === null || !tron);
   return {
@@ -132,15 +147,15 @@ function planOf(expected) {
     contracts,
     digits,
     dues,
-    spender: contracts[single ? "erc20" : "batch"],
-    spenderText: deployed[single ? "erc20" : "batch"],
+    spender: contracts[spender],
+    spenderText: deployed[spender],
     tokenTexts: new Map(dues.map((due, at) => [due.token, payments[at].token])),
     owner: eoaWallet === null ? null : digits(eoaWallet),
     wallet: eoaWallet === null ? null : digits(wallet),
   };
 }
 
-function dueOf({ payee, token, amount, fee, feeAddress, reference }, digits) {
+function dueOf({ payee, token, amount, fee, feeAddress, reference, conversion }, digits) {
   demand(typeof amount === "bigint" && amount > 0n && typeof fee === "bigint" && fee >= 0n);
   demand(/^0x[0-9a-f]{16}$/i.test(reference));
   const receiver = fee ? digits(feeAddress) : null;
@@ -152,7 +167,13 @@ function dueOf({ payee, token, amount, fee, feeAddress, reference }, digits) {
     fee,
     receiver,
     reference: reference.slice(2).toLowerCase(),
+    conversion: conversion ? limitsOf(conversion, digits) : null,
   };
+}
+
+function limitsOf({ from, most, age }, digits) {
+  demand(typeof most === "bigint" && most > 0n && typeof age === "bigint" && age > 0n && age <= HIGHEST_RATE_AGE);
+  return { from: digits(from), most, age };
 }
 
 function readCall(plan, { to, data, value, feeLimit }, index) {
@@ -202,33 +223,54 @@ function readNativePayment(plan, [payee, reference, fee, receiver], to, value) {
   return { kind: "pay", receiver, payments: [{ payee, token: null, amount: value - fee, fee, reference }] };
 }
 
+function readConversion(plan, [payee, amount, path, reference, fee, receiver, most, age]) {
+  const conversion = along(plan, path, most, age);
+  return { kind: "pay", receiver, payments: [{ payee, token: path.at(-1), amount, fee, reference, conversion }] };
+}
+
+function readCoinConversion(plan, [payee, amount, path, reference, fee, receiver, age], to, value) {
+  demand(path.at(-1) === plan.contracts.coin, "token");
+  const conversion = along(plan, path, value, age);
+  return { kind: "pay", receiver, payments: [{ payee, token: null, amount, fee, reference, conversion }] };
+}
+
+// The feeds of a path lead from the invoice currency to the token, with US dollars or the coin between.
+function along(plan, [from, ...path], most, age) {
+  demand(path.length < 4 && path.slice(0, -1).every((each) => [USD, plan.contracts.coin].includes(each)), "rate");
+  return { from, most, age };
+}
+
 function readBatchOfOneToken(plan, [details, paths, receiver]) {
   demand(paths.length === 0);
-  const payments = details.map((detail) => readDetail(detail));
+  const payments = details.map((detail) => readDetail(plan, detail));
   demand(payments.every(({ token }) => token === payments[0].token), "token");
   return { kind: "pay", receiver, payments };
 }
 
-// Groups are numbered by the batch contract: 2 pays tokens, 3 the native coin.
+// Groups are numbered by the batch contract: 2 pays tokens, 3 the native coin; 0 and 4 do so with a conversion.
 function readBatchOfGroups(plan, [groups, paths, receiver]) {
-  demand(paths.length === 0 && ["2", "3", "2,3"].includes(String(groups.map(([number]) => number))));
+  const numbers = groups.map(([number]) => Number(number));
+  demand(paths.length === 0);
+  demand(numbers.every((number, at) => [0, 2, 3, 4].includes(number) && !(numbers[at - 1] >= number)));
   const payments = groups.flatMap(([number, details]) => {
     demand(details.length > 0);
     return details.map((detail) => {
-      const payment = readDetail(detail);
-      if (number === 2n) return payment;
+      const payment = readDetail(plan, detail, number === 0n || number === 4n);
+      if (number <= 2n) return payment;
       demand(payment.token === plan.contracts.coin, "token");
       return { ...payment, token: null };
     });
   });
   // A batch of one token has to use batchERC20Payments.
-  demand(payments.some(({ token }) => token === null || token !== payments[0].token), "function");
+  const isOther = ({ token, conversion }) => conversion || token === null || token !== payments[0].token;
+  demand(payments.some(isOther), "function");
   return { kind: "pay", receiver, payments };
 }
 
-function readDetail([payee, amount, path, reference, fee, toSpend, rateAge]) {
-  demand(path.length === 1 && !toSpend && !rateAge);
-  return { payee, token: path[0], amount, fee, reference };
+function readDetail(plan, [payee, amount, path, reference, fee, most, age], isConverted) {
+  demand(isConverted ? path.length > 1 : path.length === 1 && !most && !age);
+  const conversion = isConverted ? along(plan, path, most, age) : null;
+  return { payee, token: path.at(-1), amount, fee, reference, conversion };
 }
 
 function readTronBatch(plan, [token, payees, amounts, references, fees, receiver]) {
@@ -269,6 +311,7 @@ function demandEveryPayment(plan, calls) {
       for (const part of ["payee", "token", "amount", "fee"]) {
         demand(payment[part] === plan.dues[position][part], part, call.index);
       }
+      demand(limits(payment) === limits(plan.dues[position]), "rate", call.index);
       unpaid.delete(position);
       return position;
     });
@@ -278,6 +321,8 @@ function demandEveryPayment(plan, calls) {
   }
   demand(unpaid.size === 0);
 }
+
+const limits = ({ conversion }) => (conversion ? [conversion.from, conversion.most, conversion.age].join() : "");
 
 // Returns the lowest batch fee, in basis points, with which every amount and value is right.
 function batchFeeOf(plan, calls) {
@@ -296,8 +341,9 @@ function debitOf(calls, token, batchFee) {
   let debit = 0n;
   for (const { payments = [] } of calls) {
     const inToken = payments.filter((payment) => payment.token === token);
-    const amounts = inToken.reduce((sum, { amount }) => sum + amount, 0n);
-    debit += inToken.reduce((sum, { fee }) => sum + fee, amounts) + (amounts * BigInt(batchFee)) / BASIS;
+    const amounts = inToken.reduce((sum, { amount, conversion }) => sum + (conversion?.most ?? amount), 0n);
+    const fees = inToken.reduce((sum, { fee, conversion }) => sum + (conversion ? 0n : fee), 0n);
+    debit += amounts + fees + (amounts * BigInt(batchFee)) / BASIS;
   }
   return debit;
 }

@@ -90,6 +90,20 @@ export const NETWORKS = {
   ],
 };
 
+// Hashes by which the contracts know currencies that are no tokens, where they have price feeds.
+export const HASHES = {
+  AUD: "0x4f99f266506be1475e943b2f097827011bfa4e93", BRL: "0xb50731ca2fd80afe3910a4800225d4845cad266f",
+  CAD: "0xfa6faefc053e6c8e393a73dcc12b09fcde019d25", CHF: "0xfac26e3fd40adcdc6652f705d983b4830c00716c",
+  CNY: "0x66710cc1372861ec5d5537c075b527b7b3c63c5f", EUR: "0x17b4158805772ced11225e77339f90beb5aae968",
+  GBP: "0x013f29832cd6525c4c6df81c2aae8032a1ff2db2", HKD: "0xa25ef954247c614a0036730b129960bc94db36fa",
+  IDR: "0x6ea6803339cfeadd84b5b62820c548f53ff7d8e9", ILS: "0x11485b23f0d3db30edb6c876abcc18d699a43e7d",
+  INR: "0xab6ce0b86d905929340c640e8bcba8751feea10e", JPY: "0xf68fb12aa78e5c2b3eebd71441a990cd5757055c",
+  KRW: "0x0bbb60891a1688271573e5ea4cba84f18cbc0f2d", NZD: "0xe6c09adc89ff4467cea20bc7760e3e59e7c0671d",
+  SGD: "0xce80759e72fe1d3c07be79ffecc76a7a9b46c641", THB: "0x717774da93a8ed092f7dba0acbb6977bf4fef912",
+  TRY: "0xb7a41bb9ad3cdc5db0e35c12e78106fa3f21693d", USD: "0x775eb53d00dd0acd3ec1696472105d579b9b386b",
+  "ETH-mainnet": "0xf5af88e117747e87fc5929f2ff87221b1447652e",
+};
+
 const normalized = (address) => (address.startsWith("0x") ? address.toLowerCase() : address); // base58: case matters
 
 /** Whether name, symbol, decimals and address of a link's network, coin and tokens equal those of the list. */
@@ -100,12 +114,20 @@ export function isKnown({ network, chain, payments }) {
   const fields = tokens.map((text) => text.split(" "));
   const listed = new Map(fields.map(([key, count, address]) => [normalized(address), [key, count]]));
   const isRight = ({ token, id, ...payment }) => {
-    if (token === null) return id === native && payment.decimals === coin[2] && payment.symbol === coin[1];
+    if (token === null) return id === native && payment.tokenDecimals === coin[2] && payment.tokenSymbol === coin[1];
     const [key, count] = listed.get(normalized(token)) ?? [];
-    return id === `${key}-${network}` && String(payment.decimals) === count;
+    return id === `${key}-${network}` && String(payment.tokenDecimals) === count;
   };
   const isChain = chain.chainId === chainId && chain.name === title && String([name, symbol, decimals]) === String(coin);
   return isChain && payments.every(isRight);
+}
+
+/** The hash by which the contracts know an invoice currency of so many decimals; undefined if it is not in the lists. */
+export function hashOf(id, decimals, network) {
+  const isListed = Object.hasOwn(HASHES, id) && decimals === (id.includes("-") ? 18 : 8);
+  const [, , , , , ...tokens] = NETWORKS[network] ?? [];
+  const token = tokens.find((text) => text.startsWith(`${id.replace(`-${network}`, "")} ${decimals} `));
+  return isListed ? HASHES[id] : token?.split(" ")[2];
 }
 
 // The network of a link by the list above, not by the response. `confirmations` is the number that the service waits for;

@@ -3,11 +3,12 @@
 // Invisible characters and those that change the text direction: with them a reference could show as another text.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 
+// `told` is what the service says of it, if it does.
 /** Why the page cannot go on: `away` no response, `odd` an invalid response, `storage` the browser stores no note. */
 export class Trouble extends Error {
-  constructor(kind, wait = 0) {
+  constructor(kind, wait = 0, told = "") {
     super(kind);
-    Object.assign(this, { kind, wait });
+    Object.assign(this, { kind, wait, told });
   }
 }
 
@@ -31,7 +32,7 @@ export function webAddress(text) {
   return url && ["https:", "http:"].includes(url.protocol) ? url.href : null;
 }
 
-const string = (value, most = 4_000) => (need(typeof value === "string" && value.length <= most), value);
+export const string = (value, most = 4_000) => (need(typeof value === "string" && value.length <= most), value);
 const integer = (value, most) => (need(Number.isSafeInteger(value) && value >= 0 && value <= most), value);
 const optional = (value) => (value === null || value === undefined ? null : string(value));
 const list = (value) => (need(Array.isArray(value) && value.length <= 1_000), value);
@@ -44,31 +45,47 @@ function readChain(raw) {
 }
 
 /** floor(amount * percentage / 100), as the service computes it. */
-function feeOf(amount, percentage) {
+export function feeOf(amount, percentage) {
   return percentage === null ? 0n : (amount * units(percentage, 18)) / (100n * 10n ** 18n);
 }
 
-/** One payment; amounts in base units. `left` is the amount still owed, `fee` is paid on top of it. */
+const FIAT_DECIMALS = 8; // in which the service and its contracts count fiat
+const symbolOf = (currency) => (currency === "USDCn" ? "USDC" : currency); // ids say so where a bridged USDC exists, too
+
+// `digits` are the decimal places that are shown at least.
+/** What the amounts are counted in if the invoice is in another currency than the token that is paid, else null. */
+function invoiceOf({ invoiceCurrency, invoiceDecimals, paymentCurrency }) {
+  const id = optional(invoiceCurrency) ?? paymentCurrency;
+  if (id === paymentCurrency) return null;
+  if (!/^[A-Z]{3}$/.test(id)) return { symbol: clean(symbolOf(id.split("-")[0])), decimals: integer(invoiceDecimals, 20) };
+  const format = new Intl.NumberFormat("en", { style: "currency", currency: id });
+  return { symbol: id, decimals: FIAT_DECIMALS, digits: format.resolvedOptions().maximumFractionDigits };
+}
+
+// `invoice` is the id of the invoice currency if the amounts are in another one than the token, else null.
+/** One payment; amounts in units of `decimals`. `left` is the amount still owed, `fee` is paid on top of it. */
 function readPayment(raw, network, chain) {
-  const decimals = integer(raw.decimals, 20);
-  const amount = units(raw.amount, decimals);
-  const left = units(raw.remainingAmount, decimals);
-  need(typeof raw.isNativeCurrency === "boolean" && left <= amount && /^0x[0-9a-f]{16}$/.test(raw.paymentReference));
   const id = string(raw.paymentCurrency, 100);
   const currency = id.replace(`-${network}`, "");
-  const tokenSymbol = currency === "USDCn" ? "USDC" : currency; // ids say USDCn where a bridged USDC exists, too
-  const symbol = clean(raw.isNativeCurrency ? chain.nativeCurrency.symbol : tokenSymbol);
+  const tokenSymbol = clean(raw.isNativeCurrency ? chain.nativeCurrency.symbol : symbolOf(currency));
+  const tokenDecimals = integer(raw.decimals, 20);
+  const unit = { symbol: tokenSymbol, decimals: tokenDecimals, digits: 0, ...invoiceOf(raw) };
+  const amount = units(raw.amount, unit.decimals);
+  const left = units(raw.remainingAmount, unit.decimals);
+  need(typeof raw.isNativeCurrency === "boolean" && left <= amount && /^0x[0-9a-f]{16}$/.test(raw.paymentReference));
   const percentage = optional(raw.feePercentage);
   const fee = feeOf(left, percentage);
   const feeAddress = optional(raw.feeAddress);
   need(fee === 0n || feeAddress !== null);
-  const address = raw.isNativeCurrency ? null : string(raw.tokenAddress, 64);
+  const token = raw.isNativeCurrency ? null : string(raw.tokenAddress, 64);
   const known = { payee: string(raw.payee, 64), reference: raw.paymentReference, percentage, feeAddress };
-  return { ...known, id, token: address, currency, symbol, decimals, amount, left, fee };
+  const invoice = invoiceOf(raw) && raw.invoiceCurrency;
+  return { ...known, requestId: raw.requestId, id, token, currency, invoice, ...unit, tokenSymbol, tokenDecimals, amount, left, fee };
 }
 
 const COLUMNS = {
   amount: "amounts", remainingAmount: "remainingAmounts", paymentCurrency: "paymentCurrencies",
+  invoiceCurrency: "invoiceCurrencies", invoiceDecimals: "invoiceDecimals",
   isNativeCurrency: "isNativeCurrency", decimals: "decimals", paymentReference: "paymentReferences",
   destination: "destinations",
 };
@@ -76,12 +93,13 @@ const COLUMNS = {
 /** The payments of a link of any kind in one form. */
 function rows(raw) {
   const fee = { feePercentage: raw.feePercentage, feeAddress: raw.feeAddress };
-  if (raw.paymentType === "single") return [{ ...raw, tokenAddress: raw.destination?.tokenAddress }];
+  const ids = raw.requestIds ?? [];
+  if (raw.paymentType === "single") return [{ ...raw, requestId: ids[0], tokenAddress: raw.destination?.tokenAddress }];
   if (raw.paymentType === "multicall") return list(raw.children);
   need(raw.paymentType === "batch");
   const fields = (index) => Object.entries(COLUMNS).map(([name, column]) => [name, raw[column]?.[index]]);
   const items = list(raw.payees).map((payee, index) => ({ ...fee, ...Object.fromEntries(fields(index)), payee }));
-  return items.map((item) => ({ ...item, tokenAddress: item.destination?.tokenAddress }));
+  return items.map((item, index) => ({ ...item, requestId: ids[index], tokenAddress: item.destination?.tokenAddress }));
 }
 
 /** The link of a response; throws Trouble if a value has the wrong type. */
@@ -124,12 +142,13 @@ export function outcomeOf({ status, body }) {
   return { kind: kinds[status], body };
 }
 
-/** The sums of amounts and fees per token. */
+/** The sums of amounts and fees per invoice currency, or per token where amounts are in the token. */
 export function totals(payments) {
   const sums = new Map();
-  for (const { token: address, symbol, decimals, amount, left, fee } of payments) {
-    const sum = sums.get(address) ?? { token: address, symbol, decimals, amount: 0n, left: 0n, fee: 0n };
-    sums.set(address, { ...sum, amount: sum.amount + amount, left: sum.left + left, fee: sum.fee + fee });
+  for (const { token, invoice, symbol, decimals, digits, amount, left, fee } of payments) {
+    const key = invoice ?? token;
+    const sum = sums.get(key) ?? { token, symbol, decimals, digits, amount: 0n, left: 0n, fee: 0n };
+    sums.set(key, { ...sum, amount: sum.amount + amount, left: sum.left + left, fee: sum.fee + fee });
   }
   return [...sums.values()];
 }

@@ -1,5 +1,6 @@
 // For payers without a wallet in this browser: the page's URL and each transaction as QR codes and as fields to copy.
 
+import { endOf, rates } from "./conversion.js";
 import { copyField } from "./ends.js";
 import { charged, expected, readQuote, verify } from "./quote.js";
 
@@ -12,20 +13,24 @@ export async function show(app) {
   try {
     const response = await app.ask("/pay");
     if (response.status !== 200) return fill(paragraph(t("manual.none")));
-    const verdict = verify(app.link, readQuote(response.body, app.need).transactions, expected(app.link, null));
+    const quote = readQuote(response.body, app);
+    const verdict = verify(app.link, quote, expected(app.link, quote, null));
     if (!verdict.ok) return fill(paragraph(t(`unsafe.${verdict.reason}`), "note bad"));
-    const steps = verdict.steps.map((step, index) => el("li", {}, oneStep(app, step, index)));
+    app.manualUntil = endOf(quote.due) ?? undefined;
+    const isConverted = quote.due.some((each) => each.conversion);
+    const steps = verdict.steps.map((step, index) => el("li", {}, oneStep(app, step, index, !isConverted)));
     const lead = paragraph(t("manual.steps", { count: steps.length }));
     const after = paragraph(t("manual.after"), "note");
-    fill(paragraph(t("manual.text")), thisPage(app), ...inAll(app, verdict), lead, el("ol", {}, steps), after);
+    const sums = [...rates(app, quote.due), ...inAll(app, quote.due, verdict)];
+    fill(paragraph(t("manual.text")), thisPage(app), ...sums, lead, el("ol", {}, steps), after);
   } catch {
     fill(paragraph(t("away.title"), "note bad"));
   }
 }
 
 /** The fee of the batch contract, if it takes one, and the total with it: the summary of the link does not include it. */
-function inAll({ t, el, link, listed }, verdict) {
-  const sums = charged(link.payments.filter((each) => each.left > 0n), verdict);
+function inAll({ t, el, listed }, due, verdict) {
+  const sums = charged(due, verdict);
   const extra = sums.filter((each) => each.extra > 0n);
   if (extra.length === 0) return [];
   const row = (name, amount) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, amount));
@@ -39,7 +44,7 @@ function thisPage(app) {
   return figure(app, "step=page", app.t("manual.page"), address);
 }
 
-function oneStep(app, { kind, amount, transaction: { to, data, value } }, index) {
+function oneStep(app, { kind, amount, transaction: { to, data, value } }, index, hasCode) {
   const { t } = app;
   const coins = BigInt(value) > 0n && copyField(app, t("manual.value"), String(BigInt(value)), `manual-value-${index}`);
   const fields = [
@@ -47,15 +52,16 @@ function oneStep(app, { kind, amount, transaction: { to, data, value } }, index)
     coins,
     copyField(app, t("manual.data"), data, `manual-data-${index}`),
   ];
-  // The amount is part of the URL because browsers reuse an image of the same URL.
-  return figure(app, `of=${amount}&step=${index}`, t(`manual.${kind}`), ...fields);
+  // The amount is part of the URL because browsers reuse an image of the same URL. A code of a conversion might have
+  // another rate by the time that it is drawn.
+  return figure(app, hasCode && `of=${amount}&step=${index}`, t(`manual.${kind}`), ...fields);
 }
 
-/** A QR code drawn by the server, of the page's URL or of a transaction, beside fields with the same content. */
+/** Fields, beside a QR code with the same content, which the server draws if `which` says of what. */
 function figure({ el, token, t }, which, title, ...fields) {
   const src = `/pages/qr.svg?token=${encodeURIComponent(token)}&${which}`;
-  const image = el("img", { class: "qr", alt: t("manual.qr", { what: title }), width: 168, height: 168, src });
-  image.addEventListener("error", () => image.remove());
+  const image = which && el("img", { class: "qr", alt: t("manual.qr", { what: title }), width: 168, height: 168, src });
+  if (image) image.addEventListener("error", () => image.remove());
   const beside = el("div", { class: "beside" }, image, el("div", {}, ...fields));
   return el("figure", {}, el("figcaption", {}, title), beside);
 }

@@ -55,9 +55,9 @@ function t(key, values = {}) {
 const formatted = (value) => (typeof value === "number" ? new Intl.NumberFormat(locale()).format(value) : String(value));
 const isolated = (value) => (document.dir === "rtl" || RIGHT_TO_LEFT.test(value) ? `\u2068${value}\u2069` : value);
 
-/** An amount such as `12.5 USDC` in the language's format, with all its digits. */
-function money(units, decimals, symbol) {
-  const format = new Intl.NumberFormat(locale(), { maximumFractionDigits: 20 });
+/** An amount such as `12.5 USDC` in the language's format, with all its digits, and at least `digits` decimal places. */
+function money(units, decimals, symbol, digits = 0) {
+  const format = new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: 20 });
   return isolated(`${format.format(`${units}E-${decimals}`)} ${symbol}`);
 }
 
@@ -122,6 +122,7 @@ function render(isNew) {
   byId("panel-body").replaceChildren(...[text && paragraph(text), ...body].flat().filter(Boolean));
   details().forEach((each, index) => (each.open ||= opened[index] ?? false));
   byId("manual").hidden = !manual;
+  countDown();
   if (isNew) {
     say(text ? `${title}. ${text}` : title, tone === "bad");
     if (touched) byId("panel-title").focus();
@@ -131,25 +132,32 @@ function render(isNew) {
 const base = meta("api-url").replace(/\/$/, "");
 const token = new URLSearchParams(location.search).get("token") ?? "";
 
+let ahead = 0; // milliseconds by which this clock is ahead of the service's
+
+/** The time by the service's clock, in milliseconds: this one may be wrong by hours. */
+const now = () => Date.now() - ahead;
+
 /** One API request about this link; returns status and body. Throws Trouble if there is no response or no JSON object. */
 async function ask(path = "", body = undefined) {
   const headers = { "x-client-id": meta("client-id"), ...(body && { "content-type": "application/json" }) };
   const options = { headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(API_TIMEOUT) };
   if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
+  const sentAt = Date.now();
   const send = async () => {
     const response = await fetch(`${base}/v2/secure-payments/${token}${path}`, options);
+    ahead = sentAt - Date.parse(response.headers.get("date")) || ahead;
     return { status: response.status, wait: Number(response.headers.get("retry-after")), text: await response.text() };
   };
   const { status, wait, text } = await send().catch(() => ({ status: 503 }));
-  if (status >= 500 || status === 429) throw new Trouble("away", 1_000 * (wait || 0));
   const parsed = await new Response(text).json().catch(() => null);
+  if (status >= 500 || status === 429) throw new Trouble("away", 1_000 * (wait || 0), parsed?.message);
   need(parsed instanceof Object && !Array.isArray(parsed));
   return { status, body: parsed };
 }
 
 /** Sums in one text; `amountOf` returns the amount of a sum. */
 function listed(sums, amountOf) {
-  const amounts = sums.map((each) => money(amountOf(each), each.decimals, each.symbol));
+  const amounts = sums.map((each) => money(amountOf(each), each.decimals, each.symbol, each.digits));
   return new Intl.ListFormat(language, { type: "conjunction" }).format(amounts);
 }
 
@@ -160,6 +168,7 @@ function summary(link) {
   const isWhole = sums.every((each) => each.left === each.amount);
   const fees = sums.filter((each) => each.fee > 0n);
   const row = (name, ...values) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...values));
+  const tokens = new Set(payments.filter((each) => each.invoice).map(({ tokenSymbol }) => tokenSymbol));
   byId("summary").hidden = false;
   const open = isWhole ? "pay.total" : "pay.rest";
   const ended = app.end === "completed" ? "pay.done" : "amount";
@@ -167,35 +176,43 @@ function summary(link) {
   byId("title").textContent = total;
   document.title = t("page.title", { amount: total });
   byId("facts").replaceChildren(
-    ...[link.dollars && isWhole && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat")].filter(Boolean),
+    ...[link.dollars && isWhole && sums.some(({ symbol }) => symbol !== "USD") && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat")].filter(Boolean),
     el("dl", {},
       payments.length === 1 && row("payee", code(payments[0].payee)),
       !isWhole && row("amount.paid", listed(sums, (each) => each.amount - each.left)),
       (fees.length > 0 || !isWhole) && row("amount", listed(sums, (each) => each.left)),
       fees.length > 0 && row("fee", listed(fees, (each) => each.fee)),
+      tokens.size > 0 && row("paid.in", [...tokens].join(", ")),
       row("network", clean(chain.name)),
       link.reference && row("reference", el("bdi", {}, clean(link.reference))),
-      !app.end && row("expires", el("span", { id: "countdown" })),
+      !app.end && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
     ),
     ...[payments.length > 1 && everyPayment(link)].filter(Boolean),
   );
-  tick();
+  countDown();
 }
 
 function everyPayment({ payments }) {
-  const owed = ({ left, decimals, symbol }) => (left > 0n ? money(left, decimals, symbol) : t("pay.done"));
+  const owed = ({ left, decimals, symbol, digits }) => (left > 0n ? money(left, decimals, symbol, digits) : t("pay.done"));
   const item = (each) => el("li", {}, code(each.payee), el("span", {}, owed(each)));
   return el("details", { class: "list", open: payments.length < 4 },
     el("summary", {}, t("payments", { count: payments.length })), el("ul", {}, payments.map(item)));
 }
 
+function countDown() {
+  for (const each of document.querySelectorAll("[data-until]")) {
+    const left = Math.floor((each.dataset.until - now()) / 1_000);
+    each.textContent = left > 0 ? t("expires.in", { time: duration(left) }) : t("expires.now");
+  }
+}
+
 function tick() {
-  const countdown = byId("countdown");
-  if (!countdown || !app.link) return;
-  const left = Math.floor((app.link.expiresAt - Date.now()) / 1_000);
-  countdown.textContent = left > 0 ? t("expires.in", { time: duration(left) }) : t("expires.now");
-  if (left > 0 || app.paying || app.isLate) return;
-  app.isLate = true; // read once only: this clock may be ahead of the service's
+  if (!app.link) return;
+  countDown();
+  if (!document.hidden) app.payment?.tick();
+  if (!document.hidden && now() >= app.manualUntil) void fillManual();
+  if (app.end || now() < app.link.expiresAt || app.paying || app.isLate) return;
+  app.isLate = true; // read once only
   refresh().catch(() => {});
 }
 
@@ -239,7 +256,7 @@ const refresh = async () => settle(await load());
 
 const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => null))?.show(app);
 
-const app = { token, stored, Trouble, need, language: locale };
+const app = { token, stored, now, Trouble, need, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
 Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, listed, failed, asset, summary, fillManual });

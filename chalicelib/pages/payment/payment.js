@@ -2,6 +2,7 @@
 // A note of each request is stored before the wallet is asked; while the note exists, nothing else is requested.
 
 import { Follower } from "./follow.js";
+import { approximately, endOf } from "./conversion.js";
 import { isPayment, locked } from "./link.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
@@ -95,21 +96,64 @@ class Payment extends Follower {
       if (!app.link.canPay) return void (await app.asset("ends.js")).blocked(app);
       const twin = app.notes.twin();
       if (twin) return this.waitFor(twin);
-      const asSafe = this.isSafe ? "&isSafe=true" : "";
-      const response = await app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}`);
-      if (turn !== this.turn) return;
-      if (response.status !== 200) return void (await this.showRefusal(response));
-      this.owed = expected(app.link, this.address);
-      this.due = app.link.payments.filter((each) => each.left > 0n);
-      this.quote = readQuote(response.body, app.need);
-      this.verdict = verify(app.link, this.quote.transactions, this.owed);
-      this.held = this.verdict.ok ? await this.holdings() : [];
-      if (turn !== this.turn) return;
-      if (this.verdict.ok) this.review();
-      else this.unsafe();
+      await this.fetchQuote(turn);
     } catch (trouble) {
-      if (turn === this.turn) app.failed(trouble, () => this.prepare());
+      if (turn === this.turn) this.showUnpriced(trouble);
     }
+  }
+
+  /** Fetches the transactions and shows them for review, unless the payer has gone on since `turn`. */
+  async fetchQuote(turn) {
+    const { app } = this;
+    const asSafe = this.isSafe ? "&isSafe=true" : "";
+    const response = await app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}`);
+    const isOver = () => turn !== this.turn || this.isBusy;
+    if (isOver()) return;
+    if (response.status !== 200) return void (await this.showRefusal(response));
+    const quote = readQuote(response.body, app);
+    const owed = expected(app.link, quote, this.address);
+    const verdict = verify(app.link, quote, owed);
+    const held = verdict.ok ? await this.holdings(quote.due) : [];
+    if (isOver()) return;
+    Object.assign(this, { quote, owed, verdict, held, due: quote.due, rateEndsAt: endOf(quote.due), isTold: false });
+    if (!verdict.ok) return this.unsafe();
+    if (this.rateEndsAt && this.rateEndsAt <= app.now()) throw new app.Trouble("rate");
+    this.review();
+  }
+
+  // ---- the rate of an invoice in another currency
+
+  /** Once a second: at the end of a rate fetches the next one; while the wallet asks, says that it is no longer held. */
+  tick() {
+    const { app } = this;
+    if (!this.rateEndsAt || app.now() < this.rateEndsAt || app.end) return;
+    if (this.isBusy) return this.tellEnd();
+    if (this.isRenewing || document.getElementById("main").dataset.state !== "review") return;
+    this.isRenewing = true;
+    void this.renewQuote().finally(() => (this.isRenewing = false));
+  }
+
+  async renewQuote() {
+    const { app } = this;
+    const turn = this.turn;
+    try {
+      if (await app.refresh()) return;
+      const before = this.quote;
+      await this.fetchQuote(turn);
+      const amount = approximately(app.t, this.due, this.total());
+      if (this.quote !== before && this.verdict.ok) app.say(app.t("rate.renewed", { amount }));
+    } catch (trouble) {
+      if (turn === this.turn && !this.isBusy) this.showUnpriced(trouble);
+    }
+  }
+
+  showUnpriced(trouble) {
+    const { app } = this;
+    const isConverted = app.link?.payments.some((each) => each.invoice);
+    if (!isConverted || !["away", "rate"].includes(trouble.kind)) return app.failed(trouble, () => this.prepare());
+    const told = typeof trouble.told === "string" ? app.clean(trouble.told.slice(0, 300)) : "";
+    const body = () => (told ? [app.el("q", { lang: "en", dir: "ltr" }, told)] : []);
+    this.problem("norate", () => ({ body: body() }));
   }
 
   async showRefusal(response) {
@@ -130,7 +174,8 @@ class Payment extends Follower {
     for (const [place, step] of steps.entries()) {
       if (await this.app.refresh()) return;
       const rest = this.isSafe ? this.verdict.steps : steps.slice(place);
-      if (!stands(this.app.link, this.owed, rest)) return void (this.next = "prepare");
+      const isHeld = !this.rateEndsAt || this.app.now() < this.rateEndsAt;
+      if (!isHeld || !stands(this.app.link, this.quote, this.owed, rest)) return void (this.next = "prepare");
       const end = await this.request(step, place, rest);
       if (end !== "done") return;
     }
@@ -173,7 +218,7 @@ class Payment extends Follower {
     const slow = setTimeout(() => this.progress("slow", note.place), SLOW);
     const stop = poll(async () => {
       const { kind, link } = await app.load();
-      if (isAnswered || (kind === "open" && stands(link, this.owed, rest))) return isAnswered;
+      if (isAnswered || (kind === "open" && stands(link, this.quote, this.owed, rest))) return isAnswered;
       clearTimeout(slow);
       this.withdrawn();
       const isLate = !["expired", "awaiting"].includes(kind); // expired: nobody paid, as far as is known

@@ -1,11 +1,13 @@
 // The transactions of /pay, and the payments that they have to make by what the page shows.
 
 import { check } from "./check.js";
-import { isKnown } from "./identity.js";
+import { dueAt, readConversion } from "./conversion.js";
+import { hashOf, isKnown } from "./identity.js";
 import { totals } from "./link.js";
 
-/** The transactions of a response of /pay, with values as hexadecimal text; throws Trouble if it is invalid. */
-export function readQuote(raw, need) {
+/** The transactions of a response of /pay, with values as hexadecimal text, and what is due; throws Trouble if it is invalid. */
+export function readQuote(raw, app) {
+  const { link, need } = app;
   const metadata = raw.metadata ?? {};
   need(Array.isArray(raw.transactions) && raw.transactions.length > 0 && raw.transactions.length <= 64);
   const transactions = raw.transactions.map((each) => {
@@ -16,21 +18,41 @@ export function readQuote(raw, need) {
     return Object.freeze({ to, data, value: units === 0 ? "0x0" : units, ...(feeLimit ? { feeLimit } : {}) });
   });
   const explanation = Array.isArray(metadata.explanation) ? metadata.explanation : [];
-  return { transactions: Object.freeze(transactions), metadata, explanation };
+  const conversions = conversionsOf(link, metadata, app);
+  return { transactions: Object.freeze(transactions), metadata, explanation, conversions, due: dueOf(link, conversions) };
+}
+
+/** The conversions of a response by payment reference: one for each payment that is owed in another currency. */
+function conversionsOf(link, { conversion, conversions }, app) {
+  const converted = link.payments.filter((each) => each.left > 0n && each.invoice);
+  const raws = Array.isArray(conversions) ? conversions : [conversion];
+  const rawOf = ({ requestId }) => raws.find((raw) => raw?.requestId === requestId);
+  return Object.fromEntries(converted.map((each) => [each.reference, readConversion(rawOf(each), each, app)]));
+}
+
+/** The payments still owed, in units of the tokens that are paid. */
+function dueOf(link, conversions) {
+  const owed = link.payments.filter((each) => each.left > 0n);
+  return owed.map((each) => (each.reference in conversions ? dueAt(each, conversions[each.reference]) : each));
 }
 
 /** The payments still owed, in the form that `check` compares the calldata with. */
-export function expected(link, wallet) {
-  const owed = link.payments.filter((each) => each.left > 0n);
-  const payments = owed.map(({ payee, token, left, fee, feeAddress, reference }) => ({
-    payee, token, amount: left, fee, feeAddress, reference,
-  }));
+export function expected(link, { conversions }, wallet) {
+  const payments = dueOf(link, conversions).map(({ payee, token, left, fee, feeAddress, reference, invoice, ...due }) => {
+    const { most, age } = due.conversion ?? {};
+    if (!most) return { payee, token, amount: left, fee, feeAddress, reference };
+    const { invoice: id } = link.payments.find((each) => each.reference === reference);
+    const conversion = { from: hashOf(id, due.owed.decimals, link.network), most, age };
+    return { payee, token, amount: due.owed.left, fee: due.owed.fee, feeAddress, reference, conversion };
+  });
   return { network: link.network, kind: link.kind, wallet, eoaWallet: null, payments };
 }
 
-/** The result of `check`; refuses without it if the link's network or tokens differ from the page's own list. */
-export function verify(link, transactions, owed) {
-  return isKnown(link) ? check(transactions, owed) : { ok: false, reason: "identity" };
+// Without it if the link's network or tokens differ from the page's own list, or if more may be taken than the rate says.
+/** The result of `check` for the transactions of a quote. */
+export function verify(link, { transactions, due }, owed) {
+  const reason = !isKnown(link) ? "identity" : due.some((each) => each.isHigh) ? "rate" : null;
+  return reason ? { ok: false, reason } : check(transactions, owed);
 }
 
 /** The totals with the batch contract's own fee as `extra`; `batchFee` is in basis points. */
@@ -41,12 +63,12 @@ export function charged(payments, { batchFee, steps }) {
   return totals(payments).map((each) => ({ ...each, extra: fees(each.token).reduce((sum, fee) => sum + fee, 0n) }));
 }
 
-/** Whether the link still owes exactly the payments of `steps`, out of those in `owed`, and can be paid. */
-export function stands(link, owed, steps) {
+/** Whether the link still owes exactly the payments of `steps`, out of those in `owed` by a quote, and can be paid. */
+export function stands(link, quote, owed, steps) {
   const positions = new Set(steps.flatMap((each) => each.payments));
   const payments = owed.payments.filter((_, position) => positions.has(position));
   const isStopped = ({ paymentReference }) => payments.some(({ reference }) => reference === paymentReference);
-  const now = expected(link, owed.wallet);
+  const now = expected(link, quote, owed.wallet);
   return isKnown(link) && !link.blocked.some(isStopped) && fingerprint(now) === fingerprint({ ...owed, payments });
 }
 

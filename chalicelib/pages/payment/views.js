@@ -1,5 +1,6 @@
 // Views of the page with a connected wallet: the transactions to sign, in words, and the progress of the payment.
 
+import { approximately, ending, rates } from "./conversion.js";
 import { copyField, transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
 import { poll } from "./poll.js";
@@ -9,6 +10,7 @@ const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
 const HOPELESS = ["unsupported", "lied"]; // only another wallet can help
 const SUMMARY_LENGTH = 1_000;
+const ASKING = ["switching", "signing", "slow"];
 
 // The full address is in the facts above; word joiners keep the short form on one line.
 const short = (address) => `${address.slice(0, 8)}\u2060\u2026\u2060${address.slice(-6)}`;
@@ -46,8 +48,7 @@ export class Views {
     const { t, el, button, paragraph } = app;
     const isShort = this.quote.metadata.hasEnoughBalance !== true;
     app.show("review", () => {
-      const sums = charged(this.due, this.verdict);
-      const amount = app.listed(sums, (each) => each.left + each.fee + each.extra);
+      const amount = approximately(t, this.due, this.total());
       const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
       const act = this.isSafe ? "act.safe" : steps.length > 1 ? "act.steps" : "act.pay";
       const pay = button("pay", t(act, { amount }), () => this.exclusively(() => this.sign()));
@@ -57,12 +58,17 @@ export class Views {
         text: !isShort && t("review.text", { count: steps.length }),
         body: [
           isShort && paragraph(t("balance.short"), "note bad"),
-          ...[this.account(), this.balances(), this.stepsOf(steps)],
+          ...[this.account(), ...rates(app, this.due), this.balances(), this.stepsOf(steps)],
           el("div", { class: "acts" }, isShort ? again : pay),
         ],
       };
     });
     if (isShort) app.say(t("balance.short"), true);
+  }
+
+  /** All that is debited, in one text. */
+  total() {
+    return this.app.listed(charged(this.due, this.verdict), (each) => each.left + each.fee + each.extra);
   }
 
   /** What the wallet has and what is needed, by the service's response; gas is an estimate. */
@@ -88,9 +94,8 @@ export class Views {
   }
 
   /** The account's balance of each token, by its wallet's node, if the response of the service has no single balance. */
-  async holdings() {
-    const { payments } = this.app.link;
-    const tokens = [...new Map(payments.map((each) => [each.token, each])).values()].filter(({ token }) => token);
+  async holdings(due) {
+    const tokens = [...new Map(due.map((each) => [each.token, each])).values()].filter(({ token }) => token);
     if (tokens.length < 2) return [];
     if ((await this.session.chainId().catch(() => null)) !== this.chain.chainId) return [];
     const data = `0x70a08231${this.address.slice(2).toLowerCase().padStart(64, "0")}`; // balanceOf(address)
@@ -121,7 +126,7 @@ export class Views {
     if (hasEnoughBalance === true) return [];
     if (typeof balance === "string") return [this.amount(requiredAmount, first, balance)];
     return (Array.isArray(insufficientTokens) ? insufficientTokens : []).map((each) => {
-      const token = this.app.link.payments.find(({ currency }) => currency === each.tokenSymbol) ?? first;
+      const token = this.due.find(({ currency }) => currency === each.tokenSymbol) ?? first;
       return this.amount(each.required, token, each.available);
     });
   }
@@ -139,14 +144,15 @@ export class Views {
 
   sentence({ kind, token, amount, payments = [] }) {
     const { app } = this;
-    const { t, money, link } = app;
+    const { t, link } = app;
     const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // this.due: as it was checked
+    const money = (units, decimals, symbol) => approximately(t, owed, app.money(units, decimals, symbol));
     const { decimals, symbol } = owed.find((each) => each.token === token) ?? owed[0];
     if (["reset", "approve", "fund"].includes(kind)) {
-      return t(`step.${kind}`, { amount: money(amount, decimals, symbol), token: symbol });
+      return t(`step.${kind}`, { amount: app.money(amount, decimals, symbol), token: symbol });
     }
     const paid = kind === "safe" ? owed : payments.map((position) => owed[position]);
-    const total = app.listed(app.totals(paid), (each) => each.left + each.fee);
+    const total = approximately(t, paid, app.listed(app.totals(paid), (each) => each.left + each.fee));
     if (kind === "safe") return t("step.safe", { amount: total });
     if (paid.length > 1) return t("step.pay.many", { count: paid.length, amount: total });
     const [{ left, fee, payee, ...one }] = paid;
@@ -169,13 +175,18 @@ export class Views {
     const words = (text) => clean(text.slice(0, SUMMARY_LENGTH));
     const row = (name, ...nodes) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, ...nodes));
     const { decimals, symbol } = this.due.find((each) => each.token === token) ?? this.due[0];
-    const paid = ({ payee, fee, feeAddress, reference, ...one }) => [
-      row("payee", code(payee)),
-      row("amount", money(one.left, one.decimals, one.symbol)),
-      one.token && row("token", code(one.token)),
-      fee > 0n && row("fee", money(fee, one.decimals, one.symbol), " ", code(feeAddress)),
-      row("reference", code(reference)),
-    ];
+    const paid = ({ payee, feeAddress, reference, token: paidIn, ...one }) => {
+      const most = one.conversion?.most; // with it, the calldata has amount and fee in the invoice currency
+      const { left, fee, ...unit } = most ? one.owed : one;
+      return [
+        row("payee", code(payee)),
+        row("amount", money(left, unit.decimals, unit.symbol, unit.digits)),
+        paidIn && row("token", code(paidIn)),
+        fee > 0n && row("fee", money(fee, unit.decimals, unit.symbol, unit.digits), " ", code(feeAddress)),
+        most && row("rate.most", money(most, one.decimals, one.symbol)),
+        row("reference", code(reference)),
+      ];
+    };
     const summary = this.quote.explanation[index]?.summary;
     return [
       row("manual.contract", code(to), " ", code(call.includes(".") ? call : `${symbol}.${call}`)),
@@ -206,11 +217,31 @@ export class Views {
       tone: "busy",
       body: [
         state === "doubt" && this.walletMessage(note),
+        ...(ASKING.includes(state) ? this.rateEnd(steps[place]) : []),
         steps.length > 0 && this.stepsOf(steps, place),
         state === "confirming" && el("progress", { ...bar, "aria-label": t("confirming.title", values) }),
         note?.txHash && note.step !== "safe" && transaction(app, note.txHash, chain),
       ],
     }));
+  }
+
+  /** Until when the rate is held, while the wallet asks for a payment by it. */
+  rateEnd(step) {
+    const { app, rateEndsAt: until } = this;
+    const { t, el, paragraph } = app;
+    if (!until || !["pay", "safe"].includes(step?.kind)) return [];
+    if (app.now() >= until) return [paragraph(t("rate.over"), "note bad")];
+    const row = el("div", { class: "row" }, el("dt", {}, t("rate.ends")), el("dd", {}, ending(el, until)));
+    return [el("dl", { class: "balances" }, row)];
+  }
+
+  /** Says once that the rate is no longer held, if the wallet is still being asked. */
+  tellEnd() {
+    const { app } = this;
+    if (this.isTold || !ASKING.includes(document.getElementById("main").dataset.state)) return;
+    this.isTold = true;
+    app.renew();
+    if (document.querySelector("#panel-body .note.bad")) app.say(app.t("rate.over"), true);
   }
 
   // ---- errors

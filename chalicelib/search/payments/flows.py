@@ -11,7 +11,7 @@ from dataclasses import replace
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.lists import Found, Span, below
-from chalicelib.requests import store as request_store
+from chalicelib.links import store as link_store
 from chalicelib.requests.records import Payment
 from chalicelib.search.payments import rules, store
 from chalicelib.search.payments.records import Filters, Page
@@ -103,5 +103,5 @@ def _page(
     if found.end is not None:
         cursor = cursor_of(Position(found.end, by, offset + len(found.records), total), filters.scope)
     ids = {each.request_id for each in found.records} if with_requests else ()
-    requests = request_store.by_ids(services.store, ids)
+    requests = link_store.requests(services.store, ids) if ids else {}
     return Page(found.records, requests, total, offset, cursor)

@@ -1,14 +1,7 @@
 """Finds one request with its payments, and the rates for what is left of it."""
 
-from contextlib import suppress
-
-from chalicelib.catalogue.tokens import Token
-from chalicelib.currencies.flows import conversion_facts
-from chalicelib.currencies.rules import way_of
 from chalicelib.links.reading import Viewer, load_request
-from chalicelib.rates import flows as rates
-from chalicelib.rates.records import Rate
-from chalicelib.rates.rules import RateUnavailable
+from chalicelib.rates.flows import current_or_none
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
@@ -31,14 +24,5 @@ def _market(services: Services, request: Request) -> Market:
     invoice, token = invoice_of(request), currency_of(request)
     if not remaining(request):
         return Market()
-    by_invoice = _rate(services, invoice, token) if invoice != token else None
-    return Market(by_invoice, by_invoice if invoice == dollar() else _rate(services, dollar(), token))
-
-
-def _rate(services: Services, base: Token, token: Token) -> Rate | None:
-    """The rate of now; None if none can be had, without asking where this deployment has no two sources for it."""
-    facts = conversion_facts(services)
-    if facts.has_price_source and way_of(base, token, facts) is not None:
-        with suppress(RateUnavailable):
-            return rates.current(services, base, token)
-    return None
+    by_invoice = current_or_none(services, invoice, token) if invoice != token else None
+    return Market(by_invoice, by_invoice if invoice == dollar() else current_or_none(services, dollar(), token))

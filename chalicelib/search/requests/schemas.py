@@ -18,19 +18,19 @@ from chalicelib.search.requests.rules import FoundRequest
 class CustomerAddressAnswer(Output):
     """As the merchant sent it. What was not sent is absent."""
 
-    street: str = ""
-    city: str = ""
-    state: str = ""
-    postalCode: str = ""
-    country: str = ""
+    street: str = Field(default="", description="Street and number")
+    city: str = Field(default="", description="The city")
+    state: str = Field(default="", description="State or province")
+    postalCode: str = Field(default="", description="Postal code")
+    country: str = Field(default="", description="Two letters")
 
 
 class CustomerInfoAnswer(Output):
     """As the merchant sent it. What was not sent is absent."""
 
-    firstName: str = ""
-    lastName: str = ""
-    email: str = ""
+    firstName: str = Field(default="", description="Given name")
+    lastName: str = Field(default="", description="Family name")
+    email: str = Field(default="", description="E-mail address")
     address: CustomerAddressAnswer = Field(default_factory=CustomerAddressAnswer)
 
     @classmethod
@@ -85,30 +85,30 @@ class PaymentItem(Output):
 
 
 class BreakdownPayment(Output):
-    amount: str
-    amountInUsd: str = Field("", description="Absent, as each field of a rate, where it is not known")
-    conversionRate: str = ""
-    rateSource: RateSource = RateSource.UNKNOWN
-    timestamp: str
+    amount: str = Field(description="What it counts, in the invoice currency")
+    amountInUsd: str = Field("", description="The same in US dollars; absent, as the next two, where it is not known")
+    conversionRate: str = Field("", description="What one token was worth in the invoice currency")
+    rateSource: RateSource = Field(RateSource.UNKNOWN, description="Who gave the rate")
+    timestamp: str = Field(description="When it was paid")
 
 
 class Breakdown(Output):
     """What was paid in parts, and what is left. Amounts are in the invoice currency."""
 
-    paidAmount: str
+    paidAmount: str = Field(description="What its payments count")
     paidAmountInUsd: str = Field("", description="Absent if it is not known")
-    remainingAmount: str
+    remainingAmount: str = Field(description="What is left")
     remainingAmountInUsd: str = Field("", description="At the rate of now; absent if it is not known")
-    currentMarketRate: str | None
-    currentMarketRateSource: RateSource | None
-    payments: list[BreakdownPayment]
+    currentMarketRate: str | None = Field(description="As conversionRate, now; null if it is not known")
+    currentMarketRateSource: RateSource | None = Field(description="Who gives it")
+    payments: list[BreakdownPayment] = Field(description="By time")
 
 
 class PaidFee(Output):
-    type: Literal["platform"]
-    provider: str
-    amount: str
-    currency: str
+    type: Literal["platform"] = Field(description="The fee that the merchant's platform asked for")
+    provider: str = Field(description="This service")
+    amount: str = Field(description="In units of the token")
+    currency: str = Field(description="The symbol of the token")
 
 
 class RequestAnswer(Output):

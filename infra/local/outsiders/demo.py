@@ -1,8 +1,9 @@
 """Common parts of the demonstrations: a merchant, a webhook receiver, numbered steps, checks of balances.
 
-Each kind of link has its own file, `pay_<kind>.py`, with a function `run(demo)`.
+Each kind has its own file, `pay_<kind>.py`, with a function `run(demo)`.
 """
 
+import csv
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,8 @@ from receiver import Receiver
 
 HOOK_PATH = "/demo-webhook"
 FEE_PERCENT = "1"
-EVENTS = frozenset({"payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"})
+EVENTS = frozenset({"payment.confirmed", "payment.confirmed.client_id"})
+EVENTS_OF_LINKS = EVENTS | {"payment.confirmed.checkout"}
 DETECTION_SECONDS = 120
 
 
@@ -100,15 +102,32 @@ class Shop:
     def calldata(self, token: str, wallet: str, more: str = "", status: int = 200) -> dict[str, Any]:
         return self.call("GET", f"/v2/secure-payments/{token}/pay?wallet={wallet}{more}", status, self._client)
 
+    def new(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self.call("POST", path, 201, self._all, body)
+
+    def get(self, path: str) -> Any:
+        return self.call("GET", path, 200, self._all)
+
+    def table(self, path: str) -> list[dict[str, str]]:
+        """Returns the rows of a CSV response."""
+        response = self._request("GET", path, 200, {**self._all, "accept": "text/csv"})
+        return list(csv.DictReader(response.text.splitlines()))
+
     def announce(self, token: str, intent: dict[str, Any]) -> dict[str, Any]:
         return self.call("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, intent)
 
     def call(self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None) -> Any:
+        response = self._request(method, path, status, headers, body)
+        return response.json() if response.content else None
+
+    def _request(
+        self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None
+    ) -> requests.Response:
         response = self._http.request(method, self._base + path, headers=headers, json=body, timeout=30)
         if response.status_code != status:
             got = f"{response.status_code}, not {status}: {response.text[:300]}"
             raise Failed(f"{method} {path.split('?')[0]} gave {got}")
-        return response.json() if response.content else None
+        return response
 
 
 class Demo:
@@ -156,11 +175,7 @@ class Demo:
         """Returns the body of /pay. Raises Failed if the payer's balance is too small."""
         with self.steps.step("take the calldata") as result:
             body = self.shop.calldata(token, wallet, more)
-            transactions, payments = body["transactions"], _payments(body)
-            names = ["approval"] * (len(transactions) - payments) + ["payment"] * payments
-            result.append(f"200, {' + '.join(names)}, {sum(len(each['data']) // 2 - 1 for each in transactions)} bytes")
-            if body["metadata"]["hasEnoughBalance"] is not True:
-                raise Failed("the metadata says that the balance is too small")
+            result.append(f"200, {described(body)}")
         return body
 
     def send(self, payer: Payer, body: dict[str, Any]) -> None:
@@ -173,9 +188,9 @@ class Demo:
                 gas, block = int(receipt["gasUsed"], 16), int(receipt["blockNumber"], 16)
                 result.append(f"{receipt['transactionHash'][:18]}... in block {block}, {gas} gas")
 
-    def await_deliveries(self, request_ids: Sequence[str]) -> None:
+    def await_deliveries(self, request_ids: Sequence[str], events: frozenset[str] = EVENTS_OF_LINKS) -> None:
         """Waits until every event of every request has arrived, signed with the webhook's secret."""
-        missing = {(request_id, event) for request_id in request_ids for event in EVENTS}
+        missing = {(request_id, event) for request_id in request_ids for event in events}
         deadline = time.monotonic() + DETECTION_SECONDS
         while missing:
             with self.steps.step("a webhook arrives") as result:
@@ -237,6 +252,15 @@ def fresh_address() -> str:
 def fee(*amounts: str) -> Decimal:
     """Returns the fee on top of these amounts."""
     return sum((Decimal(amount) for amount in amounts), Decimal(0)) * Decimal(FEE_PERCENT) / 100
+
+
+def described(body: dict[str, Any]) -> str:
+    """Returns the transactions of a body in words. Raises Failed if the payer's balance is too small."""
+    transactions, payments = body["transactions"], _payments(body)
+    if body["metadata"]["hasEnoughBalance"] is not True:
+        raise Failed("the metadata says that the balance is too small")
+    names = ["approval"] * (len(transactions) - payments) + ["payment"] * payments
+    return f"{' + '.join(names)}, {sum(len(each['data']) // 2 - 1 for each in transactions)} bytes"
 
 
 def _payments(body: dict[str, Any]) -> int:

@@ -73,5 +73,6 @@ class Payer:
 
 
 def _number(value: Any) -> int:
-    """Returns a transaction's value, 0 or hex text, as an int."""
+    """Returns a transaction's value, 0, hex text or an ethers BigNumber, as an int."""
+    value = value["hex"] if isinstance(value, dict) else value
     return int(value, 16) if isinstance(value, str) else int(value)

@@ -2,9 +2,9 @@
 
     python infra/local/outsiders/scenario.py .local/stack.json [--kind single,batch] [--stay]
 
-Creates links of the named kinds, reads them, pays them on the chain and waits for the webhooks. Prints a line per step:
-what was done, the result, the seconds. Exits with status 0 if every step succeeded, else 1. --stay then creates a link
-to be paid by hand and prints further deliveries.
+Creates links, requests or payouts of the named kinds, reads them, pays them on the chain and waits for the webhooks.
+Prints a line per step: what was done, the result, the seconds. Exits with status 0 if every step succeeded, else 1.
+--stay then creates a link to be paid by hand and prints further deliveries.
 """
 
 import argparse
@@ -19,9 +19,9 @@ from offer import offer
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Pay links at a running stack.")
+    parser = argparse.ArgumentParser(description="Pay links and requests at a running stack.")
     parser.add_argument("stack", type=Path, help="the description of the stack: .local/stack.json")
-    parser.add_argument("--kind", default="single", help="which links to pay, with commas between; see pay_*.py")
+    parser.add_argument("--kind", default="single", help="what to pay, with commas between; see pay_*.py")
     parser.add_argument("--stay", action="store_true", help="go on printing deliveries until interrupted")
     arguments = parser.parse_args()
     stack, started = json.loads(arguments.stack.read_text()), time.monotonic()
@@ -29,7 +29,7 @@ def main() -> int:
     try:
         demo.register_webhook()
         for kind in arguments.kind.split(","):
-            importlib.import_module(f"pay_{kind}").run(demo)
+            importlib.import_module(f"pay_{kind.replace('-', '_')}").run(demo)
     except Failed as failure:
         print(f"FAILED at {failure}", flush=True)
         return 1

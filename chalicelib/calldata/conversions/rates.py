@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, call, read_uint, uint_word
-from chalicelib.calldata.conversion_proxy import path_tail
+from chalicelib.calldata.conversions.proxy import path_tail
 from chalicelib.calldata.transaction import Call
 
 _RATES_CONTRACT = bytes.fromhex("946647f1")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch, token_debits
-from chalicelib.calldata.conversion_proxy import (
+from chalicelib.calldata.conversions.proxy import (
     Conversion,
     ConvertedPayment,
     pay_erc20_converted,

@@ -11,7 +11,7 @@ how often the aggregator behind the feed was replaced.
 
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD, address_word, call, read_uint, uint_word
-from chalicelib.calldata.conversion_rates import LATEST_SECOND
+from chalicelib.calldata.conversions.rates import LATEST_SECOND
 from chalicelib.calldata.transaction import Call
 
 _ALL_AGGREGATORS = bytes.fromhex("08d5bc58")
