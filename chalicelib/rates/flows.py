@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.conversions.rates import PathRate
+from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.flows import conversion_facts
@@ -54,8 +55,11 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
     """The same at an instant in the past, by what the feeds answered then.
 
     Raises RateUnavailable unless the feeds were fresh at that time and agree with the prices of the HTTP source around
-    it.
+    it. Currencies that the contracts convert, and the HTTP source does not price, have the rate of the feeds alone:
+    /pay offers no other for them.
     """
+    if not _is_priced(services, invoice, payment) and conversion_path(invoice, payment) is not None:
+        return _by_feeds_alone(services, invoice, payment, instant)
     if abs(services.clock() - instant) <= RECENT:
         return current(services, invoice, payment)
     try:
@@ -63,6 +67,14 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
         feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
         prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
         return rules.agreed_in_past(feed, prices, instant, trust_of(services))
+    except RateUnavailable as error:
+        raise _logged(services, error, invoice, payment) from None
+
+
+def _by_feeds_alone(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
+    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
+    try:
+        return rules.fresh_in_past(feed, instant, trust_of(services))
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
 
@@ -76,8 +88,12 @@ def trust_of(services: Services) -> Trust:
 
 def _require_priced(services: Services, invoice: Token, payment: Token) -> None:
     """Raises RateUnavailable if this deployment has no feed or no price of the currencies."""
-    if not is_priced(invoice, payment, conversion_facts(services)):
+    if not _is_priced(services, invoice, payment):
         raise RateUnavailable(f"This deployment has no exchange rate of {invoice.id} in {payment.id}")
+
+
+def _is_priced(services: Services, invoice: Token, payment: Token) -> bool:
+    return is_priced(invoice, payment, conversion_facts(services))
 
 
 def _feed_rate(services: Services, invoice: Token, payment: Token) -> Rate | None:

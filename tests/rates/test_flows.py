@@ -11,6 +11,7 @@ import pytest
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.rates import flows
 from chalicelib.rates.rules import RateUnavailable
+from tests.fakes.prices import FakePrices
 from tests.fakes.world import World, in_process_aws
 
 HOUR = timedelta(hours=1)
@@ -100,6 +101,25 @@ def test_tokens_without_a_feed_have_no_rate_and_raise_no_alarm(world: World) -> 
 def test_without_a_price_source_there_is_no_rate(world: World) -> None:
     with in_process_aws() as client, pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
         flows.current(World(client).services, USD, USDC)
+
+
+def test_without_a_price_source_the_contracts_feeds_alone_value_what_was_paid(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    expected = flows.current(world.services, USD, USDC).fraction
+    monkeypatch.setattr(FakePrices, "is_configured", False)
+    on_mainnet = token("USDC-mainnet")
+    assert flows.at(services, USD, on_mainnet, world.now).fraction == expected
+    for unpriced in (lambda: flows.current(services, USD, on_mainnet), lambda: flows.at(services, USD, USDC, world.now)):
+        with pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
+            unpriced()
+    assert lines.messages == []
+    world.prices.feeds.age = timedelta(days=2)
+    with pytest.raises(RateUnavailable, match="was out of date at that time"):
+        flows.at(services, USD, on_mainnet, world.now)
+    assert lines.messages == ["no exchange rate"]
 
 
 def test_a_rate_that_fails_is_logged_with_the_source_that_gave_none(world: World) -> None:

@@ -23,6 +23,7 @@ from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import LoggedTransfer, TransferState
 from tests.fakes.memory_store import MemoryStore
+from tests.fakes.prices import FakePrices
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World
 
@@ -117,6 +118,26 @@ def test_a_conversion_whose_path_cannot_be_read_is_valued_by_the_rate_and_holds_
     world.record()
     (payment,) = payments(world, request)
     assert (payment.counted, payment.type) == (USD_AMOUNT, PaymentKind.CONVERSION)
+
+
+def test_without_a_price_source_what_the_contracts_convert_is_valued_by_their_feeds(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way is offered there, and not every node has the state of the block, or is asked in the fee proxy's place."""
+    converted, paid = (store_request(world.services, **CONTRACTS) for _ in range(2))
+    monkeypatch.setattr(FakePrices, "is_configured", False)
+    world.chain.convert(converted, 12_503_750)
+    world.chain.pay(paid, 12_503_750)
+    world.prices.feeds.is_down = True
+    scan(world)
+    assert [each.path_amount for each in logged(world)] == [None, None]
+    world.prices.feeds.is_down = False
+    world.advance(600)
+    recording.sweep(world.services)
+    world.record()
+    for request in (converted, paid):
+        assert load_request(world.services, request).status is RequestStatus.PAID
+        assert not scan_store.has_work(world.services.store, [request.bill_id])
 
 
 def test_what_a_valid_quote_says_pays_the_request_in_full_however_the_rate_has_moved(world: World) -> None:
