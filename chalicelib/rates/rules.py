@@ -146,10 +146,8 @@ def agreed_in_past(feed: Rate | None, prices: tuple[Rate, Rate] | None, instant:
         raise RateUnavailable("There is no exchange rate of that time from every source; please try again in a minute")
     feed = fresh_in_past(feed, instant, trust)
     low, high = prices
-    agrees = low.fraction <= feed.fraction <= high.fraction or any(
-        agree(feed, each, trust.tolerance_bps) for each in prices
-    )
-    if not agrees:
+    _, nearest, _ = sorted((low, feed, high), key=lambda rate: rate.fraction)
+    if not agree(feed, nearest, trust.tolerance_bps):
         pair = f"{feed.base} in {feed.quote}"
         raise RateUnavailable(f"The sources of the exchange rate of {pair} did not agree at that time")
     return feed

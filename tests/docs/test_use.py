@@ -1,5 +1,6 @@
 """The sessions of README.md and docs/ on a running local stack, as a reader runs them: by copying each block."""
 
+import csv
 import json
 import re
 import socket
@@ -40,7 +41,9 @@ def run(project: Path, document: Document, **replaced: str) -> list[Any]:
 
 
 def session_of(document: Document, **replaced: str) -> str:
-    (session,) = [block for block in document.blocks("sh") if "curl" in block]
+    """Its blocks with curl, the README's first one alone: a payment comes between it and the second."""
+    session, *later = [block for block in document.blocks("sh") if "curl" in block]
+    assert len(later) == (document is README)
     for old, new in replaced.items():
         session = session.replace(old.lstrip("_"), new)
     return session
@@ -94,7 +97,17 @@ def await_listener(port: int) -> None:
             time.sleep(0.05)
 
 
-def test_the_readme_pays_a_link_and_receives_its_webhooks(project: Path, stack: dict[str, Any]) -> None:
+def found_again(project: Path) -> tuple[Any, list[dict[str, str]]]:
+    """What the README's last block prints, and the rows of the table that it saves."""
+    first, last = [block for block in README.blocks("sh") if "curl" in block]
+    variables = "".join(line for line in first.splitlines(keepends=True) if re.match(r"\w+(\(\)|=)", line))
+    done = shell(project, f"set -euo pipefail\n{variables}{last}")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    table = (project / ".local" / "payments.csv").read_text()
+    return json.loads(done.stdout), list(csv.DictReader(table.splitlines()))
+
+
+def test_the_readme_pays_a_request_receives_its_webhook_finds_and_exports_it(project: Path, stack: dict[str, Any]) -> None:
     port = free_port()
     assert run(project, README, _9999=str(port)) == []
     receive, pay = README.blocks("python")
@@ -124,33 +137,34 @@ def test_the_readme_pays_a_link_and_receives_its_webhooks(project: Path, stack: 
             check=True,
         )
         assert len(paid.stdout.splitlines()) == 2, "the hashes of an approval and a payment"
-        events = {"payment.confirmed", "payment.confirmed.checkout"}
-        assert all(f"`{event}`" in README.text for event in events)
-        heard = lines_until(receiver, {"not my order", *events})
-        assert heard.keys() == {"not my order", *events}
+        assert "`payment.confirmed`" in README.text
+        heard = lines_until(receiver, {"not my order", "payment.confirmed"})
+        assert heard.keys() == {"not my order", "payment.confirmed"}
     finally:
         receiver.kill()
         receiver.communicate()
-    token = token_of_the_link(project)
-    url, key = f"{stack['base_url']}/v2/secure-payments/{token}", {"x-api-key": stack["api_key"]}
-    assert requests.get(url, headers=key, timeout=60).status_code == 409, "the link is completed"
-    page = requests.get(heard["payment.confirmed"], timeout=60)
-    assert (page.status_code, page.url) == (200, f"{stack['pay_url']}/?token={token}")
-    assert "Already paid" in page.text
+    request_id = id_of_the_request(project)
+    url, key = f"{stack['base_url']}/v2/request/{request_id}", {"x-api-key": stack["api_key"]}
+    assert requests.get(url, headers=key, timeout=60).json()["hasBeenPaid"] is True
+    shown = requests.get(heard["payment.confirmed"], timeout=60).json()
+    assert (shown["requestId"], shown["status"]) == (request_id, "paid")
+    found, rows = found_again(project)
+    assert [each["request"]["requestId"] for each in found["payments"]] == [request_id]
+    assert (rows[0]["requestId"], rows[0]["amount"], rows[0]["reference"]) == (request_id, "12.5", "INV-1")
 
 
 def test_the_session_of_the_readme_can_be_repeated(project: Path, stack: dict[str, Any]) -> None:
     session, webhook = session_of(README, _9999=str(free_port())), project / ".local" / "webhook.json"
     assert shell(project, session).stderr == ""
-    kept, first = webhook.read_text(), token_of_the_link(project)
+    kept, first = webhook.read_text(), id_of_the_request(project)
     assert "400" in shell(project, session).stderr, "the webhook exists"
     assert webhook.read_text() == kept, "its secret is still there"
-    assert token_of_the_link(project) != first
+    assert id_of_the_request(project) != first
 
 
-def token_of_the_link(project: Path) -> str:
-    token: str = json.loads((project / ".local" / "link.json").read_text())["token"]
-    return token
+def id_of_the_request(project: Path) -> str:
+    request_id: str = json.loads((project / ".local" / "request.json").read_text())["requestId"]
+    return request_id
 
 
 def test_the_session_about_credentials(project: Path, stack: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from chalicelib.base.addresses import evm_address, tron_address_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata.checkout import Checkout, Due
-from chalicelib.calldata.conversion_proxy import Conversion
+from chalicelib.calldata.conversions.proxy import Conversion
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.conversions import conversion_networks, conversion_path
