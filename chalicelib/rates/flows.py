@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 RECENT = timedelta(minutes=5)
 """For an instant that is no longer ago, the rate of now is taken."""
+SHOWN_FOR = timedelta(seconds=20)
 _DOLLAR = "usd"
 
 
@@ -45,10 +46,19 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
 
 
 def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
-    """As `current`, for what is only shown: None if no rate can be had."""
-    with suppress(RateUnavailable):
-        return current(services, invoice, payment)
-    return None
+    """As `current`, for what is only shown: None if no rate can be had.
+
+    What was found is shown for 20 seconds, a rate or none. So those who poll a request do not wait for a node that
+    stalls, which may be that of another network than theirs, nor ask it at each read.
+    """
+    pair, now = (invoice.id, payment.id), services.clock()
+    read_at, rate = services.shown_rates.get(pair, (None, None))
+    if read_at is None or now - read_at >= SHOWN_FOR:
+        rate = None
+        with suppress(RateUnavailable):
+            rate = current(services, invoice, payment)
+        services.shown_rates[pair] = services.clock(), rate
+    return rate
 
 
 def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:

@@ -122,6 +122,24 @@ def test_without_a_price_source_the_contracts_feeds_alone_value_what_was_paid(
     assert lines.messages == ["no exchange rate"]
 
 
+def test_what_is_only_shown_is_read_once_in_twenty_seconds_whether_there_is_a_rate_or_not(world: World) -> None:
+    """Whoever polls a request waits for a stalled node once."""
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    world.prices.feeds.is_down = True
+    assert [flows.current_or_none(services, USD, USDC) for _ in range(3)] == [None] * 3
+    assert lines.messages.count("no exchange rate") == 1
+    world.prices.feeds.is_down = False
+    world.advance(20)
+    shown = flows.current_or_none(services, USD, USDC)
+    world.prices.set("USD", "USDC", "1.002")
+    assert shown is not None and flows.current_or_none(services, USD, USDC) == shown
+    assert flows.current(services, USD, USDC).fraction == Fraction("1.002"), "what is signed is read anew"
+    world.advance(20)
+    renewed = flows.current_or_none(services, USD, USDC)
+    assert renewed is not None and renewed.fraction == Fraction("1.002")
+
+
 def test_a_rate_that_fails_is_logged_with_the_source_that_gave_none(world: World) -> None:
     lines = Lines()
     services = replace(world.services, log=lines)  # type: ignore[arg-type]
