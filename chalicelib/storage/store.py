@@ -27,8 +27,11 @@ from chalicelib.storage.items import (
     version_is,
     with_write_id,
 )
-from chalicelib.storage.writes import Absent as Absent, Add as Add, Delete as Delete  # noqa: I001
-from chalicelib.storage.writes import Unchanged as Unchanged, Write as Write
+from chalicelib.storage.writes import Absent as Absent
+from chalicelib.storage.writes import Add as Add
+from chalicelib.storage.writes import Delete as Delete
+from chalicelib.storage.writes import Unchanged as Unchanged
+from chalicelib.storage.writes import Write as Write
 
 T = TypeVar("T", bound=Record)
 C = TypeVar("C")
@@ -279,17 +282,12 @@ class Store:
 
         For operators: it reads the table, or one of `segments` parts of it, by one call for each MB, in no order.
         """
-        table, start = self._table(kinds[0].KEY.table), dict[str, Any]()
-        while True:
-            response = self.client.scan(TableName=table, Segment=segment, TotalSegments=segments, **start)
-            for item in response["Items"]:
-                kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
-                if kind is not None:
-                    record = codec.decode(kind, item)
-                    yield record, is_listed(record, item)
-            if "LastEvaluatedKey" not in response:
-                return
-            start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+        read = partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
+        for item in lists.scan(read, segment, segments):
+            kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
+            if kind is not None:
+                record = codec.decode(kind, item)
+                yield record, is_listed(record, item)
 
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
