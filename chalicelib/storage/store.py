@@ -278,10 +278,7 @@ class Store:
     def scan(
         self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1
     ) -> Iterator[tuple[Record, bool]]:
-        """Every record of some kinds of one table, each with whether its item is in the lists that it belongs to.
-
-        For operators: it reads the table, or one of `segments` parts of it, by one call for each MB, in no order.
-        """
+        """Every record of some kinds of one table, or of a part of it, each with whether it is in its lists."""
         read = partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
         for item in lists.scan(read, segment, segments):
             kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
