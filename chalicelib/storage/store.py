@@ -241,21 +241,13 @@ class Store:
     def scan(
         self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1
     ) -> Iterator[tuple[Record, bool]]:
-        """Every record of some kinds of one table, each with whether its item is in the lists that it belongs to.
-
-        For operators: it reads the table, or one of `segments` parts of it, by one call for each MB, in no order.
-        """
-        table, start = self._table(kinds[0].KEY.table), dict[str, Any]()
-        while True:
-            response = self.client.scan(TableName=table, Segment=segment, TotalSegments=segments, **start)
-            for item in response["Items"]:
-                kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
-                if kind is not None:
-                    record = codec.decode(kind, item)
-                    yield record, is_listed(record, item)
-            if "LastEvaluatedKey" not in response:
-                return
-            start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+        """Every record of some kinds of one table, or of a part of it, each with whether it is in its lists."""
+        read = partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
+        for item in lists.scan(read, segment, segments):
+            kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
+            if kind is not None:
+                record = codec.decode(kind, item)
+                yield record, is_listed(record, item)
 
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
