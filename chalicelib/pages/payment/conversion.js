@@ -67,7 +67,7 @@ export function rates({ t, el, paragraph, clean, language, listed, totals }, due
   return [
     el("dl", { class: "balances" }, [
       row("pay.total", approximately(t, due, listed(totals(due), (each) => each.left + each.fee))),
-      ...[...new Set(texts)].map((text) => row("rate", text)),
+      ...[...new Set(texts)].map((text) => row("rate", el("bdi", { dir: "ltr" }, text))),
       ...[...new Set(sources)].map((text) => row("rate.source", text)),
       taken.length > 0 && row("rate.most", listed(most, (each) => each.left)),
       ends && row("rate.ends", ending(el, ends)),

@@ -210,7 +210,10 @@ function tick() {
   if (!app.link) return;
   countDown();
   if (!document.hidden) app.payment?.tick();
-  if (!document.hidden && now() >= app.manualUntil) void fillManual();
+  if (!document.hidden && now() >= app.manualUntil) {
+    app.manualUntil = undefined;
+    void fillManual();
+  }
   if (app.end || now() < app.link.expiresAt || app.paying || app.isLate) return;
   app.isLate = true; // read once only
   refresh().catch(() => {});
