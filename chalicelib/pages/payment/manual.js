@@ -24,6 +24,7 @@ export async function show(app) {
     const after = paragraph(t("manual.after"), "note");
     const sums = [...rates(app, quote.due), ...inAll(app, quote.due, verdict)];
     fill(paragraph(t("manual.text")), thisPage(app), ...sums, lead, el("ol", {}, steps), after);
+    app.countDown();
   } catch {
     const isConverted = app.link.payments.some((each) => each.invoice);
     fill(paragraph(t(isConverted ? "norate.title" : "away.title"), "note bad"));

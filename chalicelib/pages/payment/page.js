@@ -259,7 +259,7 @@ const refresh = async () => settle(await load());
 
 const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => null))?.show(app);
 
-const app = { token, stored, now, Trouble, need, language: locale };
+const app = { token, stored, now, countDown, Trouble, need, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
 Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, listed, failed, asset, summary, fillManual });
