@@ -130,8 +130,8 @@ def agreed(rates: Sequence[Rate | None], now: datetime, trust: Trust) -> Rate:
     pair = f"{first.base} in {first.quote}"
     if not all(is_fresh(rate, now, trust.max_age[rate.source]) for rate in known):
         raise RateUnavailable(f"The exchange rate of {pair} is out of date; please try again in a minute")
-    pairs = ((one, other) for index, one in enumerate(known) for other in known[index + 1 :])
-    if not all(agree(one, other, trust.tolerance_bps) for one, other in pairs):
+    lowest, *_, highest = sorted(known, key=lambda rate: rate.fraction)
+    if not agree(lowest, highest, trust.tolerance_bps):
         raise RateUnavailable(f"The sources of the exchange rate of {pair} do not agree; please try again in a minute")
     return first
 
@@ -148,10 +148,8 @@ def agreed_in_past(feed: Rate | None, prices: tuple[Rate, Rate] | None, instant:
     if not is_fresh(feed, instant, trust.max_age[feed.source]):
         raise RateUnavailable(f"The exchange rate of {pair} was out of date at that time")
     low, high = prices
-    agrees = low.fraction <= feed.fraction <= high.fraction or any(
-        agree(feed, each, trust.tolerance_bps) for each in prices
-    )
-    if not agrees:
+    _, nearest, _ = sorted((low, feed, high), key=lambda rate: rate.fraction)
+    if not agree(feed, nearest, trust.tolerance_bps):
         raise RateUnavailable(f"The sources of the exchange rate of {pair} did not agree at that time")
     return feed
 

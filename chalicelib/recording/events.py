@@ -4,11 +4,10 @@ from chalicelib.base import ids
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits, format_amount, format_ratio
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.records import Bill
 from chalicelib.requests.records import CustomerInfo, Payment, Refund, Request, RequestStatus
-from chalicelib.requests.rules import currency_of, invoice_of
+from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload, compact_json
 
@@ -30,7 +29,7 @@ def payment_event(bill: Bill, request: Request, payment: Payment, context: Event
         "payerAddress": payment.payer,
     }
     if request.paid > request.amount:
-        payload["excessAmount"] = _invoiced(request, request.paid - request.amount)
+        payload["excessAmount"] = amount_text(request.paid - request.amount, request)
     if request.customer_info is not None:
         payload["customerInfo"] = _customer_info(request.customer_info)
     kinds = [kind]
@@ -91,9 +90,9 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
         "requestID": request.request_id,
         "paymentReference": request.payment_reference,
         "explorer": f"{context.explorer_url}/request/{request.request_id}",
-        "amount": _invoiced(request, payment.counted),
-        "totalAmountPaid": _invoiced(request, request.paid),
-        "expectedAmount": _invoiced(request, request.amount),
+        "amount": amount_text(payment.counted, request),
+        "totalAmountPaid": amount_text(request.paid, request),
+        "expectedAmount": amount_text(request.amount, request),
         "timestamp": iso(context.now),
         "txHash": payment.tx_hash,
         "network": request.network,
@@ -104,11 +103,6 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
         "createdWith": request.created_with,
         **_conversion(request, payment),
     }
-
-
-def _invoiced(request: Request, units: int) -> str:
-    """An amount in the units of the request's amount as text in its invoice currency."""
-    return format_amount(units, on_chain_decimals(invoice_of(request)))
 
 
 def _conversion(request: Request, payment: Payment) -> dict[str, str]:
@@ -125,7 +119,7 @@ def _conversion(request: Request, payment: Payment) -> dict[str, str]:
         "conversionRateSource": format_ratio(*in_token),
         "conversionRateDestination": format_ratio(*in_invoice),
         "convertedAmountSource": format_amount(payment.amount, currency_of(request).decimals),
-        "convertedAmountDestination": _invoiced(request, payment.counted),
+        "convertedAmountDestination": amount_text(payment.counted, request),
         "rateProvider": rate.source,
     }
 

@@ -4,14 +4,13 @@ from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.checkout.schemas.transactions import TransactionAnswer, explanation_answer, transaction_answer
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
 from chalicelib.requests.records import Payment, UnmatchedTransfer
-from chalicelib.requests.rules import currency_of, invoice_of
+from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.settings import ValueForm
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer, Listing
@@ -61,9 +60,9 @@ def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
         amount=format_amount(transfer.amount, token.decimals) if token else None,
         baseUnits=str(transfer.amount),
         invoiceCurrency=invoice.id,
-        countedAmount=format_amount(paid.counted, on_chain_decimals(invoice)) if paid and each.counts else None,
-        expectedAmount=format_amount(request.amount, on_chain_decimals(invoice)),
-        excessAmount=None if each.excess is None else format_amount(each.excess, on_chain_decimals(invoice)),
+        countedAmount=amount_text(paid.counted, request) if paid and each.counts else None,
+        expectedAmount=amount_text(request.amount, request),
+        excessAmount=None if each.excess is None else amount_text(each.excess, request),
         feeAmount=format_amount(paid.fee_amount, currency_of(request).decimals) if paid else None,
         paidAt=iso_or_none(transfer.paid_at),
         detectedAt=iso(transfer.detected_at),

@@ -91,6 +91,8 @@ def test_a_quoted_amount_is_an_ordinary_payment_of_what_it_costs_at_the_rate(wor
         "requestId": metadata["conversion"]["requestId"],
         "way": "quoted",
         "rate": "1.0003",
+        "rateNumerator": "10003",
+        "rateDenominator": "10000",
         "rateSource": "chainlink",
         "rateAt": "2026-03-15T10:00:00.000Z",
         "quoteExpiresAt": int((START + timedelta(seconds=300)).timestamp()),
@@ -199,6 +201,8 @@ def test_a_contract_converts_amount_and_fee_up_to_what_the_payer_accepts(world: 
     assert conversion == {
         "way": "on_chain",
         "rate": "1.0003",
+        "rateNumerator": "10003",
+        "rateDenominator": "10000",
         "rateSource": "chainlink",
         "rateAt": "2026-03-15T10:00:00.000Z",
         "invoiceCurrency": "USD",

@@ -42,8 +42,8 @@ def run(project: Path, document: Document, **replaced: str) -> list[Any]:
 
 def session_of(document: Document, **replaced: str) -> str:
     """Its blocks with curl, the README's first one alone: a payment comes between it and the second."""
-    session, *later = [block for block in document.blocks("sh") if "curl" in block]
-    assert len(later) == (document is README)
+    blocks = [block for block in document.blocks("sh") if "curl" in block]
+    session = blocks[0] if document is README else "\n".join(blocks)
     for old, new in replaced.items():
         session = session.replace(old.lstrip("_"), new)
     return session
@@ -183,9 +183,12 @@ def test_the_session_about_links(project: Path, stack: dict[str, Any]) -> None:
 
 
 def test_the_session_about_requests(project: Path, stack: dict[str, Any]) -> None:
-    (request,) = run(project, DOCS["requests"])
+    request, pay, routes, batch = run(project, DOCS["requests"])
     assert (request["status"], request["requestAmount"], request["reference"]) == ("created", "12.5", "ORDER-1001")
     assert request["customerInfo"] == {"firstName": "Ann", "email": "ann@shop.example"}
+    assert (pay["metadata"]["amount"], len(pay["transactions"])) == ("5", 2)
+    assert [route["id"] for route in routes["routes"]] == ["REQUEST_NETWORK_PAYMENT"]
+    assert len(batch["requests"]) == 2 and batch["batchPaymentTransaction"]["data"].startswith("0x92cddb91")
 
 
 def test_the_session_about_webhooks(project: Path, stack: dict[str, Any]) -> None:

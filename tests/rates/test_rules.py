@@ -25,6 +25,7 @@ from chalicelib.rates.rules import (
     most_to_spend,
     rate_of_path,
     rate_of_price,
+    rate_text,
     to_pay,
     value_of,
 )
@@ -160,6 +161,19 @@ def test_the_most_to_spend_covers_what_the_contract_takes_at_rates_up_to_the_sli
     worst = found * (10_000 + slippage_bps) // 10_000
     assert sum(each * worst // 10**18 for each in counted) <= most
     assert most < Fraction(sum(counted) * found * (10_000 + slippage_bps), 10**22) + 1
+
+
+def test_a_rate_is_shown_with_18_digits_at_most() -> None:
+    for shown, exact in (
+        ("1", rate(1)),
+        ("10", rate(10)),
+        ("1.0003", rate(10_003, 10_000)),
+        ("1", rate(10**18 + 1, 10**18)),
+        ("0.333333333333333333", rate(1, 3)),
+        ("123456789.123456789", rate(123_456_789_123_456_789, 10**9)),
+        ("123456789.123456789", rate(1_234_567_891_234_567_891, 10**10)),
+    ):
+        assert rate_text(exact) == shown
 
 
 # --- when rates hold ---

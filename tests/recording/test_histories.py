@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from chalicelib.base.lists import Named, Span, list_of
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import Record, list_of
+from chalicelib.base.records import Record
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.rates.records import Rate, RateSource
@@ -29,7 +30,6 @@ from chalicelib.requests.records import Payment, PaymentStatus, Quote, Request, 
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
-from chalicelib.storage.lists import Named, Span
 from chalicelib.storage.store import Write
 from chalicelib.webhooks.records import Event
 from tests.fakes.chain import GENESIS, Block

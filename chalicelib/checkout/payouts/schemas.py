@@ -4,8 +4,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from chalicelib.base.money import format_amount
-from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
@@ -17,6 +15,7 @@ from chalicelib.checkout.schemas.transactions import TransactionAnswer
 from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.rules import amount_text
 from chalicelib.requests.schemas import CustomerInfoBody
 from chalicelib.settings import ValueForm
 
@@ -168,7 +167,7 @@ def _paid(position: Position) -> PaidRequest:
         requestId=owed.request.request_id,
         paymentReference=owed.request.payment_reference,
         payee=owed.request.payee,
-        amount=format_amount(owed.amount, on_chain_decimals(owed.invoice)),
+        amount=amount_text(owed.amount, owed.request),
         invoiceCurrency=owed.invoice.id,
         paymentCurrency=owed.token.id,
     )

@@ -19,6 +19,7 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.rates.flows import current_or_none
 from chalicelib.rates.rules import value_of
 from chalicelib.requests import flows as requests
+from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
@@ -134,7 +135,7 @@ def _store_fee(services: Services, request: Request, fee: Fee) -> None:
             services.store.write(changed)
             return
         except WriteConflict:  # a payment was recorded meanwhile, or somebody else has asked for calldata
-            request = services.store.get(Request, request.key) or request
+            request = request_store.request(services.store, request.request_id) or request
     raise WriteConflict
 
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 from pydantic import Field, field_validator, model_validator
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
-from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
+from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.catalogue.networks import network
 from chalicelib.checkout.requests.flows import DirectRoute, PreparedRequest
 from chalicelib.checkout.requests.rules import FAST_SECONDS, Part
@@ -15,6 +15,7 @@ from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, S
 from chalicelib.checkout.schemas.transactions import TransactionAnswer
 from chalicelib.http.fields import Address, Amount
 from chalicelib.http.schemas import Output, rule
+from chalicelib.requests.rules import amount_text
 from chalicelib.settings import ValueForm
 
 
@@ -99,7 +100,7 @@ class RequestRoutesAnswer(Output):
 def request_pay_answer(made: PreparedRequest, value_form: ValueForm) -> RequestPayAnswer:
     """The transactions that pay a request. `approvalTransactionIndex` is null where none is needed."""
     facts = {"approvalTransactionIndex": None, **single_facts(made.prepared)}
-    amount = format_amount(made.owed.amount, on_chain_decimals(made.owed.invoice))
+    amount = amount_text(made.owed.amount, made.owed.request)
     metadata = RequestPayMetadata(**facts, amount=amount, isAmountCapped=made.is_capped)
     return RequestPayAnswer(transactions=transaction_answers(made.prepared, value_form), metadata=metadata)
 

@@ -5,7 +5,6 @@ from typing import Any
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.calldata.tron import APPROVAL_FEE_LIMIT
-from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.simulation import Simulation
 from chalicelib.chain.wallets import WalletReading
@@ -21,6 +20,7 @@ from chalicelib.checkout.schemas.transactions import (
     transaction_answer,
 )
 from chalicelib.rates.rules import rate_text
+from chalicelib.requests.rules import amount_text
 from chalicelib.settings import ValueForm
 
 _EVM_DECIMALS, _TRON_DECIMALS = 18, 6
@@ -92,7 +92,7 @@ def conversion_answer(position: Position, converted: Converted) -> ConversionAns
         rateSource=converted.rate.source.value,
         rateAt=iso(converted.rate.at),
         invoiceCurrency=owed.invoice.id,
-        invoiceAmount=format_amount(owed.amount, on_chain_decimals(owed.invoice)),
+        invoiceAmount=amount_text(owed.amount, owed.request),
         paymentCurrency=owed.token.id,
         paymentAmount=format_amount(converted.payment_amount, owed.token.decimals),
         **limits,
