@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import field
 from datetime import UTC, datetime
 from secrets import token_bytes
+from typing import Any
 
 from aws_lambda_powertools import Logger
 
@@ -36,6 +37,8 @@ class Services:
     entropy: Entropy
     last_uses: dict[str, datetime] = field(default_factory=dict, compare=False)
     """When this container last recorded the use of a credential, by its id. It only saves writes."""
+    shown_rates: dict[tuple[str, str], tuple[datetime, Any]] = field(default_factory=dict, compare=False)
+    """The rates, or None, that this container last showed, with the times at which they were read (rates/flows.py)."""
 
 
 def assemble(settings: Settings) -> Services:

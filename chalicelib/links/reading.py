@@ -78,11 +78,12 @@ def listing(
 def load_by_request(
     services: Services, request_id: str, account_id: str, client_id: str | None = None
 ) -> SecurePayment:
-    """The link that a request belongs to, of the account and of the client id if one is given. Two reads, three if it
-    was merged. Raises NotFound."""
+    """The link that a request belongs to, if it is visible with the client id. Two reads, three if it was merged.
+    Raises NotFound."""
     bill_id = request_store.bill_id(services.store, request_id)
     payment = store.current_link(services.store, bill_id) if bill_id else None
-    if payment is None or payment.link.account_id != account_id or client_id not in (None, payment.link.client_id):
+    viewer = Viewer(account_id, client_id)
+    if payment is None or not viewer.sees(payment.link):
         raise NotFound("No secure payment found for this request ID")
     return payment
 

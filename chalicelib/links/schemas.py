@@ -185,8 +185,8 @@ class CreateSecurePayment(NewLink):
 
 class LookupQuery(Dated):
     requestId: str | None = Field(None, description="One of the `requestIds` of a link: finds that link")
-    status: ListedStatus | None = None
-    clientId: Annotated[str, Field(max_length=64)] | None = None
+    status: ListedStatus | None = Field(None, description="What became of the link")
+    clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
     limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Links on a page")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.calldata.conversions.rates import PathRate
+from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.flows import conversion_facts
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 RECENT = timedelta(minutes=5)
 """For an instant that is no longer ago, the rate of now is taken."""
+SHOWN_FOR = timedelta(seconds=20)
 _DOLLAR = "usd"
 
 
@@ -44,18 +46,30 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
 
 
 def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
-    """As `current`, for what is only shown: None if no rate can be had."""
-    with suppress(RateUnavailable):
-        return current(services, invoice, payment)
-    return None
+    """As `current`, for what is only shown: None if no rate can be had.
+
+    What was found is shown for 20 seconds, a rate or none. So those who poll a request do not wait for a node that
+    stalls, which may be that of another network than theirs, nor ask it at each read.
+    """
+    pair, now = (invoice.id, payment.id), services.clock()
+    read_at, rate = services.shown_rates.get(pair, (None, None))
+    if read_at is None or now - read_at >= SHOWN_FOR:
+        rate = None
+        with suppress(RateUnavailable):
+            rate = current(services, invoice, payment)
+        services.shown_rates[pair] = services.clock(), rate
+    return rate
 
 
 def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
     """The same at an instant in the past, by what the feeds answered then.
 
     Raises RateUnavailable unless the feeds were fresh at that time and agree with the prices of the HTTP source around
-    it.
+    it. Currencies that the contracts convert, and the HTTP source does not price, have the rate of the feeds alone:
+    /pay offers no other for them.
     """
+    if not _is_priced(services, invoice, payment) and conversion_path(invoice, payment) is not None:
+        return _by_feeds_alone(services, invoice, payment, instant)
     if abs(services.clock() - instant) <= RECENT:
         return current(services, invoice, payment)
     try:
@@ -63,6 +77,14 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
         feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
         prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
         return rules.agreed_in_past(feed, prices, instant, trust_of(services))
+    except RateUnavailable as error:
+        raise _logged(services, error, invoice, payment) from None
+
+
+def _by_feeds_alone(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
+    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
+    try:
+        return rules.fresh_in_past(feed, instant, trust_of(services))
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
 
@@ -76,8 +98,12 @@ def trust_of(services: Services) -> Trust:
 
 def _require_priced(services: Services, invoice: Token, payment: Token) -> None:
     """Raises RateUnavailable if this deployment has no feed or no price of the currencies."""
-    if not is_priced(invoice, payment, conversion_facts(services)):
+    if not _is_priced(services, invoice, payment):
         raise RateUnavailable(f"This deployment has no exchange rate of {invoice.id} in {payment.id}")
+
+
+def _is_priced(services: Services, invoice: Token, payment: Token) -> bool:
+    return is_priced(invoice, payment, conversion_facts(services))
 
 
 def _feed_rate(services: Services, invoice: Token, payment: Token) -> Rate | None:

@@ -144,13 +144,21 @@ def agreed_in_past(feed: Rate | None, prices: tuple[Rate, Rate] | None, instant:
     """
     if feed is None or prices is None:
         raise RateUnavailable("There is no exchange rate of that time from every source; please try again in a minute")
-    pair = f"{feed.base} in {feed.quote}"
-    if not is_fresh(feed, instant, trust.max_age[feed.source]):
-        raise RateUnavailable(f"The exchange rate of {pair} was out of date at that time")
+    feed = fresh_in_past(feed, instant, trust)
     low, high = prices
     _, nearest, _ = sorted((low, feed, high), key=lambda rate: rate.fraction)
     if not agree(feed, nearest, trust.tolerance_bps):
+        pair = f"{feed.base} in {feed.quote}"
         raise RateUnavailable(f"The sources of the exchange rate of {pair} did not agree at that time")
+    return feed
+
+
+def fresh_in_past(feed: Rate | None, instant: datetime, trust: Trust) -> Rate:
+    """The rate of a past instant by a feed, if it was fresh then. Raises RateUnavailable otherwise."""
+    if feed is None:
+        raise RateUnavailable("The price feeds give no exchange rate of that time; please try again in a minute")
+    if not is_fresh(feed, instant, trust.max_age[feed.source]):
+        raise RateUnavailable(f"The exchange rate of {feed.base} in {feed.quote} was out of date at that time")
     return feed
 
 

@@ -7,6 +7,7 @@ records it, so a crash or a race repeats nothing.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -45,7 +46,7 @@ class _RecordedByOther(Exception):
 
 
 class _NoRate(Exception):
-    """A payment of the part cannot be valued now."""
+    """A part that waits for rates has to wait longer."""
 
 
 def record(services: Services, bill_id: str) -> int:
@@ -55,20 +56,19 @@ def record(services: Services, bill_id: str) -> int:
     it, so that a bill with much work occupies one worker. The other run reads once more after its last part, because
     the first one may have been told of newer work. Raises WriteConflict after ten conflicts.
 
-    Work that needs an exchange rate stays, with the work after it, while there is none; the sweep queues it again.
+    Transfers that need an exchange rate while there is none become work of their own, which holds up nothing else of
+    the bill; the sweep queues it again.
     """
     deadline = services.clock() + _TIME_PER_RUN
-    bill, recorded = None, 0
-    while parts := scan_store.unrecorded(services.store, bill_id, _PARTS_PER_READ):
+    bill, recorded, waiting = None, 0, None
+    while parts := scan_store.unrecorded(services.store, bill_id, _PARTS_PER_READ, waiting):
         for part in parts:
             try:
                 bill, count = _record_part(services, part, bill)
             except _RecordedByOther:
                 return recorded
-            except _NoRate as error:
-                facts = {"bill": bill_id, "network": part.network, "reason": str(error)}
-                services.log.error("payment waits for an exchange rate", extra=facts)
-                return recorded
+            except _NoRate:
+                waiting, count = part, 0
             recorded += count
             if services.clock() >= deadline:
                 scanning.hint(services, [bill_id])
@@ -113,9 +113,15 @@ def _commit(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
     stored = replace(stored, bases=_bases(services, rules.without_basis(bill, part, stored, accepted)))
     changes = rules.decide(bill, part, stored, accepted, webhooks.event_context(services))
+    if changes.unvalued:
+        facts = {"bill": part.bill_id, "network": part.network, "transfers": len(changes.unvalued)}
+        services.log.error("payment waits for an exchange rate", extra=facts)
+        if part.waits_for_rate:
+            raise _NoRate
     written = _link_to_write(bill, changes)
     counts = _count(stored, changes)
-    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written, *counts)
+    waiting = [rules.waiting(part, changes.unvalued)] if changes.unvalued else []
+    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written, *counts, *waiting)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
@@ -132,7 +138,7 @@ def _count(stored: Stored, changes: Changes) -> list[Add]:
     payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
     before = [*stored.payments.values(), *(each for listed in stored.listed.values() for each in listed)]
     counts = [Add(*each) for each in counting.amounts(before, payments.values())]
-    others = len(changes.records) + len(changes.events) + 2  # the work itself and the link
+    others = len(changes.records) + len(changes.events) + 3  # the work itself, what of it waits, and the link
     if len(counts) + others > LARGEST_TRANSACTION:
         return []
     changes.records |= payments
@@ -168,8 +174,8 @@ def _bases(
 ) -> dict[TransferId, Basis]:
     """What these transfers are valued by: the quotes that were valid in their blocks, else the rates of their times.
 
-    One query per request and block; two sources of rates are asked once per pair of currencies and minute. Raises
-    _NoRate, also if one of several rates cannot be had.
+    Those are left out for which no rate can be had now. One query per request and block; two sources of rates are asked
+    once per pair of currencies and minute.
     """
     if not transfers:
         return {}
@@ -178,7 +184,7 @@ def _bases(
     from chalicelib.requests import quotes
 
     bases, quoted = dict[TransferId, Basis](), dict[tuple[str, datetime], Quote | None]()
-    read = dict[tuple[str, str, datetime], Rate]()
+    read = dict[tuple[str, str, datetime], Rate | None]()
     for entry, request in transfers:
         block = request.request_id, entry.paid_at
         if block not in quoted:
@@ -187,13 +193,13 @@ def _bases(
             bases[entry.transfer_id] = Basis(quote.rate, is_quoted=True)
             continue
         invoice, payment = invoice_of(request), currency_of(request)
-        minute = entry.paid_at.replace(second=0, microsecond=0)
-        try:
-            if (invoice.id, payment.id, minute) not in read:
-                read[invoice.id, payment.id, minute] = rates.at(services, invoice, payment, entry.paid_at)
-        except RateUnavailable as error:
-            raise _NoRate(error.message) from error
-        bases[entry.transfer_id] = Basis(read[invoice.id, payment.id, minute], is_quoted=False)
+        asked = invoice.id, payment.id, entry.paid_at.replace(second=0, microsecond=0)
+        if asked not in read:
+            read[asked] = None
+            with suppress(RateUnavailable):  # rates.at has logged why
+                read[asked] = rates.at(services, invoice, payment, entry.paid_at)
+        if (rate := read[asked]) is not None:
+            bases[entry.transfer_id] = Basis(rate, is_quoted=False)
     return bases
 
 

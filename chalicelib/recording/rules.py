@@ -12,12 +12,13 @@ from chalicelib.recording.payments import Decision
 from chalicelib.recording.valuing import Accepted, Basis, Worth
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
-from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
+from chalicelib.scanning.records import BEHIND_ALL, LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
 R = TypeVar("R", Payment, UnmatchedTransfer)
 _OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
+_UNDECIDED = (*_OPEN, TransferState.UNVALUED)
 
 
 @frozen
@@ -61,6 +62,8 @@ class Changes:
     """How many transfers were recorded as payments or removed."""
     skipped: list[tuple[LoggedTransfer, str]] = field(default_factory=list)
     """Transfers that do not count, each with the reason."""
+    unvalued: list[TransferId] = field(default_factory=list)
+    """Transfers that have to be valued by a rate, without one."""
 
     def put(self, record: Record) -> None:
         self.records[record.key] = record
@@ -125,11 +128,11 @@ def without_basis(
     """
     requests, by_request = ids(bill, stored.entries.values()), {each.request_id: each for each in bill.requests}
     removed = (stored.entries[each] for each in part.removed if each in stored.entries)
-    moved = {(each.tx_hash, each.event_key) for each in removed if each.state not in _OPEN}
+    moved = {(each.tx_hash, each.event_key) for each in removed if each.state not in _UNDECIDED}
     found = []
     for each in part.added:
         entry, recorded = stored.entries.get(each), requests.get(each)
-        if entry is None or recorded is None or entry.state not in _OPEN:
+        if entry is None or recorded is None or not _is_due(part, entry):
             continue
         if _has_value(stored.payments.get(recorded), entry):
             continue
@@ -147,7 +150,7 @@ def decide(
     """What a part changes: first its removed transfers are undone, then its added ones recorded.
 
     A transfer that moved to another block with the same content is not undone: only its block changes. A part that was
-    recorded already changes nothing.
+    recorded already changes nothing. A transfer without a basis that needs one becomes UNVALUED.
     """
     return _Deciding(bill, part, stored, accepted, context).changes
 
@@ -157,7 +160,7 @@ class _Deciding:
         self, bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
     ) -> None:
         self.changes = Changes(bill)
-        self._stored, self._accepted, self._context = stored, accepted, context
+        self._part, self._stored, self._accepted, self._context = part, stored, accepted, context
         self._payments, self._unmatched = dict(stored.payments), dict(stored.unmatched)
         self._refunds = dict(stored.refunds)
         self._ids = ids(bill, stored.entries.values())
@@ -190,7 +193,7 @@ class _Deciding:
         if request is None:
             self._add_refund(entry)
             return
-        if entry.state not in _OPEN:
+        if not _is_due(self._part, entry):
             return
         reason = payments.mismatch(request, entry)
         if reason is not None:
@@ -198,6 +201,10 @@ class _Deciding:
             return
         known = self._payments.get(self._ids[entry.transfer_id])
         worth = self._worth(request, known, entry)
+        if worth is None:
+            self.changes.unvalued.append(entry.transfer_id)
+            self._mark(entry, TransferState.UNVALUED)
+            return
         decision = payments.record(self.changes.bill, request, known, entry, worth, self._context)
         self._apply(decision)
         if decision is not None and decision.payment is None:
@@ -205,10 +212,14 @@ class _Deciding:
         else:
             self._mark(entry, TransferState.PAYMENT)
 
-    def _worth(self, request: Request, known: Payment | None, entry: LoggedTransfer) -> Worth:
+    def _worth(self, request: Request, known: Payment | None, entry: LoggedTransfer) -> Worth | None:
+        """What a transfer counts for; None if that needs a basis and there is none."""
         if known is not None and _has_value(known, entry):
             return Worth.known(known)
-        return valuing.worth(request, entry, self._stored.bases.get(entry.transfer_id), self._accepted)
+        basis = self._stored.bases.get(entry.transfer_id)
+        if basis is None and valuing.needs_basis(request, entry, self._accepted):
+            return None
+        return valuing.worth(request, entry, basis, self._accepted)
 
     def _add_refund(self, entry: LoggedTransfer) -> None:
         """Adds a transfer that has no request's reference: it sends a refund, or has no effect."""
@@ -275,7 +286,7 @@ class _Deciding:
             self._mark(successor, entry.state)
             self._mark(entry, TransferState.REVERSED)
             return
-        if recorded_id is None or entry.state in _OPEN:
+        if recorded_id is None or entry.state in _UNDECIDED:
             self._mark(entry, TransferState.REVERSED)
             return
         if (known := self._payments.get(recorded_id)) is not None:
@@ -317,6 +328,23 @@ class _Deciding:
     def _mark(self, entry: LoggedTransfer, state: TransferState) -> None:
         if entry.state is not state:
             self.changes.put(replace(entry, state=state))
+
+
+def waiting(part: UnrecordedTransfers, unvalued: Sequence[TransferId]) -> UnrecordedTransfers:
+    """The work that waits for the rates of the transfers of a part that became UNVALUED."""
+    return replace(
+        part,
+        sequence=part.sequence + BEHIND_ALL,
+        added=tuple(unvalued),
+        removed=(),
+        waits_for_rate=True,
+        version=0,
+    )
+
+
+def _is_due(part: UnrecordedTransfers, entry: LoggedTransfer) -> bool:
+    """Whether a part records an added transfer, and has not done so before."""
+    return entry.state is TransferState.UNVALUED if part.waits_for_rate else entry.state in _OPEN
 
 
 def _has_value(known: Payment | None, entry: LoggedTransfer) -> bool:

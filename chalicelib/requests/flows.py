@@ -82,13 +82,15 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
 def stop_recurrence(services: Services, request_id: str, owner: Owner, is_stopped: bool) -> Request:
     """Stops or resumes the recurrence of a request. One or two reads and one write, none if nothing changes.
 
-    Raises NotFound unless the owner sees the request, BadRequest if it has no recurrence, WriteConflict after three
-    conflicts.
+    Raises NotFound unless the owner sees the request and may change it, BadRequest if it has no recurrence,
+    WriteConflict after three conflicts.
     """
     for _ in range(_ATTEMPTS):
         request = store.request(services.store, request_id.lower())
         if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
             raise NotFound("Request not found")
+        if not permissions.may_change(owner, request):
+            raise NotFound("Request not found; the API key that has created it can change it")
         changed = with_recurrence(request, is_stopped)
         if changed == request:
             return request

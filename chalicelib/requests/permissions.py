@@ -25,6 +25,12 @@ def sees(account_id: str, client_id: str | None, owned: Owned) -> bool:
     return owned.account_id == account_id and (client_id is None or owned.client_id in (client_id, None))
 
 
+def may_change(owner: Owner, request: Request) -> bool:
+    """Whether a caller may change a request that it sees: with a client id alone, which anybody can send, only one
+    that this client id has created."""
+    return owner.mode is not Mode.CLIENT_ID or request.client_id == owner.client_id
+
+
 def check_platform(owner: Owner) -> None:
     """Raises Forbidden if the client id is linked to an orchestrator and another caller calls (supplement, part 8)."""
     if owner.settings.orchestrator_id != owner.orchestrator_id:

@@ -9,6 +9,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 
+BEHIND_ALL = 500_000_000_000
+"""Added to the `sequence` of work that waits for a rate; no cursor has so many versions."""
 LOG_RETENTION = timedelta(days=7)
 """How long a recorded transfer stays in the log. No supported network forks deeper than this."""
 BLOCKS_PER_PARTITION = 2
@@ -79,6 +81,8 @@ class TransferState(StrEnum):
     """It does not count, and has an UnmatchedTransfer."""
     IGNORED = "ignored"
     """It does not count, and the request has enough unmatched transfers of its kind."""
+    UNVALUED = "unvalued"
+    """It counts, but there is no rate to value it by yet: work of its own waits for that."""
     REFUND = "refund"
     """It has the reference of a refund and reached the payer: it is part of the Refund's sum."""
     REVERSED = "reversed"
@@ -143,7 +147,8 @@ class LoggedTransfer(Record):
     @property
     def vanishes_at(self) -> datetime | None:
         """7 days after it was read, whatever it became; None while it is not recorded, however long that takes."""
-        return None if self.state is TransferState.UNRECORDED else self.detected_at + LOG_RETENTION
+        is_waiting = self.state in (TransferState.UNRECORDED, TransferState.UNVALUED)
+        return None if is_waiting else self.detected_at + LOG_RETENTION
 
     @classmethod
     def key_of(cls, network: str, each: TransferId) -> Key:
@@ -165,6 +170,9 @@ class UnrecordedTransfers(Record):
     another block. The sort key orders the work as the blocks were read: by `sequence`, the version of the network's
     cursor, then by block and part. The work of a fork has the block 0, because it has an order of its own. `digest` is
     a hash of the content, so writing the same work again changes nothing. The recorder deletes it.
+
+    `waits_for_rate` is set on work that the recorder writes itself, for the UNVALUED transfers of other work. It is
+    behind all other work of the network, so that it holds none of that up.
     """
 
     KEY = KeyPattern(
@@ -181,6 +189,7 @@ class UnrecordedTransfers(Record):
     detected_at: datetime
     added: tuple[TransferId, ...]
     removed: tuple[TransferId, ...] = ()
+    waits_for_rate: bool = False
     version: int = 0
 
     @property

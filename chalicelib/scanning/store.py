@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from chalicelib.base.records import FIRST_SORT_KEY
 from chalicelib.scanning.records import (
     BLOCKS_PER_PARTITION,
     Cursor,
@@ -45,9 +46,14 @@ def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedT
     return found
 
 
-def unrecorded(store: Store, bill_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
-    """The oldest work of a bill, at most `limit` parts. One query."""
-    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(bill_id=bill_id), limit)
+def unrecorded(
+    store: Store, bill_id: str, limit: int, after: UnrecordedTransfers | None = None
+) -> tuple[UnrecordedTransfers, ...]:
+    """The first work of a bill, or the first after a part of it, at most `limit` parts. One query."""
+    keys = UnrecordedTransfers.KEY.all(bill_id=bill_id)
+    if after is not None:
+        keys = keys._replace(first=after.key.sk + FIRST_SORT_KEY)
+    return store.query(UnrecordedTransfers, keys, limit)
 
 
 def has_work(store: Store, bill_ids: Iterable[str]) -> bool:

@@ -27,11 +27,8 @@ from chalicelib.storage.items import (
     version_is,
     with_write_id,
 )
-from chalicelib.storage.writes import Absent as Absent
-from chalicelib.storage.writes import Add as Add
-from chalicelib.storage.writes import Delete as Delete
-from chalicelib.storage.writes import Unchanged as Unchanged
-from chalicelib.storage.writes import Write as Write
+from chalicelib.storage.writes import Absent as Absent, Add as Add, Delete as Delete  # noqa: I001
+from chalicelib.storage.writes import Unchanged as Unchanged, Write as Write
 
 T = TypeVar("T", bound=Record)
 C = TypeVar("C")

@@ -17,6 +17,7 @@ from infra.bench import (
     load,
     logs,
     multicalls,
+    search,
     sign_in,
     wallet_reads,
 )
@@ -37,6 +38,7 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "combining payouts on a local cloud": multicalls.measure,
     f"detection: {detection.LOGS} new logs, {detection.PAYMENTS} of them payments": detection.measure,
     "logs of the fee proxies": logs.measure,
+    f"searching {search.PAYMENTS:,} payments": search.measure,
     f"{load.RATE} payments a second on one network (virtual time)": load.measure,
 }
 

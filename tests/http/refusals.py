@@ -22,6 +22,13 @@ _CURRENCY = {
     "has too many decimals|too large|larger than": "the decimals of the currency, and sums",
 }
 _COMBINATION = "fields of a query, whose combinations OpenAPI cannot describe"
+_LIST = {
+    "cursor is not one of this list": "base64 of a position and the filters that it belongs to",
+    "offset cannot be sent together with cursor": _COMBINATION,
+    "toDate must be after or equal to fromDate": _COMBINATION,
+    "is no such day or time": "dates that a calendar does not have",
+    "clientId must be the client ID that is sent": "the credential",
+}
 _FEE = {"feeAddress is the zero address": "the Tron spelling of it", **_ADDRESS}
 _CAP = {"No more than|at most": "how many there are already"}
 _PAYOUTS = {
@@ -158,6 +165,16 @@ REFUSALS: dict[str, dict[str, str]] = {
     "update_client_id_by_session": _CLIENT,
     "put_branding": _BRANDING,
     "put_branding_by_session": _BRANDING,
+    "find_payments": {
+        **_LIST,
+        **_ADDRESS,
+        "At least one filter is needed": _COMBINATION,
+        "limit must be at most 100": "that more rows than payments are sent, which the header Accept decides",
+        "is no currency|is not a network": "what the catalogue has",
+    },
+    "list_requests": {**_LIST, **_ADDRESS},
+    "look_up_secure_payment": _LIST,
+    "list_events": _LIST,
     "read_audit": {"cursor is not one of this list": "base64 of an id"},
     "redeliver_failed": {"since": "dates that a calendar does not have"},
     "read_signing_data": _ROUTE,

@@ -19,6 +19,7 @@ EXPOSED = {
     "ratelimit-remaining",
     "ratelimit-reset",
     "idempotent-replayed",
+    "link",
 }
 
 

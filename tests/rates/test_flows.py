@@ -11,6 +11,7 @@ import pytest
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.rates import flows
 from chalicelib.rates.rules import RateUnavailable
+from tests.fakes.prices import FakePrices
 from tests.fakes.world import World, in_process_aws
 
 HOUR = timedelta(hours=1)
@@ -100,6 +101,43 @@ def test_tokens_without_a_feed_have_no_rate_and_raise_no_alarm(world: World) -> 
 def test_without_a_price_source_there_is_no_rate(world: World) -> None:
     with in_process_aws() as client, pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
         flows.current(World(client).services, USD, USDC)
+
+
+def test_without_a_price_source_the_contracts_feeds_alone_value_what_was_paid(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    expected = flows.current(world.services, USD, USDC).fraction
+    monkeypatch.setattr(FakePrices, "is_configured", False)
+    on_mainnet = token("USDC-mainnet")
+    assert flows.at(services, USD, on_mainnet, world.now).fraction == expected
+    for unpriced in (lambda: flows.current(services, USD, on_mainnet), lambda: flows.at(services, USD, USDC, world.now)):
+        with pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
+            unpriced()
+    assert lines.messages == []
+    world.prices.feeds.age = timedelta(days=2)
+    with pytest.raises(RateUnavailable, match="was out of date at that time"):
+        flows.at(services, USD, on_mainnet, world.now)
+    assert lines.messages == ["no exchange rate"]
+
+
+def test_what_is_only_shown_is_read_once_in_twenty_seconds_whether_there_is_a_rate_or_not(world: World) -> None:
+    """Whoever polls a request waits for a stalled node once."""
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    world.prices.feeds.is_down = True
+    assert [flows.current_or_none(services, USD, USDC) for _ in range(3)] == [None] * 3
+    assert lines.messages.count("no exchange rate") == 1
+    world.prices.feeds.is_down = False
+    world.advance(20)
+    shown = flows.current_or_none(services, USD, USDC)
+    world.prices.set("USD", "USDC", "1.002")
+    assert shown is not None and flows.current_or_none(services, USD, USDC) == shown
+    assert flows.current(services, USD, USDC).fraction == Fraction("1.002"), "what is signed is read anew"
+    world.advance(20)
+    renewed = flows.current_or_none(services, USD, USDC)
+    assert renewed is not None and renewed.fraction == Fraction("1.002")
 
 
 def test_a_rate_that_fails_is_logged_with_the_source_that_gave_none(world: World) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.logs import InconsistentNode
+from chalicelib.rates.rules import RateUnavailable
 from chalicelib.recording import flows as recording
 from chalicelib.recording.payments import MAX_SMALL_PAYMENTS
 from chalicelib.requests import quotes
@@ -21,6 +23,7 @@ from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import LoggedTransfer, TransferState
 from tests.fakes.memory_store import MemoryStore
+from tests.fakes.prices import FakePrices
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World
 
@@ -117,6 +120,26 @@ def test_a_conversion_whose_path_cannot_be_read_is_valued_by_the_rate_and_holds_
     assert (payment.counted, payment.type) == (USD_AMOUNT, PaymentKind.CONVERSION)
 
 
+def test_without_a_price_source_what_the_contracts_convert_is_valued_by_their_feeds(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way is offered there, and not every node has the state of the block, or is asked in the fee proxy's place."""
+    converted, paid = (store_request(world.services, **CONTRACTS) for _ in range(2))
+    monkeypatch.setattr(FakePrices, "is_configured", False)
+    world.chain.convert(converted, 12_503_750)
+    world.chain.pay(paid, 12_503_750)
+    world.prices.feeds.is_down = True
+    scan(world)
+    assert [each.path_amount for each in logged(world)] == [None, None]
+    world.prices.feeds.is_down = False
+    world.advance(600)
+    recording.sweep(world.services)
+    world.record()
+    for request in (converted, paid):
+        assert load_request(world.services, request).status is RequestStatus.PAID
+        assert not scan_store.has_work(world.services.store, [request.bill_id])
+
+
 def test_what_a_valid_quote_says_pays_the_request_in_full_however_the_rate_has_moved(world: World) -> None:
     request = store_request(world.services, **CONTRACTS)
     quote = quotes.hold(world.services, [request])[request.request_id]
@@ -156,7 +179,7 @@ def test_a_payment_waits_for_a_rate_and_holds_no_other_bill_up(world: World) -> 
         world.chain.pay(request, 12_503_750)
     world.chain.convert(waiting, 12_503_750)
     scan(world)
-    assert load_request(world.services, waiting).paid == 0
+    assert load_request(world.services, waiting).paid == USD_AMOUNT, "only the conversion, which needs no rate"
     assert load_request(world.services, plain).status is RequestStatus.PAID
     assert load_request(world.services, quoted).status is RequestStatus.PAID
     assert scan_store.has_work(world.services.store, [waiting.bill_id])
@@ -171,8 +194,61 @@ def test_a_payment_waits_for_a_rate_and_holds_no_other_bill_up(world: World) -> 
     after = load_request(world.services, waiting)
     assert after.paid == 2 * USD_AMOUNT
     first, second = sorted(payments(world, waiting), key=lambda each: each.block_number)
-    assert (first.is_announced, second.is_announced) == (True, False), "recorded in the order of the chain"
+    assert (first.is_announced, second.is_announced) == (False, True), "the one that needs no rate did not wait"
     assert not scan_store.has_work(world.services.store, [waiting.bill_id])
+
+
+def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(world: World) -> None:
+    """Anybody can send a unit while the sources disagree, and there may never be a rate of that time."""
+    world.register_webhook()
+    request = store_request(world.services, **CONTRACTS)
+    quotes.hold(world.services, [request])
+    world.chain.pay(request, 6_251_875)
+    scan(world)
+    world.advance(1000)
+    world.prices.api.off_by = Decimal("1.05")
+    world.chain.pay(request, 1)
+    scan(world)
+    world.prices.api.off_by = Decimal(1)
+    quotes.hold(world.services, [request])
+    world.advance(60)
+    world.chain.pay(request, 6_251_875)
+    world.prices.feeds.is_down = True
+    scan(world)
+    assert load_request(world.services, request).status is RequestStatus.PAID
+    assert scan_store.has_work(world.services.store, [request.bill_id]), "the unit waits"
+    world.chain.fork(4)
+    scan(world)
+    assert load_request(world.services, request).paid == USD_AMOUNT // 2, "a removed payment waits for no rate"
+    world.prices.feeds.is_down = False
+    world.advance(60)
+    recording.sweep(world.services)
+    world.record()
+    assert not scan_store.has_work(world.services.store, [request.bill_id])
+    assert load_request(world.services, request).paid == USD_AMOUNT // 2 + 99, "the unit is worth 99 of a dollar's 10^8"
+    world.drain()
+    core = [event for event in world.receiver.events if event.count(".") == 1]
+    assert core == ["payment.partial", "payment.confirmed", "payment.failed", "payment.partial"]
+
+
+@pytest.mark.parametrize("moved_by", [None, 1])
+def test_a_payment_that_waits_for_a_rate_is_undone_or_moved_by_a_fork(world: World, moved_by: int | None) -> None:
+    request = store_request(world.services, **CONTRACTS)
+    world.prices.api.is_down = True
+    world.chain.pay(request, 12_503_750)
+    scan(world)
+    assert [each.state for each in logged(world)] == [TransferState.UNVALUED]
+    world.chain.fork(4, moved_by=moved_by)
+    scan(world)
+    assert load_request(world.services, request).paid == 0
+    world.prices.api.is_down = False
+    world.advance(60)
+    recording.sweep(world.services)
+    world.record()
+    assert not scan_store.has_work(world.services.store, [request.bill_id])
+    assert load_request(world.services, request).paid == (0 if moved_by is None else USD_AMOUNT)
+    canonical = {block.hash for block in world.chain.blocks}
+    assert {each.block_hash for each in payments(world, request)} <= canonical
 
 
 def test_sources_that_disagree_are_no_rate(world: World) -> None:
@@ -257,21 +333,28 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
     world = new_world()
     request = store_request(world.services, **CONTRACTS)
     for _ in range(steps):
-        match chance.randrange(6):
+        match chance.randrange(7):
             case 0:
                 world.chain.convert(request, chance.choice([12_503_750, 6_000_000, 0]), chance.choice([None, 10**8]))
             case 1:
                 world.chain.pay(request, chance.choice([1, 11_000, 3_000_000, 12_503_750]))
             case 2:
-                quotes.hold(world.services, [request])
+                with suppress(RateUnavailable):
+                    quotes.hold(world.services, [request])
             case 3:
                 world.prices.set("USD", "USDC", chance.choice(["0.97", "1", "1.0003", "1.4"]))
             case 4:
                 world.chain.fork(chance.randrange(1, 6), moved_by=chance.choice([None, 0, 1]))
             case 5:
                 scan(world)
-    for _ in range(2):
+            case 6:
+                world.prices.api.is_down = not world.prices.api.is_down
+    world.prices.api.is_down = False
+    for _ in range(3):
         scan(world)
+        world.advance(60)
+        recording.sweep(world.services)
+        world.record()
     after, found = load_request(world.services, request), payments(world, request)
     stands = [each for each in found if each.status is PaymentStatus.CONFIRMED]
     assert after.paid == sum(each.counted for each in stands) + after.unlisted_amount

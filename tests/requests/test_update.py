@@ -64,7 +64,11 @@ def test_a_request_of_somebody_else_is_as_unknown_as_one_that_does_not_exist(sho
         reply = update(shop, name)
         assert (reply.status, reply.message) == (404, "Request not found"), name
     assert not is_stopped(theirs["requestId"])
-    assert update(shop, own["requestId"]).status == 200, "made without a client id"
+    reply = update(shop, own["requestId"])
+    assert (reply.status, is_stopped(own["requestId"])) == (404, False), "a client id is public"
+    assert reply.message == "Request not found; the API key that has created it can change it"
+    path = f"/v2/request/{own['requestId']}"
+    assert shop.api.request("PATCH", path, {"isRecurrenceStopped": True}, shop.by_key).status == 200
 
 
 # --- beside other writes ---

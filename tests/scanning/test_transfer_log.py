@@ -95,8 +95,9 @@ def test_a_transfer_of_nothing_is_left_out() -> None:
 
 
 def test_an_entry_is_kept_for_seven_days_once_it_is_recorded_and_two_blocks_share_a_partition() -> None:
-    assert entry().vanishes_at is None
-    for state in set(TransferState) - {TransferState.UNRECORDED}:
+    waiting = {TransferState.UNRECORDED, TransferState.UNVALUED}
+    assert all(entry(state=state).vanishes_at is None for state in waiting)
+    for state in set(TransferState) - waiting:
         assert entry(state=state).vanishes_at == NOW + LOG_RETENTION == NOW + timedelta(days=7)
     assert [entry(number).partition for number in (1, 2, 3, 4)] == [0, 1, 1, 2]
     assert entry(16).key == LoggedTransfer.key_of("sepolia", entry(16).transfer_id)

@@ -56,6 +56,7 @@ ADDED = {
     "IdempotentRequest": {"nonce", "steps"},
     "Account": {"sessions_since"},
     "Session": {"user_version"},
+    "UnrecordedTransfers": {"waits_for_rate"},
 }
 """The attributes that are written since, by kind, beside those of lists; items without them are read."""
 KEYS_CHANGED = {"Payment", "UnmatchedTransfer"}

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from chalicelib.access.callers import Owner
 from chalicelib.access.modes import Mode
 from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.base import ids
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.announcements import IntentDraft
@@ -23,6 +24,7 @@ from chalicelib.requests import store as request_store
 from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
+from chalicelib.webhooks.records import Event
 from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import store_request
 from tests.fakes.tron import signed_call
@@ -169,6 +171,13 @@ def has_payment(owner: Tenant, way: Way) -> None:
     store_payment_of(replace(request, client_id=owner.client_id), 12_500_000)
 
 
+def has_event(owner: Tenant, way: Way) -> None:
+    services = running()
+    body = '{"event":"payment.confirmed","requestId":"01"}'
+    event_id = ids.ulid(services.clock(), services.entropy)
+    services.store.write(Event(event_id, "payment.confirmed", owner.account_id, None, body, services.clock(), True))
+
+
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
     payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
@@ -223,6 +232,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v1/webhook"): example(before=a_webhook),
     ("PUT", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
     ("DELETE", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
+    ("GET", "/v1/webhook/events"): example(before=has_event),
     ("GET", "/v1/webhook/{webhook_id}/deliveries"): example(
         {"webhook_id": lambda owner, way: a_failed_delivery(owner, way).webhook_id}
     ),

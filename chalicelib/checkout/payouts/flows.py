@@ -17,6 +17,7 @@ from chalicelib.links.reading import Viewer
 from chalicelib.requests import flows as requests
 from chalicelib.requests import store as request_store
 from chalicelib.requests.creation import Draft
+from chalicelib.requests.permissions import may_change
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
@@ -95,8 +96,9 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
         positions = conversions.priced(services, owed, quotes)
         check_fits(positions)
         prepared = building.prepare(services, positions, PayOptions(draft.terms.payer), batched=True)
-        changed = [being_paid(request, fee, services.clock()) for request in stored]
-        written = [*unwritten, *(new for new, old in zip(changed, stored, strict=True) if new != old)]
+        own = [request for request in stored if may_change(owner, request)]
+        changed = [being_paid(request, fee, services.clock()) for request in own]
+        written = [*unwritten, *(new for new, old in zip(changed, own, strict=True) if new != old)]
         try:
             for start in range(0, len(written), LARGEST_TRANSACTION):
                 services.store.write(*written[start : start + LARGEST_TRANSACTION])

@@ -1,7 +1,6 @@
 """Builds the transactions that pay a request, and finds the routes by which it can be paid."""
 
 from chalicelib.access.callers import Owner
-from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Conflict, Locked
 from chalicelib.base.frozen import frozen
@@ -20,6 +19,7 @@ from chalicelib.rates.flows import current_or_none
 from chalicelib.rates.rules import value_of
 from chalicelib.requests import flows as requests
 from chalicelib.requests import store as request_store
+from chalicelib.requests.permissions import may_change
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
@@ -65,8 +65,7 @@ def prepare(
     """
     prepared = _prepare(services, name, owner, viewer, options, part)
     request = prepared.owed.request
-    is_own = owner.mode is not Mode.CLIENT_ID or request.client_id == owner.client_id
-    if request.link_token is None and is_own:
+    if request.link_token is None and may_change(owner, request):
         _store_fee(services, request, prepared.owed.fee)
     return prepared
 

@@ -30,20 +30,24 @@ class PaymentsQuery(Dated):
         None, description="As `sourceTxHash` shows it; finds all payments of the transaction"
     )
     walletAddress: Address | None = Field(None, description="The payer or the payee")
-    paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = None
-    requestId: Annotated[str, Field(pattern="^[0-9a-fA-F]{66}$")] | None = None
+    paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = Field(
+        None, description="That of one request"
+    )
+    requestId: Annotated[str, Field(pattern="^[0-9a-fA-F]{66}$")] | None = Field(
+        None, description="Finds the payments of one request"
+    )
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
-    type: PaymentType | None = None
+    type: PaymentType | None = Field(None, description="conversion: invoice and payment differ in currency")
     invoiceCurrency: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="A currency's id, or a symbol of several"
     )
     paymentCurrency: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="A currency's id, or a symbol of several"
     )
-    payer: Address | None = None
-    payee: Address | None = None
-    network: NetworkName | None = None
-    clientId: Annotated[str, Field(max_length=64)] | None = None
+    payer: Address | None = Field(None, description="Who paid")
+    payee: Address | None = Field(None, description="Who was paid")
+    network: NetworkName | None = Field(None, description="Where it was paid")
+    clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That of the request")
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
         20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
     )
@@ -99,7 +103,7 @@ class PaymentsQuery(Dated):
         )
 
 
-class FeeAnswer(Output):
+class PaymentFeeAnswer(Output):
     type: str
     stage: str
     provider: str
@@ -132,7 +136,7 @@ class PaymentAnswer(Output):
     convertedAmountDestination: str | None = Field(description="What counted, in the invoice currency")
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of what was paid")
-    fees: list[FeeAnswer]
+    fees: list[PaymentFeeAnswer]
     recurringPaymentId: str | None
     rateProvider: str | None = Field(default_factory=unsent)
     request: PaidRequestAnswer
@@ -216,11 +220,11 @@ def provider_of(source: str) -> str:
     return next((name for name in ("chainlink", "coingecko", "lifi") if name in source.lower()), "unknown")
 
 
-def _fees(payment: Payment, token: Token, provider: str) -> list[FeeAnswer]:
+def _fees(payment: Payment, token: Token, provider: str) -> list[PaymentFeeAnswer]:
     if not payment.fee_amount:
         return []
     amount = format_amount(payment.fee_amount, token.decimals)
-    fee = FeeAnswer(
+    fee = PaymentFeeAnswer(
         type="platform",
         stage="sending",
         provider=provider,

@@ -20,8 +20,10 @@ class RequestsQuery(Dated):
         "incoming", description="What the wallet of `walletAddress` is: payee or payer"
     )
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
-    status: Literal["created", "partially_paid", "paid"] | None = None
-    clientId: Annotated[str, Field(max_length=64)] | None = None
+    status: Literal["created", "partially_paid", "paid"] | None = Field(
+        None, description="What is paid of it"
+    )
+    clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
     limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Requests on a page")
     offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Requests to pass over; not with `cursor`")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(

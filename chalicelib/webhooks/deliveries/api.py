@@ -1,12 +1,17 @@
 """Views of deliveries: tests, what was delivered, and sending it again. Whose webhooks are meant: endpoints/api.py."""
 
 from chalicelib.http.view import Call
+from chalicelib.storage.pages import Listing as ListQuery
+from chalicelib.storage.pages import page_after
 from chalicelib.webhooks.deliveries import flows, reading
 from chalicelib.webhooks.deliveries.records import Listing
 from chalicelib.webhooks.deliveries.schemas import (
     DeliveriesPage,
     DeliveriesQuery,
     DeliveryAnswer,
+    EventAnswer,
+    EventsPage,
+    EventsQuery,
     RedeliverAnswer,
     RedeliverFailed,
     TestAnswer,
@@ -14,12 +19,20 @@ from chalicelib.webhooks.deliveries.schemas import (
 )
 from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
+from chalicelib.webhooks.records import EVENTS, Event
 
 
 def test_webhook(call: Call[TestWebhook, None]) -> TestAnswer:
     client_id = client_id_of(call, call.body)
     queued = flows.send_test(call.services, call.caller.account_id, client_id, call.body.eventType)
     return TestAnswer.of(queued)
+
+
+def list_events(call: Call[None, EventsQuery]) -> EventsPage:
+    query = call.query
+    wanted = ListQuery(call.caller.account_id, EVENTS, {"by_kind": query.kind}, query.first, query.last)
+    page = page_after(call.services.store, Event, wanted, query.cursor, query.limit)
+    return EventsPage(events=[EventAnswer.of(each) for each in page.records], nextCursor=page.cursor)
 
 
 def list_deliveries(call: Call[None, DeliveriesQuery]) -> DeliveriesPage:

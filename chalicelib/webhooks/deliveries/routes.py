@@ -5,6 +5,17 @@ from chalicelib.http.operation import Operation
 
 OPERATIONS = (
     Operation(
+        "GET", "/v1/webhook/events", "list_events",
+        "List the events of an account, newest first",
+        description=(
+            "What happened in the last 30 days, with the body that webhooks receive, also where there is no webhook. "
+            "Go on with `cursor` until `nextCursor` is null. A kind is that of the core event: `payment.confirmed`."
+        ),
+        modes=(Mode.API_KEY, Mode.SESSION),
+        scope="webhooks:read",
+        errors=(400, 401, 403),
+    ),
+    Operation(
         "POST", "/v1/webhook/test", "test_webhook",
         "Queue a sample event for every active webhook",
         description=(

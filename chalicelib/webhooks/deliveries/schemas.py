@@ -1,15 +1,17 @@
 """Models of tests, deliveries and their attempts."""
 
-from typing import Annotated, Literal, Self
+import json
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from chalicelib.base.timestamps import iso
 from chalicelib.http.fields import form
-from chalicelib.http.schemas import Output, iso_or_none
+from chalicelib.http.schemas import Dated, Output, iso_or_none
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
+from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import KINDS
 
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
@@ -41,6 +43,41 @@ class DeliveriesQuery(ClientIdChoice):
     )
     cursor: Cursor | None = Field(None, description="nextCursor of the page before")
     limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Deliveries on a page")
+
+
+class EventsQuery(Dated):
+    kind: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        None, description="Only events of this kind"
+    )
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="nextCursor of the page before")
+    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Events on a page")
+
+
+class EventAnswer(Output):
+    id: str
+    kind: str
+    clientId: str | None = Field(description="That of the link or request; null if it has none")
+    createdAt: str
+    announced: bool = Field(description="Whether its deliveries are made")
+    body: dict[str, Any]
+
+    @classmethod
+    def of(cls, event: Event) -> Self:
+        return cls(
+            id=event.event_id,
+            kind=event.kind,
+            clientId=event.client_id,
+            createdAt=iso(event.created_at),
+            announced=event.announced,
+            body=json.loads(event.body),
+        )
+
+
+class EventsPage(Output):
+    """Newest first. `nextCursor` is null on the last page."""
+
+    events: list[EventAnswer]
+    nextCursor: str | None
 
 
 class AttemptAnswer(Output):

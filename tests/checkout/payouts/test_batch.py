@@ -221,3 +221,11 @@ def test_a_limited_client_id_pays_out_to_its_own_payees_alone(new_shop: Shop) ->
     refused_by_limit(send(new_shop, requestIds=[by_key]), f"payee {OTHER} is not in its allowedPayees")
     refused_by_limit(send(new_shop, requests=[item()], **FEE), f"feeAddress {FEE_ADDRESS} is neither its own nor")
     assert stored() == before
+
+
+def test_a_client_id_alone_changes_nothing_of_requests_that_it_has_not_created(shop: Shop) -> None:
+    """Anybody can send it: the fee of its calldata is not what the owner's request asks for."""
+    by_key, own = made_request(shop, headers=shop.by_key), made_request(shop)
+    assert send(shop, requestIds=[by_key, own], **FEE).status == 201
+    assert (read(by_key).fee_address, read(by_key).listening_since) == (None, None)
+    assert read(own).fee_address == FEE_ADDRESS

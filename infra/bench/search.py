@@ -1,0 +1,152 @@
+"""Searching a million payments: DynamoDB queries, what they read, and CPU, for the first page and for those far behind.
+
+The local cloud would take an hour to load them, and reads whole tables for each query of an index. So the queries are
+answered by a double of DynamoDB that makes the payments of a list when they are read, as many as fit into 1 MB.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from chalicelib.base.lists import place_at
+from chalicelib.base.money import BaseUnits
+from chalicelib.base.records import Counts
+from chalicelib.recording.records import SHARDS, DailyCount, Facets
+from chalicelib.requests.records import Payment, PaymentStatus
+from chalicelib.search.payments import flows
+from chalicelib.search.payments.export import table
+from chalicelib.search.payments.records import Filters, Page
+from chalicelib.storage.items import item_of
+from chalicelib.storage.store import Store
+from infra.bench.figures import Figure
+
+PAYMENTS, DAYS, PAGE = 1_000_000, 1_000, 100
+A_DAY = PAYMENTS // DAYS
+FIRST = datetime(2023, 7, 1, tzinfo=UTC)
+SPACE = timedelta(days=1) / A_DAY
+MOST_BYTES = 1_000_000
+ITEM_BYTES = 2_000
+"""About what an item has with its index attributes."""
+
+
+class Million:
+    """A DynamoDB client: one account with a thousand payments on each of a thousand days, all in every list."""
+
+    def __init__(self) -> None:
+        self.queries, self.read = 0, 0
+
+    def query(self, **sent: Any) -> dict[str, Any]:
+        self.queries += 1
+        values = {name: each["S"] for name, each in sent["ExpressionAttributeValues"].items()}
+        if "IndexName" not in sent:
+            items = [item_of(each, each.key) for each in _counts()]
+            self.read += sum(map(_size, items))
+            return {"Items": items}
+        if "ExclusiveStartKey" in sent:
+            newest = _newest_below(sent["ExclusiveStartKey"]["listed_at"]["S"]) - 1
+        else:
+            newest = _newest_below(values[":last"])
+        size = min(sent.get("Limit", PAYMENTS), MOST_BYTES // ITEM_BYTES, newest + 1)
+        items = [item_of(each, each.key) for each in map(_payment, range(newest, newest - size, -1))]
+        self.read += sum(map(_size, items))
+        following = {"LastEvaluatedKey": {"listed_at": items[-1]["listed_at"]}} if size <= newest else {}
+        return {"Items": items, "Count": len(items), **following}
+
+
+def measure() -> list[Figure]:
+    client = Million()
+    services: Any = SimpleNamespace(store=WithoutRequests("bench", client))
+    filters = Filters("acct", type="direct")
+    first, at_first = _measured(client, lambda: flows.page_at(services, filters, 0, PAGE))
+    _, second = _measured(client, lambda: flows.page_after(services, filters, first.cursor or "", PAGE))
+    before, far = _measured(client, lambda: flows.page_at(services, filters, 4_998 * PAGE, PAGE))
+    page, last = _measured(client, lambda: flows.page_after(services, filters, before.cursor or "", PAGE))
+    assert (page.offset, page.payments[0].block_number) == (4_999 * PAGE, PAYMENTS - 4_999 * PAGE - 1)
+    assert first.total == PAYMENTS
+    whole, part = _measured(client, lambda: flows.page_after(services, filters, "", 2_000))
+    started = time.process_time()
+    table(whole.payments, with_head=True)
+    row = (time.process_time() - started) / len(whole.payments)
+    return [
+        Figure("page 1 of 1,000,000 with its total", at_first["queries"], "queries", "goal", 2),
+        Figure("page 5,000 by cursor", last["queries"], "queries", "page 2 by cursor", second["queries"], "1"),
+        Figure("page 5,000 by cursor", last["kB"], "kB read", "page 2 by cursor", second["kB"], "1"),
+        Figure("page 5,000 by cursor", last["ms"], "ms CPU", "page 2 by cursor", second["ms"]),
+        Figure("page 4,999 by offset", far["queries"], "queries", "page 1", at_first["queries"]),
+        Figure("2,000 rows of CSV", part["queries"], "queries", "one for each MB", 2_000 * ITEM_BYTES / MOST_BYTES),
+        Figure("a row of CSV, written", row * 1e6, "us CPU", "reading it", part["ms"] * 1e3 / len(whole.payments)),
+    ]
+
+
+class WithoutRequests(Store):
+    """A store that has no requests: the batch read of those of a page is measured elsewhere."""
+
+    def get_many(self, wanted: Any) -> dict[Any, Any]:
+        return {}
+
+
+def _measured(client: Million, act: Callable[[], Page]) -> tuple[Page, dict[str, float]]:
+    queries, read, started = client.queries, client.read, time.process_time()
+    page = act()
+    seconds = time.process_time() - started
+    return page, {"queries": client.queries - queries, "kB": (client.read - read) / 1_000, "ms": seconds * 1_000}
+
+
+def _counts() -> Iterator[DailyCount]:
+    facets = Facets("USDC-base", "USDC-base", "direct")
+    for day in range(DAYS):
+        for shard in range(SHARDS):
+            counts = Counts({facets.name: A_DAY // SHARDS})
+            yield DailyCount("acct", "ACCOUNT", (FIRST + timedelta(days=day)).date().isoformat(), "", shard, counts)
+
+
+def _newest_below(place: str) -> int:
+    """The number of the newest payment up to a place."""
+    low, high = -1, PAYMENTS - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if place_at(FIRST + middle * SPACE) <= place and _payment(middle).listed_at <= place:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _payment(number: int) -> Payment:
+    return Payment(
+        request_id=f"01{number // 3:064x}",
+        network="base",
+        block_hash=f"0x{number:064x}",
+        log_index=7,
+        block_number=number,
+        tx_hash=f"0x{number:064x}",
+        event_key="e-0",
+        amount=BaseUnits(12_500_000),
+        fee_amount=BaseUnits(125_000),
+        fee_address="0xc5fdf4076b8f3a5357c5e395ab970b5b54098fef",
+        status=PaymentStatus.CONFIRMED,
+        detected_at=FIRST,
+        paid_at=FIRST + number * SPACE,
+        payer="0x627306090abaB3A6e1400e9345bC60c78a8BEf57",
+        value=BaseUnits(12_500_000),
+        account_id="acct",
+        client_id="cli_nz1bj41szV2fvjm9pbxdIhro3ld4x4",
+        payee="0xf17f52151EbEF6C7334FAD080c5704D77216b732",
+        currency="USDC-base",
+        invoice_currency="USDC-base",
+        payment_reference=f"0x{number:016x}",
+        reference=f"ORDER-{number}",
+        is_counted=True,
+    )
+
+
+def _size(item: dict[str, Any]) -> int:
+    return sum(len(name) + len(str(next(iter(value.values())))) for name, value in item.items())
+
+
+if __name__ == "__main__":
+    from infra.bench.figures import table as shown
+
+    print(shown(measure()))

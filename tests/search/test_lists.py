@@ -1,0 +1,121 @@
+"""Lists of links, requests and events over HTTP."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from chalicelib.base import ids
+from chalicelib.webhooks.records import Event
+from tests.fakes.requests import store_request
+from tests.fakes.world import PAYEE, WALLET
+from tests.support.client import Reply, Shop, item
+from tests.support.running import running
+from tests.support.stored_links import complete
+
+
+def get(shop: Shop, path: str, **query: Any) -> Reply:
+    return shop.api.get(f"{path}?{urlencode(query)}", shop.by_key)
+
+
+def tokens(reply: Reply) -> list[str]:
+    assert reply.status == 200, reply.json
+    return [each["token"] for each in reply.json["securePayments"]]
+
+
+def test_links_are_listed_by_status_reference_client_id_and_dates_from_the_newest_on(new_shop: Shop) -> None:
+    made = [new_shop.link(reference=f"INV-{number % 2}") for number in range(5)]
+    complete(made[1])
+    listed = get(new_shop, "/v2/secure-payments")
+    assert tokens(listed) == made[::-1]
+    assert listed.json["pagination"] == {"limit": 20, "hasMore": False, "nextCursor": None}
+    assert tokens(get(new_shop, "/v2/secure-payments", status="completed")) == [made[1]]
+    assert tokens(get(new_shop, "/v2/secure-payments", status="pending", reference="INV-1")) == [made[3]]
+    assert tokens(get(new_shop, "/v2/secure-payments", clientId="cli_other")) == []
+    assert tokens(new_shop.get("/v2/secure-payments?limit=2")) == made[:2:-1]
+    created = {each["token"]: each["createdAt"] for each in listed.json["securePayments"]}
+    assert tokens(get(new_shop, "/v2/secure-payments", toDate=created[made[0]]))[-1] == made[0]
+    seen, cursor = list[str](), ""
+    while cursor is not None:
+        page = get(new_shop, "/v2/secure-payments", limit=2, **({"cursor": cursor} if cursor else {}))
+        seen, cursor = seen + tokens(page), page.json["pagination"]["nextCursor"]
+    assert seen == made[::-1]
+
+
+def test_a_listed_link_says_what_it_is_and_what_became_of_it(new_shop: Shop) -> None:
+    token = new_shop.link(reference="INV-1")
+    (found,) = get(new_shop, "/v2/secure-payments").json["securePayments"]
+    del found["createdAt"], found["expiresAt"]
+    assert found == {
+        "token": token, "securePaymentUrl": f"http://pay.test/?token={token}", "status": "pending",
+        "paymentType": "single", "flow": "get_paid", "reference": "INV-1", "clientId": new_shop.client_id,
+        "payerIdentifier": None, "completedAt": None,
+    }  # fmt: skip
+
+
+def test_lists_have_what_is_the_callers_own_alone(shop: Shop, new_shop: Shop) -> None:
+    shop.link()
+    request = store_request(running(), shop.account_id)
+    for path, name in (("/v2/secure-payments", "securePayments"), ("/v2/request", "requests"), ("/v1/webhook/events", "events")):
+        assert get(new_shop, path).json[name] == []
+    assert request.request_id not in str(shop.get("/v2/request").json), "a client id has its own requests alone"
+    assert request.request_id in str(get(shop, "/v2/request").json)
+    cursor = get(shop, "/v2/secure-payments", limit=1).json["pagination"]["nextCursor"] or "x"
+    assert get(new_shop, "/v2/secure-payments", limit=1, cursor=cursor).status == 400
+
+
+def test_requests_of_links_and_by_themselves_are_listed_with_the_status_of_their_links(new_shop: Shop) -> None:
+    token = new_shop.link(item(), item(amount="3"), reference="INV-9")
+    alone = store_request(running(), new_shop.account_id, reference="INV-10", payer=WALLET)
+    reply = get(new_shop, "/v2/request", limit=2)
+    assert reply.json["pagination"] | {"nextCursor": ""} == {
+        "total": 3, "limit": 2, "offset": 0, "hasMore": True, "nextCursor": "",
+    }  # fmt: skip
+    first, second = reply.json["requests"]
+    assert (first["requestId"], first["securePaymentStatus"], first["reference"]) == (alone.request_id, None, "INV-10")
+    assert (first["amount"], first["hasBeenPaid"], first["status"]) == ("12.5", False, "created")
+    assert (second["securePaymentStatus"], second["reference"]) == ("pending", "INV-9")
+    rest = get(new_shop, "/v2/request", limit=2, offset=2)
+    again = get(new_shop, "/v2/request", limit=2, cursor=reply.json["pagination"]["nextCursor"])
+    assert rest.json["requests"] == again.json["requests"] and len(rest.json["requests"]) == 1
+    by_payer = get(new_shop, "/v2/request", walletAddress=WALLET.lower(), securePaymentFlow="outgoing")
+    assert [each["requestId"] for each in by_payer.json["requests"]] == [alone.request_id]
+    assert get(new_shop, "/v2/request", walletAddress=PAYEE).json["pagination"]["total"] == 3
+    complete(token)
+    assert {each["status"] for each in get(new_shop, "/v2/request", status="paid").json["requests"]} == {"paid"}
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("/v2/request", {"limit": 101}, "limit"),
+        ("/v2/request", {"offset": -1}, "offset"),
+        ("/v2/request", {"walletAddress": "0x1"}, "walletAddress"),
+        ("/v2/request", {"status": "gone"}, "status"),
+        ("/v2/request", {"fromDate": "2026-02-01T00:00:00Z", "toDate": "2026-01-01T00:00:00Z"}, "toDate"),
+        ("/v2/request", {"cursor": "nonsense"}, "cursor"),
+        ("/v2/secure-payments", {"limit": 0}, "limit"),
+        ("/v2/secure-payments", {"status": "awaiting_chain"}, "status"),
+        ("/v2/secure-payments", {"fromDate": "yesterday"}, "fromDate"),
+        ("/v1/webhook/events", {"kind": ""}, "kind"),
+        ("/v1/webhook/events", {"cursor": "AAAA"}, "cursor"),
+    ],
+)
+def test_a_bad_filter_is_refused_and_named(shop: Shop, path: str, query: dict[str, Any], field: str) -> None:
+    reply = get(shop, path, **query)
+    assert (reply.status, reply.json["errors"][0]["field"]) == (400, field)
+
+
+def test_events_are_listed_by_kind_and_date(new_shop: Shop) -> None:
+    services = running()
+    for kind in ("payment.partial", "payment.confirmed", "payment.partial"):
+        event_id = ids.ulid(services.clock(), services.entropy)
+        body = f'{{"event":"{kind}"}}'
+        services.store.write(Event(event_id, kind, new_shop.account_id, None, body, services.clock(), False))
+    found = get(new_shop, "/v1/webhook/events").json["events"]
+    assert len(found) == 3 and found[0]["createdAt"] >= found[2]["createdAt"]
+    partial = get(new_shop, "/v1/webhook/events", kind="payment.partial", limit=1).json
+    assert [each["body"] for each in partial["events"]] == [{"event": "payment.partial"}]
+    following = get(new_shop, "/v1/webhook/events", kind="payment.partial", cursor=partial["nextCursor"]).json
+    assert (len(following["events"]), following["nextCursor"]) == (1, None)
+    assert new_shop.get("/v1/webhook/events").status == 401
