@@ -128,6 +128,12 @@ def indexes_of(chosen: str, roles: frozenset[Role] | None) -> tuple[str, ...]:
     return dict(INDEXES)[chosen]
 
 
+def ways_of(filters: Filters) -> set[tuple[str, ...]]:
+    """Every filter that a search can be read by, each with the indexes of its lists."""
+    roles = (None, frozenset({Role.PAYER}), frozenset({Role.PAYEE}))
+    return {(name, *indexes_of(name, each)) for name in lists_of(filters) or ("",) for each in roles}
+
+
 @frozen
 class Edge:
     """A day of which a search has a part: the payments from `first` to `last` are to be counted on the index.
