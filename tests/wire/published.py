@@ -1,9 +1,9 @@
 """The interface that existing clients were written against: example bodies and queries, and the shapes of answers.
 
-`published.json` holds them by operation, the shapes as JSON schemas; answers may have more fields. Beyond what is declared it requires the fields
-that all known clients read, and has those that were added later. Where the declared schema is out of date it says what
-is really sent: the names of a batch's transactions, the number 0 for the value of token transactions, and wallet facts
-that are absent where no wallet is given.
+`published.json` holds them by operation, the shapes as JSON schemas; answers may have more fields. Beyond what is
+declared it requires the fields that all known clients read, and has those that were added later. Where the declared
+schema is out of date it says what is really sent: the names of a batch's transactions, the number 0 for the value of
+token transactions, and wallet facts that are absent where no wallet is given.
 """
 
 import json
