@@ -76,11 +76,11 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 49),
-    "scan_chain": ("scanning", 51),
-    "record_transfers": ("recording", 72),
-    "expire_links": ("links", 47),
-    "track_intents": ("checkout.intents", 73),
+    "deliver_webhook": ("webhooks", 50),
+    "scan_chain": ("scanning", 52),
+    "record_transfers": ("recording", 73),
+    "expire_links": ("links", 48),
+    "track_intents": ("checkout.intents", 74),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`."""
 

@@ -2,6 +2,13 @@
 
 from typing import Any
 
+THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
+"""What DynamoDB calls the refusals that are `Throttled`."""
+
+
+class Throttled(Exception):
+    """DynamoDB refuses these calls at the moment because there are too many."""
+
 
 def aws_client(service: str) -> Any:
     """A client of an AWS service, with the region and endpoint of the environment.

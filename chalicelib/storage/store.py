@@ -15,15 +15,15 @@ from typing import Any, Self, TypeVar
 
 from chalicelib.base.lists import Found, Span
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
-from chalicelib.storage import codec, lists
-from chalicelib.storage.clients import aws_client
+from chalicelib.storage import codec, counters, lists
+from chalicelib.storage.clients import THROTTLES, aws_client
+from chalicelib.storage.clients import Throttled as Throttled
 from chalicelib.storage.items import (
     DUE_SHARDS,
     added,
     attributes_of,
     is_listed,
     item_of,
-    ttl_of,
     version_is,
     with_write_id,
 )
@@ -48,15 +48,10 @@ _LARGEST_BATCH_WRITE = 25
 """The number of writes that DynamoDB accepts in one BatchWriteItem."""
 _CONTENTION_ATTEMPTS = 8
 _LONGEST_SORT_KEY = 200  # characters; DynamoDB accepts 1024 bytes
-_THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 
 
 class WriteConflict(Exception):
     """One of the records was changed since it was read. Nothing was written: load the records and decide again."""
-
-
-class Throttled(Exception):
-    """DynamoDB refuses these calls at the moment because there are too many."""
 
 
 Join = Callable[[Callable[..., None], Sequence[Write]], None]
@@ -113,7 +108,7 @@ class Store:
         try:
             response = self.client.batch_get_item(RequestItems=unread)
         except self.client.exceptions.ClientError as error:
-            if error.response["Error"]["Code"] in _THROTTLES:
+            if error.response["Error"]["Code"] in THROTTLES:
                 return [], unread
             raise
         read = [
@@ -190,46 +185,14 @@ class Store:
         write: above a thousand calls a second, or while a table grows.
         A call whose response was lost is counted again: only for limits of rates, where one call does not matter.
         """
-        if amount > limit:
-            return None
-        errors = self.client.exceptions
-        try:
-            response = self.client.update_item(
-                **self._table_and_key(counter.key),
-                UpdateExpression="SET #ttl = :ttl ADD calls :amount",
-                ConditionExpression="attribute_not_exists(calls) OR calls <= :most",
-                ExpressionAttributeNames={"#ttl": "ttl"},
-                ExpressionAttributeValues={
-                    ":amount": {"N": str(amount)},
-                    ":most": {"N": str(limit - amount)},
-                    ":ttl": ttl_of(counter.vanishes_at),
-                },
-                ReturnValues="UPDATED_NEW",
-            )
-        except errors.ConditionalCheckFailedException:
-            return None
-        except errors.ClientError as error:
-            if error.response["Error"]["Code"] in _THROTTLES:
-                raise Throttled from error
-            raise
-        return int(response["Attributes"]["calls"]["N"])
+        return counters.add(self._update_of(counter), counter.vanishes_at, limit, amount)
 
     def uncount(self, counter: Record) -> None:
         """Subtracts one from a count, or two if a response was lost, but never below 0. Raises Throttled."""
-        errors = self.client.exceptions
-        try:
-            self.client.update_item(
-                **self._table_and_key(counter.key),
-                UpdateExpression="ADD calls :less",
-                ConditionExpression="calls > :none",
-                ExpressionAttributeValues={":less": {"N": "-1"}, ":none": {"N": "0"}},
-            )
-        except errors.ConditionalCheckFailedException:
-            return  # the record has expired
-        except errors.ClientError as error:
-            if error.response["Error"]["Code"] in _THROTTLES:
-                raise Throttled from error
-            raise
+        counters.subtract_one(self._update_of(counter))
+
+    def _update_of(self, counter: Record) -> counters.Update:
+        return partial(self.client.update_item, **self._table_and_key(counter.key))
 
     def due(self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0) -> Iterator[Key]:
         """Keys of records that are due, in each shard the longest overdue first; at most `limit` per shard.
@@ -278,21 +241,13 @@ class Store:
     def scan(
         self, kinds: Sequence[type[Record]], segment: int = 0, segments: int = 1
     ) -> Iterator[tuple[Record, bool]]:
-        """Every record of some kinds of one table, each with whether its item is in the lists that it belongs to.
-
-        For operators: it reads the table, or one of `segments` parts of it, by one call for each MB, in no order.
-        """
-        table, start = self._table(kinds[0].KEY.table), dict[str, Any]()
-        while True:
-            response = self.client.scan(TableName=table, Segment=segment, TotalSegments=segments, **start)
-            for item in response["Items"]:
-                kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
-                if kind is not None:
-                    record = codec.decode(kind, item)
-                    yield record, is_listed(record, item)
-            if "LastEvaluatedKey" not in response:
-                return
-            start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+        """Every record of some kinds of one table, or of a part of it, each with whether it is in its lists."""
+        read = partial(self.client.scan, TableName=self._table(kinds[0].KEY.table))
+        for item in lists.scan(read, segment, segments):
+            kind = next((each for each in kinds if each.KEY.names(item["pk"]["S"], item["sk"]["S"])), None)
+            if kind is not None:
+                record = codec.decode(kind, item)
+                yield record, is_listed(record, item)
 
     def write(self, *writes: Write) -> None:
         """Applies all writes or none: records, `Delete`s, `Add`s, checks, at most LARGEST_TRANSACTION.
@@ -356,7 +311,7 @@ class Store:
         try:
             response = self.client.batch_write_item(RequestItems=requests)
         except self.client.exceptions.ClientError as error:
-            if error.response["Error"]["Code"] in _THROTTLES:
+            if error.response["Error"]["Code"] in THROTTLES:
                 return requests
             raise
         unprocessed: dict[str, Any] = response.get("UnprocessedItems", {})

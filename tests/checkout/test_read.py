@@ -29,6 +29,7 @@ SPECIFIED = {
 }
 LATER = {
     "invoiceCurrency",
+    "invoiceDecimals",
     "requestIds",
     "redirectUrl",
     "redirectLabel",

@@ -13,6 +13,7 @@ from tests.support.tenants import Tenant
 DASHBOARD = "https://dashboard.example"
 PATHS = sorted({known.path for known in OPERATIONS})
 EXPOSED = {
+    "date",
     "x-request-id",
     "retry-after",
     "ratelimit-limit",

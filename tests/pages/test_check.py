@@ -296,7 +296,7 @@ REFUSED = {
     "batch of coins: one more": (coins("batch"), put_in(0, value=hex(2 * 10**18 + 1)), "value", 0),
     "conversion: one more at most": (conversions("single"), put_argument(6, MOST + 1), "rate", 1),
     "conversion: a rate of any age": (conversions("single"), put_argument(7, 0), "rate", 1),
-    "conversion: an older rate": (conversions("single"), put_argument(7, 86_400), "rate", 1),
+    "conversion: an older rate": (conversions("single"), put_argument(7, 3_601), "rate", 1),
     "conversion: from another currency": (conversions("single"), put_argument(2, [STRANGER, USDC_MAINNET.address]), "rate", 1),
     "conversion: through another currency": (
         conversions("single"),
@@ -329,7 +329,7 @@ REFUSED = {
         0,
     ),
     "conversion: a rate of any age is expected": (conversions("single"), limit("age", "0"), "shape", -1),
-    "conversion: a rate of a day and a second is expected": (conversions("single"), limit("age", "86401"), "shape", -1),
+    "conversion: a rate of two days and a second is expected": (conversions("single"), limit("age", "172801"), "shape", -1),
     "conversion: any amount is expected": (conversions("single"), limit("most", "0"), "shape", -1),
     "conversion of coins: one more at most": (conversions("single", ETHER), put_in(0, value=hex(MOST + 1)), "rate", 0),
     "conversion of coins: into another coin": (conversions("single", ETHER), put_argument(2, [STRANGER, STRANGER]), "token", 0),

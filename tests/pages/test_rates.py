@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from infra.local.outsiders.tron_payer import fresh_tron_address
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.onchain.ledger import NATIVE, Ledger
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import HANGS, Purse
+from tests.pages.purse import HANGS, Purse, SafePurse, TronPurse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import Change, forge
 from tests.support.client import item
@@ -115,6 +116,27 @@ def test_contracts_convert_several_at_once(stack: Stack, new_visitor: NewVisitor
     stack.assert_completed(token)
 
 
+def test_the_owners_of_a_safe_pay_dollars(stack: Stack, new_visitor: NewVisitor) -> None:
+    token, safe = stack.shop.link(dollars()), SafePurse(stack.chain)
+    visitor = new_visitor(safe).open_in_safe(token, "review")
+    visitor.shows("1 USD = 1.0002 fUSDC", "Propose to pay 25.505")
+    visitor.pay("safe")
+    safe.safe.execute(safe.proposed[0])
+    stack.settle()
+    visitor.reach("completed")
+    stack.assert_completed(token)
+
+
+def test_dollars_are_paid_on_tron(stack: Stack, tron_purse: TronPurse, new_visitor: NewVisitor) -> None:
+    token = stack.shop.link(dollars("USDT-tron", payee=fresh_tron_address()))
+    visitor = new_visitor(tron_purse).open(token).connect(tron_purse)
+    visitor.shows("1 USD = 0.9998 USDT")
+    visitor.pay("confirming")
+    stack.settle("tron")
+    visitor.reach("completed")
+    stack.assert_completed(token)
+
+
 def test_what_is_left_is_told_in_the_currency_of_the_invoice(
     stack: Stack, purse: Purse, new_visitor: NewVisitor
 ) -> None:
@@ -185,6 +207,31 @@ def test_a_rate_that_has_ended_is_renewed_and_the_new_amount_is_announced(
         stack.market.set({"USDC": "0.9998"})
     stack.settle()
     visitor.reach("completed")
+
+
+@pytest.mark.usefixtures("short_quotes")
+def test_the_next_rate_is_checked_as_the_first_one(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link(dollars())).connect(purse)
+    forge(visitor, "/pay", of_calldata(lambda units: units + 1, place=2))
+    visitor.reach("unsafe").shows(AMOUNT)
+    assert not visitor.can_pay()
+
+
+@pytest.mark.usefixtures("short_quotes")
+def test_fields_to_copy_are_those_of_a_rate_that_is_held(stack: Stack, new_visitor: NewVisitor) -> None:
+    """Where none can be had there are none."""
+    visitor = new_visitor().open(stack.shop.link(dollars()))
+    visitor.page.locator("#manual summary").click()
+    data = visitor.page.locator("#manual-data-1")
+    before = data.input_value()
+    stack.market.set({"USDC": "0.9950"})
+    try:
+        expect(data).not_to_have_value(before, timeout=30_000)
+        stack.market.set({"USDC": "0.90"})
+        visitor.shows("There is no exchange rate now")
+        assert data.count() == 0
+    finally:
+        stack.market.set({"USDC": "0.9998"})
 
 
 @pytest.mark.usefixtures("short_quotes")

@@ -59,16 +59,16 @@ export function rates({ t, el, paragraph, clean, language, listed, totals }, due
   const row = (name, ...nodes) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...nodes));
   const time = new Intl.DateTimeFormat(language(), { dateStyle: "short", timeStyle: "short" });
   const texts = converted.map((each) => rateText(each, language()));
-  const sources = converted.map(({ conversion: { source, at } }) =>
-    (SOURCES[source] ?? clean(source)) + (Number.isFinite(at) ? `, ${time.format(at)}` : ""));
+  const sourceOf = ({ conversion: { source, at } }) => [SOURCES[source] ?? clean(source), at > 0 && time.format(at)];
+  const sources = new Map(converted.map(sourceOf).map((parts) => [String(parts), parts.filter(Boolean)]));
   const taken = converted.filter(({ conversion }) => conversion.most !== null);
   const most = totals(taken.map((each) => ({ ...each, left: each.conversion.most })));
   const ends = endOf(due);
   return [
     el("dl", { class: "balances" }, [
       row("pay.total", approximately(t, due, listed(totals(due), (each) => each.left + each.fee))),
-      ...[...new Set(texts)].map((text) => row("rate", text)),
-      ...[...new Set(sources)].map((text) => row("rate.source", text)),
+      ...[...new Set(texts)].map((text) => row("rate", el("bdi", { dir: "ltr" }, text))),
+      ...[...sources.values()].map((parts) => row("rate.source", ...parts.flatMap((part) => [" ", el("bdi", {}, part)]))),
       taken.length > 0 && row("rate.most", listed(most, (each) => each.left)),
       ends && row("rate.ends", ending(el, ends)),
     ]),

@@ -17,14 +17,17 @@ export async function show(app) {
     const verdict = verify(app.link, quote, expected(app.link, quote, null));
     if (!verdict.ok) return fill(paragraph(t(`unsafe.${verdict.reason}`), "note bad"));
     app.manualUntil = endOf(quote.due) ?? undefined;
+    if (app.manualUntil <= app.now()) throw new app.Trouble("rate");
     const isConverted = quote.due.some((each) => each.conversion);
     const steps = verdict.steps.map((step, index) => el("li", {}, oneStep(app, step, index, !isConverted)));
     const lead = paragraph(t("manual.steps", { count: steps.length }));
     const after = paragraph(t("manual.after"), "note");
     const sums = [...rates(app, quote.due), ...inAll(app, quote.due, verdict)];
     fill(paragraph(t("manual.text")), thisPage(app), ...sums, lead, el("ol", {}, steps), after);
+    app.countDown();
   } catch {
-    fill(paragraph(t("away.title"), "note bad"));
+    const isConverted = app.link.payments.some((each) => each.invoice);
+    fill(paragraph(t(isConverted ? "norate.title" : "away.title"), "note bad"));
   }
 }
 

@@ -210,7 +210,10 @@ function tick() {
   if (!app.link) return;
   countDown();
   if (!document.hidden) app.payment?.tick();
-  if (!document.hidden && now() >= app.manualUntil) void fillManual();
+  if (!document.hidden && now() >= app.manualUntil) {
+    app.manualUntil = undefined;
+    void fillManual();
+  }
   if (app.end || now() < app.link.expiresAt || app.paying || app.isLate) return;
   app.isLate = true; // read once only
   refresh().catch(() => {});
@@ -256,7 +259,7 @@ const refresh = async () => settle(await load());
 
 const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => null))?.show(app);
 
-const app = { token, stored, now, Trouble, need, language: locale };
+const app = { token, stored, now, countDown, Trouble, need, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
 Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, listed, failed, asset, summary, fillManual });

@@ -140,8 +140,8 @@ class Payment extends Follower {
       if (await app.refresh()) return;
       const before = this.quote;
       await this.fetchQuote(turn);
-      const amount = approximately(app.t, this.due, this.total());
-      if (this.quote !== before && this.verdict.ok) app.say(app.t("rate.renewed", { amount }));
+      if (this.quote === before || !this.verdict.ok) return;
+      app.say(app.t("rate.renewed", { amount: approximately(app.t, this.due, this.total()) }));
     } catch (trouble) {
       if (turn === this.turn && !this.isBusy) this.showUnpriced(trouble);
     }
