@@ -6,12 +6,12 @@ No currency is taken for another: a stablecoin has a rate as any other token, wh
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits
+from chalicelib.base.money import BaseUnits, format_ratio
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token
 from chalicelib.rates.records import Rate, RateSource
@@ -68,9 +68,7 @@ def divided(one: Rate, other: Rate) -> Rate:
 
 def rate_text(rate: Rate) -> str:
     """The rate as a decimal of at most 18 significant digits, without exponent and trailing zeros."""
-    rounded = Context(prec=18).divide(Decimal(rate.numerator), Decimal(rate.denominator))
-    text = format(rounded, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return format_ratio(rate.numerator, rate.denominator)
 
 
 def to_pay(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
