@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from chalicelib.requests import store
-from chalicelib.settings import ValueForm
 from infra.local.gateway import Server
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import World
@@ -34,7 +33,7 @@ class Client:
     def post(self, path: str, body: Any, status: int = 201) -> Any:
         return self.call("POST", path, body, status)
 
-    def set_value_form(self, form: ValueForm) -> None:
+    def set_value_form(self, form: Any) -> None:
         """How values of transactions are written from now on (TRANSACTION_VALUE_FORM)."""
         settings = replace(self.world.services.settings, transaction_value_form=form, rate_limit_scale=100_000)
         self.world.services = replace(self.world.services, settings=settings)
@@ -51,7 +50,7 @@ class Client:
 
 @pytest.fixture
 def client(world: World) -> Iterator[Client]:
-    """Serves sepolia and tron, and mainnet for its price feeds; writes values as `mixed`, as the published examples."""
+    """Serves sepolia and tron, and mainnet for its price feeds."""
     world.services.chains.add(FakeChain("tron"))  # type: ignore[attr-defined]
     for coin, dollars in (("ETH", "2500"), ("DAI", "1"), ("USDC", "1"), ("USDT", "1")):
         world.prices.set(coin, "USD", dollars)
@@ -62,7 +61,7 @@ def client(world: World) -> Iterator[Client]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     client = Client(world, Shop(Api(server.server_port)))
-    client.set_value_form("mixed")
+    client.set_value_form("published")
     yield client
     server.close()
     thread.join()

@@ -157,7 +157,7 @@ def test_a_token_is_approved_and_paid(client: Client) -> None:
     answer = client.get(f"/v2/request/{created(client, IN_TOKENS)}/pay?wallet={WALLET}")
     assert_fits(PAY, answer)
     assert [each["data"][:10] for each in answer["transactions"]] == ["0x095ea7b3", "0xc219a14d"]
-    assert [each["value"] for each in answer["transactions"]] == [0, 0]
+    assert [each["value"] for each in answer["transactions"]] == [{"type": "BigNumber", "hex": "0x00"}] * 2
     metadata = answer["metadata"]
     assert (metadata["stepsRequired"], metadata["needsApproval"], metadata["approvalTransactionIndex"]) == (2, True, 0)
     assert isinstance(metadata["hasEnoughBalance"], bool) and isinstance(metadata["hasEnoughGas"], bool)
