@@ -249,7 +249,7 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
     assert (row["feeAmount"], row["payer"], row["txHash"]) == ("0.125", WALLET, TX_HASH)
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0"])
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])
 def test_a_cell_that_a_spreadsheet_would_run_is_inert(cell: str) -> None:
     made = replace(histories.payment(Random(1), 1), reference=cell)
     (row,) = lines(table([made], with_head=True))
