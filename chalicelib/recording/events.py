@@ -2,10 +2,11 @@
 
 from chalicelib.base import ids
 from chalicelib.base.addresses import hex_address
-from chalicelib.base.money import BaseUnits, format_amount, format_ratio
+from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.records import Bill
+from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.records import CustomerInfo, Payment, Refund, Request, RequestStatus
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.records import Event, EventVariant
@@ -113,11 +114,11 @@ def _conversion(request: Request, payment: Payment) -> dict[str, str]:
     rate = payment.rate
     if rate is None:
         return {}
-    in_token, in_invoice = (rate.numerator, rate.denominator), (rate.denominator, rate.numerator)
+    in_token, in_invoice = rate_text(rate), rate_text(inverted(rate))
     return {
-        "conversionRate": format_ratio(*in_invoice),
-        "conversionRateSource": format_ratio(*in_token),
-        "conversionRateDestination": format_ratio(*in_invoice),
+        "conversionRate": in_invoice,
+        "conversionRateSource": in_token,
+        "conversionRateDestination": in_invoice,
         "convertedAmountSource": format_amount(payment.amount, currency_of(request).decimals),
         "convertedAmountDestination": amount_text(payment.counted, request),
         "rateProvider": rate.source,
