@@ -94,7 +94,7 @@ class Prices:
         return self._prices.get((id, currency))
 
     def around(self, id: str, currency: str, instant: datetime) -> tuple[Price, ...]:
-        """The prices within `AROUND` of an instant, oldest first; one request for each hour. Raises PricesUnavailable."""
+        """The prices within `AROUND` of an instant, oldest first. One request an hour. Raises PricesUnavailable."""
         key = id, currency, int(instant.timestamp()) // _HOUR
         kept = self._hours.get(key)
         if kept is None or time.monotonic() >= kept.until:

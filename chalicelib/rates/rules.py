@@ -3,7 +3,7 @@
 No currency is taken for another: a stablecoin has a rate as any other token, whatever it is meant to be worth.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Context, Decimal
@@ -160,6 +160,14 @@ def fresh_in_past(feed: Rate | None, instant: datetime, trust: Trust) -> Rate:
     if not is_fresh(feed, instant, trust.max_age[feed.source]):
         raise RateUnavailable(f"The exchange rate of {feed.base} in {feed.quote} was out of date at that time")
     return feed
+
+
+def worth_least(rates: Iterable[Rate | None]) -> Rate:
+    """The rate by which a payment is worth the least. Raises RateUnavailable if there is none."""
+    known = [rate for rate in rates if rate is not None]
+    if not known:
+        raise RateUnavailable("No source gives an exchange rate; please try again in a minute")
+    return max(known, key=lambda rate: rate.fraction)
 
 
 def _in_base_units(rate: Rate, invoice: Token, payment: Token) -> tuple[int, int]:

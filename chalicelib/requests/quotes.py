@@ -57,7 +57,7 @@ def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
 
 
 def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
-    """The quote that held at the time of a block; of several the one by which the payer owes the least. None if none did.
+    """The quote that held at the time of a block, of several the one by which the payer owes the least; else None.
 
     Two quotes overlap for up to half of their time, and a payer may have been given either. At most 2,000 newer quotes
     are looked through.
