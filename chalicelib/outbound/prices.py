@@ -2,7 +2,7 @@
 
     GET /simple/price?ids=usd-coin,dai&vs_currencies=usd,eur&include_last_updated_at=true&precision=full
         {"usd-coin": {"usd": 0.9998, "eur": 0.9259, "last_updated_at": 1773568800}, ...}
-    GET /coins/usd-coin/market_chart/range?vs_currency=usd&from=1773563100&to=1773575700&precision=full
+    GET /coins/usd-coin/market_chart/range?vs_currency=usd&from=1773564300&to=1773576900&precision=full
         {"prices": [[1773565260000, 0.9998], ...]}, times in milliseconds
 
 An operator sets its URL. What it answers is a claim all the same: numbers are read as decimals, and what is not in the

@@ -56,9 +56,11 @@ def record(services: Services, bill_id: str) -> int:
     deadline, bases = services.clock() + _TIME_PER_RUN, Bases(services)
     bill, recorded = None, 0
     while parts := scan_store.unrecorded(services.store, bill_id, _PARTS_PER_READ):
+        if parts[0].waits_for_rate:
+            return recorded + _record_waiting(services, bases, bill_id, deadline)
         for part in parts:
             if part.waits_for_rate:
-                return recorded + _record_waiting(services, bases, bill_id, deadline)
+                break
             try:
                 bill, count = _record_part(services, bases, part, bill)
             except _RecordedByOther:

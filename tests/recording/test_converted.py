@@ -445,7 +445,7 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
 
     world.prices.around = around  # type: ignore[method-assign]
     for _ in range(steps):
-        match chance.randrange(9):
+        match chance.randrange(8):
             case 0:
                 world.chain.convert(request, chance.choice([12_503_750, 6_000_000, 0]), chance.choice([None, 10**8]))
             case 1:
@@ -464,10 +464,7 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
             case 7:
                 world.advance(chance.choice([60, 600]))
                 silent.add(world.now)
-            case 8:
-                number = chance.randrange(len(world.chain.blocks))
-                world.chain.without_headers = {number} - world.chain.without_headers
-    world.prices.api.is_down, world.chain.without_headers = False, set()
+    world.prices.api.is_down = False
     scan(world)
     world.advance(600)
     recording.sweep(world.services)
