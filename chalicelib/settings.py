@@ -151,9 +151,11 @@ class Settings:
     payment_processor: str = _setting(_text, "service-network")
     interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
     """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
-    transaction_value_form: ValueForm = _setting(_one_of(*get_args(ValueForm)), "plain")
+    transaction_value_form: ValueForm | Literal["published"] = _setting(
+        _one_of("published", *get_args(ValueForm)), "published"
+    )
     """How 0 and another value are written. plain: 0 and a hex string; bignumber: {"type": "BigNumber", "hex": "0x..."}
-    for both; mixed: 0 and such a BigNumber."""
+    for both; mixed: 0 and such a BigNumber; published: as the published interface of each operation has it."""
     rate_limit_scale: int = _setting(_whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
     trusted_proxy_header: str = _setting(_header, "")
@@ -235,6 +237,10 @@ class Settings:
     def variables(cls) -> tuple[str, ...]:
         """The names of all environment variables that are read."""
         return tuple(each.name.upper() for each in fields(cls))
+
+    def value_form(self, published: ValueForm) -> ValueForm:
+        """The form of values in the answers of an operation that is `published` with this one."""
+        return published if self.transaction_value_form == "published" else self.transaction_value_form
 
     @property
     def page_origin(self) -> str:

@@ -95,7 +95,7 @@ def reindex(services: Services, segment: int, segments: int) -> str:
     for seen, written in enumerate(reindexing.reindex(services, segment, segments), 1):
         if seen % _REPORT_EVERY == 0:
             print(f"{seen} records read, {written.total()} written", file=sys.stderr, flush=True)
-    names = ", ".join(f"{number} {name}s" for name, number in sorted(written.items()))
+    names = ", ".join(f"{number} {name}{'s' * (number > 1)}" for name, number in sorted(written.items()))
     return f"Written: {names}." if names else "Nothing was left to write."
 
 

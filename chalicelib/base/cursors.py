@@ -2,8 +2,9 @@
 
 import binascii
 import json
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from hashlib import sha256
 
 from chalicelib.base.errors import Problem, ValidationFailed
@@ -11,6 +12,7 @@ from chalicelib.base.frozen import frozen
 
 _CHECK_BYTES = 9
 _LONGEST = 2_000
+_PLACE = re.compile("[!-~]+")
 _REFUSED = "is not one of this list: send nextCursor as it was given, with the same filters, or start again"
 
 
@@ -34,19 +36,33 @@ def cursor_of(position: Position, scope: Sequence[str]) -> str:
     return urlsafe_b64encode(_check(text, scope) + text.encode()).decode().rstrip("=")
 
 
-def position_of(cursor: str, scope: Sequence[str]) -> Position:
-    """The position of a cursor. Raises ValidationFailed if it was altered, or belongs to another list."""
+def position_of(cursor: str, scope: Sequence[str], ways: Container[tuple[str, ...]] = ((),)) -> Position:
+    """The position of a cursor. `ways` are the `indexes` that it can have in this list.
+
+    Raises ValidationFailed if it was altered, made by somebody else, or belongs to another list.
+    """
     try:
         raw = urlsafe_b64decode(cursor[:_LONGEST].encode() + b"==")
         text = raw[_CHECK_BYTES:].decode()
     except (UnicodeError, binascii.Error):
         raw, text = b"", ""
-    if not text or raw[:_CHECK_BYTES] != _check(text, scope) or cursor != urlsafe_b64encode(raw).decode().rstrip("="):
+    is_own = raw[:_CHECK_BYTES] == _check(text, scope) and cursor == urlsafe_b64encode(raw).decode().rstrip("=")
+    position = _parsed(text) if is_own else None
+    if position is None or position.indexes not in ways:
         raise ValidationFailed((Problem(("cursor",), _REFUSED),))
-    place, indexes, offset, total = json.loads(text)
-    return Position(place, tuple(indexes), offset, total)
+    return position
+
+
+def _parsed(text: str) -> Position | None:
+    try:
+        match json.loads(text):
+            case [str(place), list(indexes), int(offset), int() | None as total] if _PLACE.fullmatch(place):
+                return Position(place, tuple(map(str, indexes)), offset, total)
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def _check(text: str, scope: Sequence[str]) -> bytes:
-    """Ties a position to its list. It need not be secret: a position shows nothing but records of the caller."""
+    """Ties a position to its list. It need not be secret: whoever makes one up is shown records of his own alone."""
     return sha256(json.dumps([text, *scope]).encode()).digest()[:_CHECK_BYTES]

@@ -21,6 +21,7 @@ The partition key of an index is the attribute of the same name, its sort key is
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_LATEST = 10**14 - 1
 
 
 def list_of(account_id: str, kind: str, *value: str) -> str:
@@ -45,8 +46,13 @@ def place(at: datetime, record_id: str) -> str:
 
 
 def place_at(at: datetime) -> str:
-    """The first place at an instant."""
-    return f"{(at - _EPOCH) // _MILLISECOND:014}"
+    """The first place at an instant. One before 1970 or after 5137 has the nearest of those years."""
+    return f"{min(max((at - _EPOCH) // _MILLISECOND, 0), _LATEST):014}"
+
+
+def last_place_at(at: datetime) -> str:
+    """The last place at an instant."""
+    return f"{place_at(at)}{LAST_SORT_KEY}"
 
 
 @frozen

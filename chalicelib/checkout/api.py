@@ -29,4 +29,4 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
         simulate=query.simulate == "true",
     )
     prepared = checkout.prepare(call.services, call.path["token"], Viewer.of(call.caller), options)
-    return pay_answer(prepared, call.services.settings.transaction_value_form)
+    return pay_answer(prepared, call.services.settings.value_form("plain"))

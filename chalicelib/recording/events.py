@@ -114,10 +114,10 @@ def _conversion(request: Request, payment: Payment) -> dict[str, str]:
     rate = payment.rate
     if rate is None:
         return {}
-    in_token, in_invoice = rate_text(rate), rate_text(inverted(rate))
+    in_invoice = rate_text(inverted(rate))
     return {
         "conversionRate": in_invoice,
-        "conversionRateSource": in_token,
+        "conversionRateSource": rate_text(rate),
         "conversionRateDestination": in_invoice,
         "convertedAmountSource": format_amount(payment.amount, currency_of(request).decimals),
         "convertedAmountDestination": amount_text(payment.counted, request),

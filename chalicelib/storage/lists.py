@@ -15,6 +15,8 @@ _DENSE = 4
 def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attributes], str | None]:
     """Up to `limit` items of a span, the newest first, and the place up to which it was read (`Found.end`)."""
     items, start = list[Attributes](), dict[str, Any]()
+    if span.first > span.last:  # DynamoDB refuses to look for what is between them
+        return items, None
     for turn in range(queries):
         response = query(**_parameters(span), **_looked_at(span, limit + 1, turn), **start)
         items += response["Items"]
@@ -29,6 +31,8 @@ def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attri
 def count(query: Query, span: Span, queries: int) -> int | None:
     """The number of items of a span; None if it takes more `queries`."""
     start, counted = dict[str, Any](), 0
+    if span.first > span.last:
+        return counted
     for _ in range(queries):
         response = query(**_parameters(span), Select="COUNT", **start)
         counted += int(response["Count"])

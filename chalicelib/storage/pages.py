@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import Named, Span, below, list_of, place_at
+from chalicelib.base.lists import Named, Span, below, last_place_at, list_of, place_at
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Record
 from chalicelib.storage.store import Store
 
 T = TypeVar("T", bound=Record)
 MOST_QUERIES = 8
 """The most queries that read a page, those that count, and those that pass over an offset, each."""
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 @frozen
@@ -37,7 +36,7 @@ class Listing:
         lists = [Named(index, list_of(self.account_id, self.kind, value)) for index, value in values.items()]
         by, *others = lists or [Named("by_account", list_of(self.account_id, self.kind))]
         first = FIRST_SORT_KEY if self.first is None else place_at(self.first)
-        last = LAST_SORT_KEY if self.last is None else below(place_at(self.last + _MILLISECOND))
+        last = LAST_SORT_KEY if self.last is None else last_place_at(self.last)
         return Span(by, first, last, tuple((each,) for each in others))
 
     @property

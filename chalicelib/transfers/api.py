@@ -35,7 +35,7 @@ def list_transfers_of_request(call: Call[None, None]) -> RequestTransfersAnswer:
 
 
 def _transfers(call: Call[None, None], listing: Listing) -> list[TransferAnswer]:
-    return [_transfer(each, call.services.settings.transaction_value_form) for each in listing.transfers]
+    return [_transfer(each, call.services.settings.value_form("plain")) for each in listing.transfers]
 
 
 def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:

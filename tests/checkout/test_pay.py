@@ -33,16 +33,23 @@ def ask(shop: Shop, link: str, **query: str) -> Reply:
     return shop.get(f"/v2/secure-payments/{link}/pay?" + "&".join(f"{k}={v}" for k, v in query.items()))
 
 
+def units_in(transaction: dict[str, Any]) -> int:
+    """The value of a transaction, in whatever form it is written."""
+    value = transaction["value"]
+    text = value["hex"] if isinstance(value, dict) else value
+    return int(text, 16) if isinstance(text, str) else int(text)
+
+
 def approval(transaction: dict[str, Any]) -> tuple[str, int]:
     """(spender, amount) of an approve call on fUSDC."""
-    assert (transaction["to"], transaction["data"][:10], transaction["value"]) == (FUSDC, "0x095ea7b3", 0)
+    assert (transaction["to"], transaction["data"][:10], units_in(transaction)) == (FUSDC, "0x095ea7b3", 0)
     spender, amount = decode(["address", "uint256"], bytes.fromhex(transaction["data"][10:]))
     return spender, amount
 
 
 def erc20_payment(transaction: dict[str, Any]) -> tuple[Any, ...]:
     """(token, payee, amount, reference, fee, fee address) of a call to the ERC-20 fee proxy."""
-    assert (transaction["to"], transaction["data"][:10], transaction["value"]) == (ERC20_PROXY, "0xc219a14d", 0)
+    assert (transaction["to"], transaction["data"][:10], units_in(transaction)) == (ERC20_PROXY, "0xc219a14d", 0)
     types = ["address", "address", "uint256", "bytes", "uint256", "address"]
     return decode(types, bytes.fromhex(transaction["data"][10:]))
 

@@ -119,3 +119,17 @@ def test_the_front_ends_that_the_documents_name_for_each_form_send_the_right_qua
                 able[reader].add(form)
     documented = {row[0]: set(named(row[1])) for row in DOCS["operations"].rows("Front end", "Forms it reads")}
     assert able == documented
+
+
+def test_links_requests_and_payouts_each_have_their_published_form_by_default(new_shop: Shop) -> None:
+    shop = new_shop
+    assert [each["value"] for each in pay(shop, shop.link(native()))["transactions"]] == [hex(HALF_A_COIN)]
+    created = shop.send("POST", "/v2/request", native()).json
+    owed = shop.get(f"/v2/request/{created['requestId']}/pay").json
+    assert [each["value"] for each in owed["transactions"]] == [big("0x06f05b59d3b20000")]
+    payout = shop.send("POST", "/v2/payouts", item()).json
+    assert [each["value"] for each in payout["transactions"]] == [big("0x00"), big("0x00")]
+    batch = shop.send("POST", "/v2/payouts/batch", {"requests": [item(), native()]}).json
+    assert [each["value"] for each in batch["ERC20ApprovalTransactions"]] == [0]
+    assert batch["batchPaymentTransaction"]["value"] == big("0x06f05b59d3b20000")
+    assert batch["transactions"] == [*batch["ERC20ApprovalTransactions"], batch["batchPaymentTransaction"]]

@@ -208,29 +208,6 @@ def test_routes_on_a_list_of_networks_repeat_it_as_it_was_asked(api: Api, with_p
     assert {route["network"] for route in body["conversionRoutes"]} == {"mainnet", "base"}, "polygon is not served here"
 
 
-@pytest.mark.parametrize(
-    ("query", "outer", "some"),
-    [
-        ("?network=mainnet", {"currencyId": "USD", "network": "mainnet"}, {"USDT-mainnet", "ETH-mainnet"}),
-        ("", {"currencyId": "USD", "network": None}, {"USDT-mainnet", "FAU-sepolia"}),
-        ("?networks=mainnet,sepolia", {"currencyId": "USD", "networks": ["mainnet", "sepolia"]}, {"USDT-mainnet"}),
-    ],
-)
-def test_routes_have_the_published_shape_and_their_way(
-    api: Api, with_prices: None, query: str, outer: dict[str, Any], some: set[str]
-) -> None:
-    """The three documented examples of the original: the nine fields of a token each; ours has its way too."""
-    body = api.get(f"/v2/currencies/USD/conversion-routes{query}").json
-    routes = body.pop("conversionRoutes")
-    assert body == outer
-    assert some <= {route["id"] for route in routes}
-    by_id = {token["id"]: token for token in tokens(api)}
-    for route in routes:
-        assert set(route) == {*FIELDS, "way"} - ({"hash"} if route["type"] == "TRC20" else set())
-        assert {**by_id[route["id"]], "way": route["way"]} == route
-        assert route["way"] in ("direct", "on_chain", "quoted")
-
-
 def test_a_token_is_paid_in_itself_and_shows_its_hash(api: Api) -> None:
     body = api.get("/v2/currencies/fUSDC-sepolia/conversion-routes").json
     assert body["conversionRoutes"] == [{**FUSDC, "way": "direct"}]

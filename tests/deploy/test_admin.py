@@ -16,6 +16,8 @@ from chalicelib.base.errors import Unauthorized
 from chalicelib.services import Services
 from infra import admin
 from infra.local.process import ROOT
+from tests.docs.documents import DOCS
+from tests.fakes.requests import store_request
 from tests.fakes.world import in_process_aws
 from tests.support.running import restart, running
 
@@ -186,3 +188,16 @@ def test_without_its_surroundings_it_says_so_without_a_traceback(environment: di
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=180)
     assert done.returncode == 1
     assert sentence in done.stderr and "Traceback" not in done.stderr
+
+
+def test_it_gives_older_records_their_places_in_lists(run: Run, services: Services) -> None:
+    (command,) = [each for each in DOCS["operations"].blocks("sh") if "infra.admin" in each]
+    assert command.split("#")[0].split() == ["python", "-m", "infra.admin", "reindex"]
+    request = store_request(services)
+    services.store.client.update_item(
+        TableName=f"{services.store.prefix}-{request.key.table}",
+        Key={"pk": {"S": request.key.pk}, "sk": {"S": request.key.sk}},
+        UpdateExpression="REMOVE by_account, listed_at",
+    )
+    assert run("reindex")[:2] == (0, "Written: 1 Request.")
+    assert run("reindex")[:2] == (0, "Nothing was left to write.")

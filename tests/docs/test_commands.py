@@ -13,8 +13,9 @@ from tests.docs.documents import ALL, DOCS, IDS, Document
 from tests.support.served_page import FACTS, Served, serving
 
 ROOT = DOCS["api"].path.parents[1]
-RUNNERS = ("curl", "calldata.explain", "page-hash", "infra.admin --help", "make ")
-"""What the shell blocks are run by: test_use.py, the tests below, and test_structure.py for what `make` offers."""
+RUNNERS = ("curl", "calldata.explain", "page-hash", "infra.admin --help", "infra.admin reindex", "make ")
+"""What the shell blocks are run by: test_use.py, the tests below, test_admin.py for what operators run on a stage, and test_structure.py
+for what `make` offers."""
 
 
 def block(document: str, words: str) -> str:

@@ -52,7 +52,7 @@ def pay(world: World, request: Request, payer: Payer, amount: str | None = None,
 def pay_batch(world: World, payer: Payer, *items: Item, fee: Fee = FEE) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The body of POST /v2/payouts/batch, and the receipts of its transactions."""
     draft = BatchDraft(tuple(map(Draft, items)), (), Terms(payer.address, fee))
-    body = batch_answer(payouts.pay_batch(world.services, OWNER, VIEWER, draft), "plain").model_dump(exclude_unset=True)
+    body = batch_answer(payouts.pay_batch(world.services, OWNER, VIEWER, draft), "plain", "plain").model_dump(exclude_unset=True)
     transactions = [*body["ERC20ApprovalTransactions"], body["batchPaymentTransaction"]]
     return body, [payer.send(each) for each in transactions]
 

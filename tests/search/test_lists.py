@@ -106,6 +106,22 @@ def test_a_bad_filter_is_refused_and_named(shop: Shop, path: str, query: dict[st
     assert (reply.status, reply.json["errors"][0]["field"]) == (400, field)
 
 
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [("0001-01-01T00:00:00Z", "1960-01-01T00:00:00Z"), ("5000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"),
+     ("9999-12-31T23:00:00Z", "9999-12-31T23:30:00Z")],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "path", ["/v2/secure-payments", "/v2/request", "/v1/webhook/events", "/v2/payments?type=direct&", "/v2/payments?type=direct&cursor=&"]
+)
+def test_dates_may_be_as_far_away_as_a_date_can_be(new_shop: Shop, path: str, first: str, last: str) -> None:
+    new_shop.link()
+    for query in ({"fromDate": first, "toDate": last}, {"fromDate": first}, {"toDate": last}):
+        separator = "" if path.endswith("&") else "?"
+        reply = new_shop.api.get(f"{path}{separator}{urlencode(query)}", new_shop.by_key)
+        assert reply.status == 200, (query, reply.json)
+
+
 def test_events_are_listed_by_kind_and_date(new_shop: Shop) -> None:
     services = running()
     for kind in ("payment.partial", "payment.confirmed", "payment.partial"):

@@ -54,6 +54,13 @@ def test_a_span_has_both_of_its_ends(store: Store) -> None:
     assert store.count_listed(Payment, Span(ALL, first, last + "~"), 1) == 3
 
 
+def test_a_span_that_ends_before_it_begins_is_empty(store: Store) -> None:
+    store.write(payment(1))
+    span = Span(ALL, place_at(NOW + timedelta(seconds=3)), place_at(NOW))
+    assert store.newest(Payment, span, 10).records == ()
+    assert store.count_listed(Payment, span, 1) == 0
+
+
 def test_what_is_in_none_of_the_other_lists_is_left_out(store: Store) -> None:
     for number in range(8):
         store.write(payment(number, payee="0xAb" if number % 2 else "0xcd", payer="0xee" if number % 4 else None))

@@ -9,13 +9,14 @@ from chalicelib.checkout.payouts.schemas import (
     batch_answer,
     payout_answer,
 )
+from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
 
 
 def pay_out(call: Call[Payout, None]) -> PayoutCreated:
     prepared = payouts.pay_out(call.services, call.caller.owner, call.body.draft(), call.body.terms)
-    return payout_answer(prepared, call.services.settings.transaction_value_form)
+    return payout_answer(prepared, call.services.settings.value_form(published_form(prepared)))
 
 
 pay_out_by_former_path = pay_out
@@ -23,4 +24,5 @@ pay_out_by_former_path = pay_out
 
 def pay_batch(call: Call[PayoutBatch, None]) -> PayoutBatchCreated:
     prepared = payouts.pay_batch(call.services, call.caller.owner, Viewer.of(call.caller), call.body.draft())
-    return batch_answer(prepared, call.services.settings.transaction_value_form)
+    value_form = call.services.settings.value_form
+    return batch_answer(prepared, approvals=value_form("plain"), payment=value_form("bignumber"))

@@ -130,6 +130,7 @@ class PayoutBatchCreated(Output):
 
     ERC20ApprovalTransactions: list[TransactionAnswer] = Field(description="The approvals")
     batchPaymentTransaction: TransactionAnswer = Field(description="The payment")
+    transactions: list[TransactionAnswer] = Field(description="All of them, in the order they are sent")
     requests: list[PaidRequest] = Field(description="What is paid, in the order of the body")
     conversions: list[ConversionAnswer] | None = Field(None, description="Of the payments that are converted")
     metadata: BatchMetadata | None = Field(None, description="With `payer`: what they need and do")
@@ -147,15 +148,17 @@ def payout_answer(prepared: Prepared, value_form: ValueForm) -> PayoutCreated:
     )
 
 
-def batch_answer(prepared: Prepared, value_form: ValueForm) -> PayoutBatchCreated:
-    """A batch of payouts with its transactions."""
-    *approvals, payment = transaction_answers(prepared, value_form)
+def batch_answer(prepared: Prepared, approvals: ValueForm, payment: ValueForm) -> PayoutBatchCreated:
+    """A batch of payouts with its transactions, the values of its approvals and of its payment in these forms."""
+    granting = transaction_answers(prepared, approvals)[:-1]
+    paying = transaction_answers(prepared, payment)[-1]
     facts: dict[str, Any] = conversion_answers(prepared)
     if prepared.holdings is not None:
         facts["metadata"] = BatchMetadata(**batch_facts(prepared))
     return PayoutBatchCreated(
-        ERC20ApprovalTransactions=approvals,
-        batchPaymentTransaction=payment,
+        ERC20ApprovalTransactions=granting,
+        batchPaymentTransaction=paying,
+        transactions=[*granting, paying],
         requests=[_paid(each) for each in prepared.positions],
         **facts,
     )

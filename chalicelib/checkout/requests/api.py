@@ -10,6 +10,7 @@ from chalicelib.checkout.requests.schemas import (
     request_pay_answer,
     routes_answer,
 )
+from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
 
@@ -20,7 +21,7 @@ def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer:
     made = requests.prepare(
         call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part
     )
-    return request_pay_answer(made, call.services.settings.transaction_value_form)
+    return request_pay_answer(made, call.services.settings.value_form(published_form(made.prepared)))
 
 
 def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:

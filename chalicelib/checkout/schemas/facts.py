@@ -159,6 +159,11 @@ def wallet_fields(prepared: Prepared, value_form: ValueForm) -> dict[str, Any]:
     return fields
 
 
+def published_form(prepared: Prepared) -> ValueForm:
+    """The form of values that clients of requests and payouts read: ethers' own, or on Tron TronWeb's number."""
+    return "plain" if prepared.on_tron else "bignumber"
+
+
 def transaction_answers(prepared: Prepared, value_form: ValueForm) -> list[TransactionAnswer]:
     """The transactions in the order they are signed; on Tron with their fee limits."""
     answers = [transaction_answer(each, value_form) for each in prepared.checkout.transactions]

@@ -15,7 +15,9 @@ COLUMNS = (
     "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
     "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId",
 )  # fmt: skip
-_STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_STARTS_FORMULA = tuple("=+-@＝＋－＠")
+"""Spreadsheets in East Asia take the wide signs too."""
+_STARTS_CELL = ("\t", "\r", "\n")
 
 
 def table(payments: Iterable[Payment], with_head: bool) -> str:
@@ -30,8 +32,12 @@ def table(payments: Iterable[Payment], with_head: bool) -> str:
 
 
 def inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe."""
-    return f"'{cell}" if cell.lstrip(" ").startswith(_STARTS_FORMULA) else cell
+    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe.
+
+    What is not seen before the first sign is passed over, as some spreadsheets drop it.
+    """
+    first = next((sign for sign in cell if sign.isprintable() and not sign.isspace()), "")
+    return f"'{cell}" if first in _STARTS_FORMULA or cell.startswith(_STARTS_CELL) else cell
 
 
 def _row(payment: Payment) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def page_after(services: Services, filters: Filters, cursor: str, limit: int, wi
     The page has fewer payments than `limit`, or none, where other filters leave out most of what was read.
     """
     if cursor:
-        position = position_of(cursor, filters.scope)
+        position = position_of(cursor, filters.scope, rules.ways_of(filters))
     else:
         chosen = rules.chosen_filter(filters, None)
         position = Position("", (chosen, *rules.indexes_of(chosen, None)), 0, None)

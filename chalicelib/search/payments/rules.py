@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import Named, Span, below, list_of, place_at
+from chalicelib.base.lists import Named, Span, last_place_at, list_of, place_at
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.recording import counting
@@ -53,13 +53,10 @@ def spans_of(filters: Filters, chosen: str, last: str = LAST_SORT_KEY) -> tuple[
     """
     lists = lists_of(filters)
     by = lists.pop(chosen) if chosen else (Named("by_account", list_of(filters.account_id, PAYMENT)),)
-    first = place_at(max(filters.first, _EPOCH)) if filters.first is not None else FIRST_SORT_KEY
+    first = place_at(filters.first) if filters.first is not None else FIRST_SORT_KEY
     if filters.last is not None:
-        last = min(last, below(place_at(max(filters.last, _EPOCH) + _MILLISECOND)))
+        last = min(last, last_place_at(filters.last))
     return tuple(Span(each, first, last, tuple(lists.values())) for each in by)
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_counted(filters: Filters) -> bool:
@@ -131,6 +128,12 @@ def indexes_of(chosen: str, roles: frozenset[Role] | None) -> tuple[str, ...]:
     return dict(INDEXES)[chosen]
 
 
+def ways_of(filters: Filters) -> set[tuple[str, ...]]:
+    """Every filter that a search can be read by, each with the indexes of its lists."""
+    roles = (None, frozenset({Role.PAYER}), frozenset({Role.PAYEE}))
+    return {(name, *indexes_of(name, each)) for name in lists_of(filters) or ("",) for each in roles}
+
+
 @frozen
 class Edge:
     """A day of which a search has a part: the payments from `first` to `last` are to be counted on the index.
@@ -172,7 +175,7 @@ def skipped(found: Counted, offset: int) -> tuple[str, int]:
     """The place below which the payment with this offset is, at the end of its day, and how many are between them."""
     for day, number in found.days.items():
         if offset < number:
-            return f"{place_at(_end(datetime.fromisoformat(day).replace(tzinfo=UTC)))}{LAST_SORT_KEY}", offset
+            return last_place_at(_end(datetime.fromisoformat(day).replace(tzinfo=UTC))), offset
         offset -= number
     return FIRST_SORT_KEY, 0
 
@@ -182,7 +185,7 @@ def _start(instant: datetime) -> datetime:
 
 
 def _end(instant: datetime) -> datetime:
-    return _start(instant) + timedelta(days=1) - _MILLISECOND
+    return instant.astimezone(UTC).replace(hour=23, minute=59, second=59, microsecond=999_000)
 
 
 def _is_of_client(record: DailyCount) -> bool:

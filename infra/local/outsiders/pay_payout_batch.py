@@ -25,7 +25,6 @@ def run(demo: Demo) -> None:
     with demo.must_receive(payer.balance, expected):
         with demo.steps.step(f"create and price {len(ITEMS)} payouts") as result:
             batch = demo.shop.new("/v2/payouts/batch", {"requests": items, "payer": payer.address})
-            batch["transactions"] = [*batch["ERC20ApprovalTransactions"], batch["batchPaymentTransaction"]]
             result.append(f"201, {described(batch)}")
         request_ids = [each["requestId"] for each in batch["requests"]]
         demo.send(payer, batch)

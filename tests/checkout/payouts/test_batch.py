@@ -11,6 +11,7 @@ from chalicelib.links import reading as links
 from chalicelib.requests.records import RequestStatus
 from tests.checkout.requests.test_pay import change, read
 from tests.checkout.requests.test_pay import made as made_request
+from tests.checkout.test_pay import units_in
 from tests.checkout.test_tron import WALLET_TRON
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -67,12 +68,12 @@ def amounts(transaction: dict[str, Any]) -> list[list[int]]:
 
 def test_tokens_and_the_coin_are_paid_by_one_transaction_after_their_approvals(shop: Shop) -> None:
     body = made(shop, fau(amount="2"), item(amount="3", payee=OTHER), native(), payer=WALLET, **FEE)
-    assert list(body) == ["ERC20ApprovalTransactions", "batchPaymentTransaction", "requests", "metadata"]
+    assert list(body) == ["ERC20ApprovalTransactions", "batchPaymentTransaction", "transactions", "requests", "metadata"]
     assert [each["to"] for each in body["ERC20ApprovalTransactions"]] == [FAU, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"]
     granted = [decode(["address", "uint256"], bytes.fromhex(each["data"][10:])) for each in body["ERC20ApprovalTransactions"]]
     assert granted == [(CONTRACT.lower(), 202 * 10**16), (CONTRACT.lower(), 3_030_000)]
     payment = body["batchPaymentTransaction"]
-    assert (payment["to"], payment["data"][:10], int(payment["value"], 16)) == (CONTRACT, "0x92cddb91", 505 * 10**15)
+    assert (payment["to"], payment["data"][:10], units_in(payment)) == (CONTRACT, "0x92cddb91", 505 * 10**15)
     assert amounts(payment) == [[2 * 10**18, 3 * 10**6], [5 * 10**17]]
     listed = body["requests"]
     assert [(each["payee"], each["amount"], each["paymentCurrency"]) for each in listed] == [
@@ -104,7 +105,7 @@ def test_what_the_payer_lacks_is_told(shop: Shop, node: Node) -> None:
 
 
 def test_without_a_payer_nothing_is_said_of_a_wallet(shop: Shop) -> None:
-    assert list(made(shop)) == ["ERC20ApprovalTransactions", "batchPaymentTransaction", "requests"]
+    assert list(made(shop)) == ["ERC20ApprovalTransactions", "batchPaymentTransaction", "transactions", "requests"]
 
 
 def test_the_same_payee_and_amount_may_be_paid_several_times(shop: Shop) -> None:

@@ -17,7 +17,7 @@ from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.records import Cursor
 from chalicelib.storage.store import Store, WriteConflict
 from infra import admin
-from tests.checkout.test_pay import FUSDC, NATIVE_PROXY, approval, erc20_payment
+from tests.checkout.test_pay import FUSDC, NATIVE_PROXY, approval, erc20_payment, units_in
 from tests.checkout.test_tron import FEE_TRON, WALLET_TRON
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -91,7 +91,7 @@ def test_a_token_is_approved_and_paid_with_the_requests_reference(shop: Shop) ->
 def test_a_native_payment_needs_no_approval_and_says_so_by_null(shop: Shop) -> None:
     body = pay(shop, made(shop, native()), wallet=WALLET)
     (payment,) = body["transactions"]
-    assert (payment["to"], payment["data"][:10], int(payment["value"], 16)) == (NATIVE_PROXY, "0xb868980b", 5 * 10**17)
+    assert (payment["to"], payment["data"][:10], units_in(payment)) == (NATIVE_PROXY, "0xb868980b", 5 * 10**17)
     metadata = body["metadata"]
     assert (metadata["stepsRequired"], metadata["needsApproval"], metadata["paymentTransactionIndex"]) == (1, False, 0)
     assert metadata["approvalTransactionIndex"] is None

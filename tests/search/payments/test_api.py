@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.base.cursors import Position, cursor_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.timestamps import iso
 from chalicelib.rates.records import Rate, RateSource
@@ -168,6 +169,30 @@ def test_pages_go_on_by_offset_and_by_cursor(new_shop: Shop) -> None:
     assert "total" not in first["pagination"]
 
 
+@pytest.mark.parametrize(
+    "position",
+    [
+        Position("0", ("nothing", "by_nothing"), 0, None), Position("0", ("payer", "by_payer"), 0, None),
+        Position("0", (), 0, None), Position("\x00", ("type", "by_type"), 0, None),
+        Position("\ue000", ("type", "by_type"), 0, None), Position("", ("type", "by_type"), 0, None),
+        Position(5, ("type", "by_type"), 0, None), Position("0", ("type", "by_type"), "a", None),  # type: ignore[arg-type]
+        Position("0", ("type", "by_type"), 0, [[[]]]), Position([], 5, 0, None),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_a_cursor_that_was_made_up_is_refused(new_shop: Shop, position: Position) -> None:
+    paid(new_shop)
+    scope = Filters(new_shop.account_id, type="direct").scope
+    assert find(new_shop, type="direct", cursor=cursor_of(position, scope)).status == 400
+
+
+def test_a_cursor_that_was_made_up_to_begin_below_the_list_finds_nothing(new_shop: Shop) -> None:
+    made = paid(new_shop)
+    scope = Filters(new_shop.account_id, type="direct", first=made.at).scope
+    below = cursor_of(Position("!", ("type", "by_type"), 0, None), scope)
+    reply = find(new_shop, type="direct", fromDate=iso(made.at), cursor=below)
+    assert (reply.status, reply.json["payments"]) == (200, [])
+
+
 def test_another_account_finds_nothing_of_it_whatever_it_asks_for(shop: Shop, new_shop: Shop) -> None:
     made = paid(shop, reference="PRIVATE", client_id=shop.client_id)
     cursor = find(shop, type="direct", limit="1").json["pagination"]["nextCursor"] or "x"
@@ -224,7 +249,7 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
     assert (row["feeAmount"], row["payer"], row["txHash"]) == ("0.125", WALLET, TX_HASH)
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0"])
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])
 def test_a_cell_that_a_spreadsheet_would_run_is_inert(cell: str) -> None:
     made = replace(histories.payment(Random(1), 1), reference=cell)
     (row,) = lines(table([made], with_head=True))

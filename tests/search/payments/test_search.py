@@ -196,3 +196,17 @@ def test_one_filter_takes_two_queries_at_most_on_the_first_page_and_one_or_two_o
             assert services.store.calls["Query"] == 1, name
             if page.cursor is None:
                 break
+    services.store.calls.clear()
+    page = flows.page_at(services, Filters(account_id="acct", wallet=wallet(WALLETS[0])), 0, 2)
+    assert services.store.calls["Query"] == 3, "the lists of what the wallet has paid and received, and the counts"
+
+
+def test_a_payment_that_a_fork_removes_between_two_pages_moves_no_other() -> None:
+    random, store = Random(3), MemoryStore()
+    services: Any = SimpleNamespace(store=store)
+    stored = histories.record(store, (replace(histories.payment(random, number), account_id="acct") for number in range(9)))
+    newest = sorted(stored, key=lambda each: each.listed_at, reverse=True)
+    first = flows.page_at(services, Filters(account_id="acct"), 0, 3)
+    histories.record(store, [replace(each, status=PaymentStatus.REVERSED) for each in newest[2:4]])
+    second = flows.page_after(services, Filters(account_id="acct"), first.cursor or "", 3)
+    assert [each.payment_id for each in second.payments] == [each.payment_id for each in newest[4:7]]

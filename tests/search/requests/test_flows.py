@@ -29,7 +29,7 @@ from chalicelib.search.requests.schemas import request_answer
 from infra.bench.calls import counted
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET, World
-from tests.search.requests.shapes import assert_is_status
+from tests.wire.published import READ_REQUEST, assert_fits
 
 OWNER = Viewer("acct", None)
 
@@ -37,7 +37,7 @@ OWNER = Viewer("acct", None)
 def shown(world: World, name: str, viewer: Viewer = OWNER) -> dict[str, Any]:
     found = flows.find(world.services, name, viewer)
     answer = request_answer(found, "service-network", not viewer.is_public).model_dump(mode="json", exclude_unset=True)
-    assert_is_status(answer)
+    assert_fits(READ_REQUEST, answer)
     return answer
 
 

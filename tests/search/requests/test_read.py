@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.search.requests.shapes import assert_is_status
 from tests.support.client import Reply, Shop, item
+from tests.wire.published import READ_REQUEST, assert_fits
 
 JOHN = {"firstName": "John", "email": "john@shop.example"}
 
@@ -33,7 +33,7 @@ def test_a_request_is_read_by_its_id_and_by_its_reference(shop: Shop, by: str) -
         for path in (name, f"{name}/status"):
             reply = read(shop, path, headers)
             assert reply.status == 200, reply.json
-            assert_is_status(reply.json)
+            assert_fits(READ_REQUEST, reply.json)
             assert (reply.json["requestId"], reply.json["paymentReference"]) == (made["requestId"], made["paymentReference"])
             assert (reply.json["status"], reply.json["reference"]) == ("created", "ORDER-1")
 
@@ -41,7 +41,7 @@ def test_a_request_is_read_by_its_id_and_by_its_reference(shop: Shop, by: str) -
 def test_a_request_of_a_link_is_read_too(shop: Shop) -> None:
     (request_id,) = shop.create(reference="INV-1").json["requestIds"]
     answer = read(shop, request_id, shop.by_client).json
-    assert_is_status(answer)
+    assert_fits(READ_REQUEST, answer)
     assert (answer["requestId"], answer["reference"], answer["isListening"]) == (request_id, "INV-1", True)
 
 

@@ -14,7 +14,7 @@ from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Req
 from chalicelib.search.requests.rules import FoundRequest, Market, counting
 from chalicelib.search.requests.schemas import request_answer
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET
-from tests.search.requests.shapes import assert_is_status
+from tests.wire.published import READ_REQUEST, assert_fits
 
 SOURCES = (RateSource.CHAINLINK, RateSource.COINGECKO)
 VALUES = st.lists(st.integers(1, 10**12), max_size=6)
@@ -89,7 +89,7 @@ def decimal(text: str | None) -> Decimal:
 @given(found())
 def test_the_sums_of_a_status_are_those_of_its_payments(each: FoundRequest) -> None:
     answer = request_answer(each, "service-network", shows_customer=True).model_dump(mode="json", exclude_unset=True)
-    assert_is_status(answer)
+    assert_fits(READ_REQUEST, answer)
     paid, excess, owed = (decimal(answer[name]) for name in ("paidAmount", "excessAmount", "requestAmount"))
     assert sum(decimal(item["amount"]) for item in answer["payments"]) == paid
     assert sum(decimal(item["receivedAmount"]) for item in answer["payments"]) == decimal(answer["receivedAmount"])
