@@ -2,8 +2,10 @@
 
 from datetime import datetime
 
+from chalicelib.access.modes import Mode
 from chalicelib.accounts.branding import flows as brandings
 from chalicelib.accounts.branding.records import PageBranding
+from chalicelib.base.errors import Forbidden
 from chalicelib.base.timestamps import iso
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
@@ -42,6 +44,10 @@ def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound 
 
 
 def _page(call: Call[None, LookupQuery]) -> LinksPage:
+    if call.caller.mode is Mode.CLIENT_ID:
+        raise Forbidden(
+            "A client ID is public, and the list has the tokens of links: send an API key, or the requestId of one link"
+        )
     query, services = call.query, call.services
     client_id = call.caller.finds_of(query.clientId)
     listing = reading.listing(call.caller.account_id, query.reference, query.status, client_id, query.first, query.last)

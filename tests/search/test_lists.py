@@ -32,7 +32,7 @@ def test_links_are_listed_by_status_reference_client_id_and_dates_from_the_newes
     assert tokens(get(new_shop, "/v2/secure-payments", status="completed")) == [made[1]]
     assert tokens(get(new_shop, "/v2/secure-payments", status="pending", reference="INV-1")) == [made[3]]
     assert tokens(get(new_shop, "/v2/secure-payments", clientId="cli_other")) == []
-    assert tokens(new_shop.get("/v2/secure-payments?limit=2")) == made[:2:-1]
+    assert tokens(get(new_shop, "/v2/secure-payments", limit=2)) == made[:2:-1]
     created = {each["token"]: each["createdAt"] for each in listed.json["securePayments"]}
     assert tokens(get(new_shop, "/v2/secure-payments", toDate=created[made[0]]))[-1] == made[0]
     seen, cursor = list[str](), ""
@@ -51,6 +51,14 @@ def test_a_listed_link_says_what_it_is_and_what_became_of_it(new_shop: Shop) -> 
         "paymentType": "single", "flow": "get_paid", "reference": "INV-1", "clientId": new_shop.client_id,
         "payerIdentifier": None, "completedAt": None,
     }  # fmt: skip
+
+
+def test_a_client_id_alone_lists_no_links_as_their_tokens_are_for_their_payers(new_shop: Shop) -> None:
+    new_shop.link()
+    reply = new_shop.api.get("/v2/secure-payments", new_shop.by_client)
+    assert (reply.status, "API key" in reply.message) == (403, True)
+    assert new_shop.get("/v2/request").json["requests"] == [], "by the id of a request its link is found"
+    assert len(get(new_shop, "/v2/request").json["requests"]) == 1
 
 
 def test_lists_have_what_is_the_callers_own_alone(shop: Shop, new_shop: Shop) -> None:

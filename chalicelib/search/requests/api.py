@@ -1,5 +1,6 @@
 """Views of the list of requests, and of the status of one."""
 
+from chalicelib.access.modes import Mode
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
 from chalicelib.search.requests import flows, listing
@@ -17,7 +18,7 @@ def list_requests(call: Call[None, RequestsQuery]) -> RequestsPage:
     query, caller = call.query, call.caller
     wanted = query.filters(caller.account_id, caller.finds_of(query.clientId))
     page = listing.page(call.services, wanted, query.cursor, query.offset, query.limit)
-    return RequestsPage.of(page, query.limit)
+    return RequestsPage.of(page, query.limit, shows_links=caller.mode is not Mode.CLIENT_ID)
 
 
 read_request_status = read_request

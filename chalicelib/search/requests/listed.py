@@ -81,7 +81,8 @@ class RequestsPage(Output):
     pagination: RequestsPagination
 
     @classmethod
-    def of(cls, found: Listed, limit: int) -> Self:
+    def of(cls, found: Listed, limit: int, shows_links: bool) -> Self:
+        """Without those of links unless `shows_links`: the id of a request leads to its link and the link's token."""
         page = found.page
         paging = RequestsPagination(
             total=page.total,
@@ -90,8 +91,8 @@ class RequestsPage(Output):
             hasMore=page.cursor is not None,
             nextCursor=page.cursor,
         )
-        complete = (each for each in page.records if each.link_token is None or found.link_of(each) is not None)
-        return cls(requests=[_listed(each, found) for each in complete], pagination=paging)
+        shown = (each for each in page.records if each.link_token is None or (shows_links and found.link_of(each)))
+        return cls(requests=[_listed(each, found) for each in shown], pagination=paging)
 
 
 def _listed(request: Request, found: Listed) -> ListedRequest:

@@ -14,7 +14,7 @@ _LIST = Operation(
     description=(
         "The account's requests, by themselves or in links, that match all filters. Go on with `cursor` until "
         "`nextCursor` is null; `offset` reaches a few thousand requests, which is also as far as `total` counts: it is "
-        "null beyond. With a client ID only its own requests are found."
+        "null beyond. With a client ID alone, which is public, only its own requests without a link are shown."
     ),
     modes=CREDENTIALS,
     scope="requests:read",
