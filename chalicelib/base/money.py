@@ -1,7 +1,7 @@
 """Amounts and percentages: decimal text in the interface, integer base units in the code, never floats."""
 
 import re
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from typing import NewType
 
 from chalicelib.base.errors import BadRequest
@@ -32,7 +32,6 @@ BaseUnits = NewType("BaseUnits", int)
 MAX_UINT256 = 2**256 - 1
 _MAX_INTEGER_DIGITS = len(str(MAX_UINT256))
 _MAX_PERCENTAGE_DECIMALS = 18
-_DIGITS_OF_RATIO = 18
 
 # ASCII digits, and a point only between digits; no sign, exponent, separator or leading zero.
 _PLAIN_DECIMAL = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?")
@@ -70,13 +69,6 @@ def format_amount(value: int, decimals: int) -> str:
     digits = str(value).rjust(decimals + 1, "0")
     whole, fraction = digits[: len(digits) - decimals], digits[len(digits) - decimals :].rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole
-
-
-def format_ratio(numerator: int, denominator: int) -> str:
-    """The quotient of two integers above 0 as decimal text with 18 significant digits, as `format_amount` writes it."""
-    with localcontext(prec=_DIGITS_OF_RATIO):
-        text = format(Decimal(numerator) / Decimal(denominator), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def parse_percentage(text: str) -> Decimal:

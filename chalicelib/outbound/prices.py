@@ -2,7 +2,7 @@
 
     GET /simple/price?ids=usd-coin,dai&vs_currencies=usd,eur&include_last_updated_at=true&precision=full
         {"usd-coin": {"usd": 0.9998, "eur": 0.9259, "last_updated_at": 1773568800}, ...}
-    GET /coins/usd-coin/market_chart/range?vs_currency=usd&from=1773565200&to=1773568800&precision=full
+    GET /coins/usd-coin/market_chart/range?vs_currency=usd&from=1773564300&to=1773576900&precision=full
         {"prices": [[1773565260000, 0.9998], ...]}, times in milliseconds
 
 An operator sets its URL. What it answers is a claim all the same: numbers are read as decimals, and what is not in the
@@ -10,6 +10,7 @@ documented form is no price.
 """
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,9 @@ SILENT_SECONDS = 5
 """How long a container does not ask again after a failure, so that it does not burden a source that fails."""
 AROUND = timedelta(minutes=75)
 """How far from an instant past prices are taken: the source has one for each hour."""
+_HOUR = 3600
+_MOST_HOURS = 500
+"""How many hours of past prices a container keeps, so that many payments of an hour cost one request of the quota."""
 _MAX_RESPONSE_BYTES = 512 * 1024
 _MOST_BRACKETS = 5_000
 """Opening brackets of a response; a parser that follows very many of them into each other would overflow the stack."""
@@ -48,6 +52,17 @@ class Price:
     at: datetime
 
 
+@frozen
+class _Hour:
+    """The prices around all instants of an hour, oldest first, and until when (monotonic, in seconds) they are kept.
+
+    `prices` is None after a failure.
+    """
+
+    prices: tuple[Price, ...] | None
+    until: float
+
+
 class Prices:
     """The client of the price source. Without `base_url` there is none: `is_configured` is False."""
 
@@ -55,6 +70,7 @@ class Prices:
         """`headers` is called once, before the first request."""
         self._base_url, self._headers = base_url, headers
         self._read_again_at, self._prices = 0.0, dict[tuple[str, str], Price]()
+        self._hours = dict[tuple[str, str, int], _Hour]()
 
     @property
     def is_configured(self) -> bool:
@@ -78,19 +94,35 @@ class Prices:
         return self._prices.get((id, currency))
 
     def around(self, id: str, currency: str, instant: datetime) -> tuple[Price, ...]:
-        """The prices within `AROUND` of an instant, oldest first. Raises PricesUnavailable."""
-        query = {
-            "vs_currency": currency,
-            "from": int((instant - AROUND).timestamp()),
-            "to": int((instant + AROUND).timestamp()),
-            "precision": "full",
-        }
+        """The prices within `AROUND` of an instant, oldest first. One request an hour. Raises PricesUnavailable."""
+        key = id, currency, int(instant.timestamp()) // _HOUR
+        kept = self._hours.get(key)
+        if kept is None or time.monotonic() >= kept.until:
+            self._keep(key, _Hour(None, time.monotonic() + SILENT_SECONDS))
+            kept = self._keep(key, self._read_hour(*key))
+        if kept.prices is None:
+            raise PricesUnavailable("The price source gave no prices of that hour a few seconds ago")
+        return tuple(each for each in kept.prices if abs(each.at - instant) <= AROUND)
+
+    def _keep(self, key: tuple[str, str, int], hour: "_Hour") -> "_Hour":
+        self._hours.pop(key, None)
+        if len(self._hours) >= _MOST_HOURS:
+            del self._hours[next(iter(self._hours))]
+        self._hours[key] = hour
+        return hour
+
+    def _read_hour(self, id: str, currency: str, hour: int) -> "_Hour":
+        """The prices around all instants of an hour: kept for good if there are some, and there will be no more."""
+        around = int(AROUND.total_seconds())
+        first, last = hour * _HOUR - around, (hour + 1) * _HOUR + around
+        query = {"vs_currency": currency, "from": first, "to": last, "precision": "full"}
         answer = self._get(f"/coins/{id}/market_chart/range?{urlencode(query)}")
         try:
             found = [Price(_value(value), _time(milliseconds, 1000)) for milliseconds, value in answer["prices"]]
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             raise _not_as_documented() from error
-        return tuple(sorted((each for each in found if abs(each.at - instant) <= AROUND), key=lambda each: each.at))
+        prices = tuple(sorted(found, key=lambda each: each.at))
+        return _Hour(prices, math.inf if prices and last < time.time() else time.monotonic() + KEPT_SECONDS)
 
     def _read_all(self) -> dict[tuple[str, str], Price]:
         from chalicelib.catalogue.prices import price_currencies, price_ids

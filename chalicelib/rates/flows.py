@@ -81,12 +81,42 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
         raise _logged(services, error, invoice, payment) from None
 
 
+def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
+    """As `at`, and where that gives none, the rate that is known by which a payment is worth the least.
+
+    Known are what fresh feeds and the HTTP price source gave at that time, whether they agree or not, and the rate of
+    now by `current`. So nothing is worth more than any of them says. Logged as a warning with all of them. Raises
+    RateUnavailable if there is none.
+    """
+    with suppress(RateUnavailable):
+        return at(services, invoice, payment, instant)
+    feed, prices, now = None, None, None
+    with suppress(RateUnavailable):
+        feed = _fresh_feed_rate(services, invoice, payment, instant)
+    if _is_priced(services, invoice, payment):
+        prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant))
+    with suppress(RateUnavailable):
+        now = at(services, invoice, payment, services.clock())
+    _, dearest = prices or (None, None)
+    lowest = rules.worth_least((feed, dearest, now))
+    known = {"feeds": feed, "prices": dearest, "now": now}
+    rates = {name: rules.rate_text(rate) if rate else None for name, rate in known.items()}
+    facts = {"invoice": invoice.id, "payment": payment.id, "time": instant.isoformat(), "rates": rates}
+    services.log.warning("payment valued by the rate by which it is worth the least", extra=facts)
+    return lowest
+
+
 def _by_feeds_alone(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
-    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
     try:
-        return rules.fresh_in_past(feed, instant, trust_of(services))
+        return _fresh_feed_rate(services, invoice, payment, instant)
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
+
+
+def _fresh_feed_rate(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
+    """The rate of a past instant by the feeds. Raises RateUnavailable if they were not fresh, or do not answer."""
+    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
+    return rules.fresh_in_past(feed, instant, trust_of(services))
 
 
 def trust_of(services: Services) -> Trust:
@@ -118,9 +148,10 @@ def _past_feed_rate(services: Services, invoice: Token, payment: Token, instant:
 
 
 def _feeds(services: Services, invoice: Token, payment: Token) -> "tuple[EvmChain, FeedPath]":
-    """The chain and the path that price `invoice` in `payment`."""
+    """The chain and the path that price `invoice` in `payment`. Raises RateUnavailable if no such chain is served."""
     by = feed_path(invoice, payment, services.chains.networks)
-    assert by is not None, "currencies that are priced have a path"
+    if by is None:
+        raise RateUnavailable(f"This deployment has no price feeds of {invoice.id} in {payment.id}")
     return services.chains.evm(by.network), by
 
 

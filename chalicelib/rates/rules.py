@@ -3,15 +3,15 @@
 No currency is taken for another: a stablecoin has a rate as any other token, whatever it is meant to be worth.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits, format_ratio
+from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token
 from chalicelib.rates.records import Rate, RateSource
@@ -68,7 +68,9 @@ def divided(one: Rate, other: Rate) -> Rate:
 
 def rate_text(rate: Rate) -> str:
     """The rate as a decimal of at most 18 significant digits, without exponent and trailing zeros."""
-    return format_ratio(rate.numerator, rate.denominator)
+    rounded = Context(prec=18).divide(Decimal(rate.numerator), Decimal(rate.denominator))
+    text = format(rounded, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def to_pay(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits:
@@ -158,6 +160,14 @@ def fresh_in_past(feed: Rate | None, instant: datetime, trust: Trust) -> Rate:
     if not is_fresh(feed, instant, trust.max_age[feed.source]):
         raise RateUnavailable(f"The exchange rate of {feed.base} in {feed.quote} was out of date at that time")
     return feed
+
+
+def worth_least(rates: Iterable[Rate | None]) -> Rate:
+    """The rate by which a payment is worth the least. Raises RateUnavailable if there is none."""
+    known = [rate for rate in rates if rate is not None]
+    if not known:
+        raise RateUnavailable("No source gives an exchange rate; please try again in a minute")
+    return max(known, key=lambda rate: rate.fraction)
 
 
 def _in_base_units(rate: Rate, invoice: Token, payment: Token) -> tuple[int, int]:

@@ -6,24 +6,22 @@ It reads only the transfers in question, never the history of a request. The wor
 records it, so a crash or a race repeats nothing.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill, Link
-from chalicelib.rates.records import Rate
 from chalicelib.recording import counting, payments, rules, store
-from chalicelib.recording.rules import Changes, Stored
-from chalicelib.recording.valuing import Accepted, Basis
+from chalicelib.recording.bases import Bases
+from chalicelib.recording.deciding import Changes, decide
+from chalicelib.recording.rules import Stored
+from chalicelib.recording.valuing import Accepted
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Payment, Quote, Request
-from chalicelib.requests.rules import currency_of, invoice_of
+from chalicelib.requests.records import Payment, Request
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
-from chalicelib.scanning.records import LoggedTransfer, TransferId, UnrecordedTransfers
+from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
@@ -45,10 +43,6 @@ class _RecordedByOther(Exception):
     """Another run has recorded the part."""
 
 
-class _NoRate(Exception):
-    """A part that waits for rates has to wait longer."""
-
-
 def record(services: Services, bill_id: str) -> int:
     """Records the work of a bill, oldest first; returns how many transfers were recorded as payments or removed.
 
@@ -57,18 +51,20 @@ def record(services: Services, bill_id: str) -> int:
     the first one may have been told of newer work. Raises WriteConflict after ten conflicts.
 
     Transfers that need an exchange rate while there is none become work of their own, which holds up nothing else of
-    the bill; the sweep queues it again.
+    the bill, on whichever network. It is tried last, from another part on in each run; the sweep queues it again.
     """
-    deadline = services.clock() + _TIME_PER_RUN
-    bill, recorded, waiting = None, 0, None
-    while parts := scan_store.unrecorded(services.store, bill_id, _PARTS_PER_READ, waiting):
+    deadline, bases = services.clock() + _TIME_PER_RUN, Bases(services)
+    bill, recorded = None, 0
+    while parts := scan_store.unrecorded(services.store, bill_id, _PARTS_PER_READ):
+        if parts[0].waits_for_rate:
+            return recorded + _record_waiting(services, bases, bill_id, deadline)
         for part in parts:
+            if part.waits_for_rate:
+                break
             try:
-                bill, count = _record_part(services, part, bill)
+                bill, count = _record_part(services, bases, part, bill)
             except _RecordedByOther:
                 return recorded
-            except _NoRate:
-                waiting, count = part, 0
             recorded += count
             if services.clock() >= deadline:
                 scanning.hint(services, [bill_id])
@@ -85,8 +81,25 @@ def sweep(services: Services) -> int:
     return len(bill_ids)
 
 
+def _record_waiting(services: Services, bases: Bases, bill_id: str, deadline: datetime) -> int:
+    """Records what has a rate now of a bill's work that waits for rates; returns as `record`."""
+    bill, recorded = None, 0
+    start = services.entropy(2).hex()
+    for part in scan_store.waiting_for_rates(services.store, bill_id, _PARTS_PER_READ, start):
+        try:
+            bill, count = _record_part(services, bases, part, bill)
+        except _RecordedByOther:
+            break
+        recorded += count
+        if services.clock() >= deadline:
+            if recorded:
+                scanning.hint(services, [bill_id])
+            break
+    return recorded
+
+
 def _record_part(
-    services: Services, part: UnrecordedTransfers, bill: Bill | None
+    services: Services, bases: Bases, part: UnrecordedTransfers, bill: Bill | None
 ) -> tuple[Bill | None, int]:
     """Records one part; returns the bill as it is stored now, and how many transfers were recorded.
 
@@ -100,7 +113,7 @@ def _record_part(
                 services.log.error("transfers without a bill", extra={"network": part.network, "bill": part.bill_id})
                 services.store.write(Delete(part))
                 return None, 0
-            return _commit(services, part, bill)
+            return _commit(services, bases, part, bill)
         except WriteConflict:
             bill = None
             if not scan_store.is_unrecorded(services.store, part):
@@ -108,20 +121,23 @@ def _record_part(
     raise WriteConflict
 
 
-def _commit(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, int]:
-    bill, stored = _read(services, part, bill)
+def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before: Bill) -> tuple[Bill, int]:
+    """Writes what a part changes. What has no rate stays in a part that waits for rates."""
+    bill, stored = _read(services, part, before)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
-    stored = replace(stored, bases=_bases(services, rules.without_basis(bill, part, stored, accepted)))
-    changes = rules.decide(bill, part, stored, accepted, webhooks.event_context(services))
+    stored = replace(stored, bases=bases.of(rules.without_basis(bill, part, stored, accepted)))
+    changes = decide(bill, part, stored, accepted, webhooks.event_context(services))
+    work: list[UnrecordedTransfers | Delete] = [Delete(part)]
     if changes.unvalued:
         facts = {"bill": part.bill_id, "network": part.network, "transfers": len(changes.unvalued)}
         services.log.error("payment waits for an exchange rate", extra=facts)
-        if part.waits_for_rate:
-            raise _NoRate
+        if part.waits_for_rate and not changes.records:
+            return before, 0
+        waiting = rules.waiting(part, changes.unvalued)
+        work = [waiting] if part.waits_for_rate else [*work, waiting]
     written = _link_to_write(bill, changes)
     counts = _count(stored, changes)
-    waiting = [rules.waiting(part, changes.unvalued)] if changes.unvalued else []
-    services.store.write(Delete(part), *changes.records.values(), *changes.events, *written, *counts, *waiting)
+    services.store.write(*work, *changes.records.values(), *changes.events, *written, *counts)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
@@ -167,40 +183,6 @@ def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bi
             unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
     refunds = request_store.refunds(services.store, rules.refund_keys(bill, entries.values()))
     return bill, Stored(entries, paid, unmatched, listed, refunds)
-
-
-def _bases(
-    services: Services, transfers: Sequence[tuple[LoggedTransfer, Request]]
-) -> dict[TransferId, Basis]:
-    """What these transfers are valued by: the quotes that were valid in their blocks, else the rates of their times.
-
-    Those are left out for which no rate can be had now. One query per request and block; two sources of rates are asked
-    once per pair of currencies and minute.
-    """
-    if not transfers:
-        return {}
-    from chalicelib.rates import flows as rates
-    from chalicelib.rates.rules import RateUnavailable
-    from chalicelib.requests import quotes
-
-    bases, quoted = dict[TransferId, Basis](), dict[tuple[str, datetime], Quote | None]()
-    read = dict[tuple[str, str, datetime], Rate | None]()
-    for entry, request in transfers:
-        block = request.request_id, entry.paid_at
-        if block not in quoted:
-            quoted[block] = quotes.valid_at(services.store, *block)
-        if (quote := quoted[block]) is not None:
-            bases[entry.transfer_id] = Basis(quote.rate, is_quoted=True)
-            continue
-        invoice, payment = invoice_of(request), currency_of(request)
-        asked = invoice.id, payment.id, entry.paid_at.replace(second=0, microsecond=0)
-        if asked not in read:
-            read[asked] = None
-            with suppress(RateUnavailable):  # rates.at has logged why
-                read[asked] = rates.at(services, invoice, payment, entry.paid_at)
-        if (rate := read[asked]) is not None:
-            bases[entry.transfer_id] = Basis(rate, is_quoted=False)
-    return bases
 
 
 def _with_request(bill: Bill, request: Request) -> Bill:

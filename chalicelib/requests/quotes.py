@@ -13,6 +13,8 @@ from chalicelib.storage.store import LARGEST_TRANSACTION, Store, WriteConflict
 
 _LONGEST = timedelta(hours=1)
 """The longest time for which a quote holds (settings.quote_seconds)."""
+_BLOCK_CLOCK_ERROR = timedelta(seconds=15)
+"""A block may name a time that is this much earlier than ours: nodes accept blocks whose clocks differ by seconds."""
 _PAGE, _MOST_PAGES = 100, 20
 
 
@@ -44,17 +46,18 @@ def renewed(services: Services, requests: Sequence[Request]) -> tuple[dict[str, 
 def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     """By request id, the first quotes of requests that are not stored yet; flows.save_many writes them.
 
-    Whoever resumes the same call finds those that were written, and takes the rates of the others from them. Raises
-    RateUnavailable.
+    Whoever resumes the same call finds those that were written, and takes the rates of the others from those that still
+    hold. Raises RateUnavailable.
     """
     known = first_quotes(services.store, [each.request_id for each in requests])
-    rates_known = {(quote.rate.base, quote.rate.quote): quote.rate for quote in known.values()}
+    holding = [quote for quote in known.values() if _holds(quote, services.clock())]
+    rates_known = {(quote.rate.base, quote.rate.quote): quote.rate for quote in holding}
     lacking = [each for each in requests if each.request_id not in known]
     return known | {quote.request_id: quote for quote in _next(services, lacking, {}, rates_known)}
 
 
 def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
-    """The quote that held at an instant; of several the one by which the payer owes the least. None if there was none.
+    """The quote that held at the time of a block, of several the one by which the payer owes the least; else None.
 
     Two quotes overlap for up to half of their time, and a payer may have been given either. At most 2,000 newer quotes
     are looked through.
@@ -63,8 +66,12 @@ def valid_at(store: Store, request_id: str, instant: datetime) -> Quote | None:
 
 
 def all_valid_at(store: Store, request_id: str, instant: datetime) -> list[Quote]:
-    """The quotes that held at an instant, newest first: any of them may be what a payer was given."""
-    return [quote for quote in _since(store, request_id, instant - _LONGEST) if quote.at <= instant <= quote.ends_at]
+    """The quotes that held at the time of a block, newest first: any of them may be what a payer was given.
+
+    A quote holds from 15 seconds before it was given, because the time of a block may be as much behind our clock.
+    """
+    found = _since(store, request_id, instant - _LONGEST)
+    return [quote for quote in found if quote.at - _BLOCK_CLOCK_ERROR <= instant <= quote.ends_at]
 
 
 def _holds(quote: Quote | None, until: datetime) -> bool:

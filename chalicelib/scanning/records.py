@@ -9,8 +9,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 
-BEHIND_ALL = 500_000_000_000
-"""Added to the `sequence` of work that waits for a rate; no cursor has so many versions."""
+WAITING = "~"
+"""The first character of the sort keys of work that waits for a rate. It is behind the names of all networks."""
 LOG_RETENTION = timedelta(days=7)
 """How long a recorded transfer stays in the log. No supported network forks deeper than this."""
 BLOCKS_PER_PARTITION = 2
@@ -172,11 +172,12 @@ class UnrecordedTransfers(Record):
     a hash of the content, so writing the same work again changes nothing. The recorder deletes it.
 
     `waits_for_rate` is set on work that the recorder writes itself, for the UNVALUED transfers of other work. It is
-    behind all other work of the network, so that it holds none of that up.
+    behind all other work of the bill, so that it holds none of that up, and in the order of its digests, so that a run
+    can start anywhere in it.
     """
 
     KEY = KeyPattern(
-        PAYMENTS, "UNRECORDED#{bill_id}", "{network}#{sequence:012}#{block_number:012}#{part:06}#{digest}"
+        PAYMENTS, "UNRECORDED#{bill_id}", "{place}#{sequence:012}#{block_number:012}#{part:06}#{digest}"
     )
     DUE_GROUP = "UNRECORDED"
 
@@ -191,6 +192,10 @@ class UnrecordedTransfers(Record):
     removed: tuple[TransferId, ...] = ()
     waits_for_rate: bool = False
     version: int = 0
+
+    @property
+    def place(self) -> str:
+        return f"{WAITING}{self.digest[:4]}#{self.network}" if self.waits_for_rate else self.network
 
     @property
     def next_due(self) -> datetime:

@@ -6,6 +6,7 @@ from datetime import datetime
 from chalicelib.base.records import FIRST_SORT_KEY
 from chalicelib.scanning.records import (
     BLOCKS_PER_PARTITION,
+    WAITING,
     Cursor,
     LoggedTransfer,
     ScanLease,
@@ -46,14 +47,21 @@ def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedT
     return found
 
 
-def unrecorded(
-    store: Store, bill_id: str, limit: int, after: UnrecordedTransfers | None = None
-) -> tuple[UnrecordedTransfers, ...]:
-    """The first work of a bill, or the first after a part of it, at most `limit` parts. One query."""
-    keys = UnrecordedTransfers.KEY.all(bill_id=bill_id)
-    if after is not None:
-        keys = keys._replace(first=after.key.sk + FIRST_SORT_KEY)
-    return store.query(UnrecordedTransfers, keys, limit)
+def unrecorded(store: Store, bill_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
+    """The first work of a bill, at most `limit` parts, those that wait for a rate last. One query."""
+    return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(bill_id=bill_id), limit)
+
+
+def waiting_for_rates(store: Store, bill_id: str, limit: int, start: str) -> Iterator[UnrecordedTransfers]:
+    """The work of a bill that waits for rates, each part once, from a place on and then from the first to that place.
+
+    `start` are up to four hexadecimal digits. One query for each `limit` parts.
+    """
+    keys, middle = UnrecordedTransfers.KEY.all(bill_id=bill_id), WAITING + start
+    for first, last in ((middle, keys.last), (WAITING, middle)):
+        while found := store.query(UnrecordedTransfers, keys._replace(first=first, last=last), limit):
+            yield from found
+            first = found[-1].key.sk + FIRST_SORT_KEY
 
 
 def has_work(store: Store, bill_ids: Iterable[str]) -> bool:
@@ -62,8 +70,9 @@ def has_work(store: Store, bill_ids: Iterable[str]) -> bool:
 
 
 def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:
-    """Whether this work is still to be done. One read."""
-    return store.get(UnrecordedTransfers, part.key) is not None
+    """Whether this work is still to be done as it was read. One read."""
+    found = store.get(UnrecordedTransfers, part.key)
+    return found is not None and found.version == part.version
 
 
 def bills_with_work(store: Store, before: datetime, limit: int, first_shard: int) -> Iterator[str]:

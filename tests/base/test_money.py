@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.money import MAX_UINT256, Fee, fee_of, format_amount, format_ratio, parse_amount, parse_percentage
+from chalicelib.base.money import MAX_UINT256, Fee, fee_of, format_amount, parse_amount, parse_percentage
 
 amounts = st.integers(1, MAX_UINT256)
 decimals = st.integers(0, 36)
@@ -110,19 +110,6 @@ def test_a_written_amount_has_no_exponent_and_no_trailing_zeros(units: int, plac
 )
 def test_amounts_are_written_as_people_write_them(units: int, places: int, text: str) -> None:
     assert format_amount(units, places) == text
-
-
-@given(st.integers(1, 10**40), st.integers(1, 10**40))
-def test_a_ratio_is_written_as_an_amount_with_18_significant_digits(numerator: int, denominator: int) -> None:
-    text, exact = format_ratio(numerator, denominator), Fraction(numerator, denominator)
-    assert abs(Fraction(text) - exact) * 10**17 <= exact
-    assert "e" not in text.lower() and not (("." in text) and text.endswith(("0", ".")))
-    assert len(text.replace(".", "").strip("0")) <= 18
-
-
-@pytest.mark.parametrize(("numerator", "denominator", "text"), [(1, 1, "1"), (100, 1, "100"), (1, 2500, "0.0004"), (1, 3, "0." + "3" * 18)])
-def test_ratios_are_written_as_people_write_them(numerator: int, denominator: int, text: str) -> None:
-    assert format_ratio(numerator, denominator) == text
 
 
 def test_a_negative_amount_cannot_be_written() -> None:

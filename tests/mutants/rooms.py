@@ -25,7 +25,7 @@ TARGETS = {
     "transfers": "**/rules.py",
     "search": "**/rules.py",
     "scanning": "rules.py transfer_log.py",
-    "recording": "rules.py payments.py refunds.py unmatched.py events.py valuing.py",
+    "recording": "rules.py deciding.py payments.py refunds.py unmatched.py events.py valuing.py",
     "checkout": "**/rules.py intents/announcements.py",
     "pages": "payment/check.js",
 }

@@ -289,8 +289,71 @@ def test_past_prices_are_those_near_the_instant_oldest_first(source: Source) -> 
     url = urlsplit(path)
     assert url.path == "/api/v3/coins/usd-coin/market_chart/range"
     query = {name: values[0] for name, values in parse_qs(url.query).items()}
-    seconds = AROUND.total_seconds()
-    assert query == {"vs_currency": "eur", "precision": "full", "from": str(int(UPDATED - seconds)), "to": str(int(UPDATED + seconds))}
+    hour, seconds = UPDATED // 3600 * 3600, int(AROUND.total_seconds())
+    assert query == {"vs_currency": "eur", "precision": "full", "from": str(hour - seconds), "to": str(hour + 3600 + seconds)}
+
+
+def test_past_prices_are_asked_for_once_an_hour_and_kept(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dust of many minutes costs one request of a quota that all accounts share."""
+    monkeypatch.setattr(module, "KEPT_SECONDS", 0)
+    source.body = json.dumps({"prices": [[(UPDATED + minute * 60) * 1000, 500 + minute] for minute in range(-200, 200)]}).encode()
+    prices, hour = Prices(source.url), AT.replace(minute=0)
+    for minute in range(60):
+        found = prices.around("usd-coin", "usd", hour + timedelta(minutes=minute))
+        assert {abs(each.at - hour - timedelta(minutes=minute)) <= AROUND for each in found} == {True}
+        assert len(found) == 151
+    assert len(source.seen) == 1
+    prices.around("usd-coin", "usd", hour - timedelta(seconds=1))
+    prices.around("usd-coin", "eur", hour)
+    prices.around("dai", "usd", hour)
+    assert len(source.seen) == 4
+
+
+def test_an_hour_that_may_get_more_prices_is_read_again(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime.now(UTC)
+    prices = Prices(source.url)
+    for body, at in ((b'{"prices": []}', AT), (json.dumps({"prices": [[int(now.timestamp()) * 1000, 5]]}).encode(), now)):
+        source.reset()
+        source.body = body
+        for _ in range(3):
+            prices.around("usd-coin", "usd", at)
+        assert len(source.seen) == 1
+    monkeypatch.setattr(module, "KEPT_SECONDS", 0)
+    prices = Prices(source.url)
+    for _ in range(3):
+        prices.around("usd-coin", "usd", now)
+    assert len(source.seen) == 4
+
+
+def test_an_hour_without_an_answer_is_not_asked_for_again_for_some_seconds(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.status = 429
+    prices = Prices(source.url)
+    for _ in range(3):
+        with pytest.raises(PricesUnavailable):
+            prices.around("usd-coin", "usd", AT)
+    assert len(source.seen) == 1
+    with pytest.raises(PricesUnavailable):
+        prices.around("dai", "usd", AT)
+    assert len(source.seen) == 2, "nobody can silence the prices of other currencies"
+    monkeypatch.setattr(module, "SILENT_SECONDS", 0)
+    prices = Prices(source.url)
+    for _ in range(3):
+        with pytest.raises(PricesUnavailable):
+            prices.around("usd-coin", "usd", AT)
+    assert len(source.seen) == 5
+
+
+def test_no_more_hours_are_kept_than_stated(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_HOURS", 3)
+    source.body = json.dumps({"prices": [[UPDATED * 1000, 5]]}).encode()
+    prices = Prices(source.url)
+    for hour in (0, 1, 2, 3, 1, 2, 3):
+        prices.around("usd-coin", "usd", AT - timedelta(hours=hour))
+    assert len(source.seen) == 4
+    prices.around("usd-coin", "usd", AT)
+    assert len(source.seen) == 5, "the oldest was forgotten"
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.outbound.prices import Price
 from chalicelib.rates import flows
-from chalicelib.rates.rules import RateUnavailable
+from chalicelib.rates.rules import RateUnavailable, rate_text
 from tests.fakes.prices import FakePrices
 from tests.fakes.world import World, in_process_aws
 
@@ -78,15 +80,70 @@ def test_the_rate_of_a_past_time_is_what_both_sources_say_of_it(world: World) ->
 
 
 class Lines:
-    """A log that keeps the messages of errors and warnings."""
+    """A log that keeps the messages of errors and warnings, and the last `extra`."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
+        self.extra: dict[str, Any] = {}
 
-    def error(self, message: str, **_: object) -> None:
+    def error(self, message: str, extra: dict[str, Any] | None = None, **_: object) -> None:
         self.messages.append(message)
+        self.extra = extra or {}
 
     warning = error
+
+
+@pytest.mark.parametrize(
+    ("off_by", "now", "lowest"),
+    [("1.05", "1", "1.050315"), ("0.9", "1", "1.0003"), ("1.05", "1.2", "1.2"), ("1", "1.2", "1.0003")],
+    ids=["price source", "feeds", "now", "agreed"],
+)
+def test_where_sources_do_not_agree_the_lowest_is_the_rate_that_gives_the_least_of_the_invoice_currency(
+    world: World, off_by: str, now: str, lowest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A payment of one USDC is worth less, the more USDC one dollar is."""
+    lines, then = Lines(), world.now
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    world.advance(6 * 3600)
+    world.prices.set("USD", "USDC", now)
+    around = world.prices.around
+
+    def differing(id: str, currency: str, instant: datetime) -> tuple[Price, ...]:
+        return tuple(replace(each, value=each.value / Decimal(off_by)) for each in around(id, currency, instant))
+
+    monkeypatch.setattr(world.prices, "around", differing)
+    assert rate_text(flows.at_or_lowest(services, USD, USDC, then)) == lowest
+    if off_by == "1":
+        assert lines.messages == []
+    else:
+        assert lines.messages == ["no exchange rate", "payment valued by the rate by which it is worth the least"]
+        assert lines.extra["rates"] == {
+            "feeds": "1.0003", "prices": f"{Decimal('1.0003') * Decimal(off_by):f}".rstrip("0"), "now": now
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("silent", ["api", "feeds"])
+def test_the_lowest_of_what_one_source_says_is_what_it_says_and_of_nothing_there_is_none(
+    world: World, silent: str
+) -> None:
+    then = world.now
+    world.advance(6 * 3600)
+    getattr(world.prices, silent).is_down = True
+    assert rate_text(flows.at_or_lowest(world.services, USD, USDC, then)) == "1.0003"
+    world.prices.api.is_down = world.prices.feeds.is_down = True
+    with pytest.raises(RateUnavailable, match="No source gives an exchange rate"):
+        flows.at_or_lowest(world.services, USD, USDC, then)
+    with pytest.raises(RateUnavailable):
+        flows.at_or_lowest(world.services, USD, token("BNB-bsc"), then)
+
+
+def test_a_feed_that_was_out_of_date_says_nothing_of_that_time(world: World) -> None:
+    then = world.now
+    world.advance(6 * 3600)
+    world.prices.set("USD", "USDC", "0.9")
+    world.prices.feeds.age = 26 * HOUR
+    world.prices.feeds.off_by = Decimal("1.5")
+    assert rate_text(flows.at_or_lowest(world.services, USD, USDC, then)) == "1.0003"
 
 
 def test_tokens_without_a_feed_have_no_rate_and_raise_no_alarm(world: World) -> None:

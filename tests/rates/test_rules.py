@@ -170,10 +170,19 @@ def test_a_rate_is_shown_with_18_digits_at_most() -> None:
         ("1.0003", rate(10_003, 10_000)),
         ("1", rate(10**18 + 1, 10**18)),
         ("0.333333333333333333", rate(1, 3)),
+        ("0.0004", rate(1, 2500)),
         ("123456789.123456789", rate(123_456_789_123_456_789, 10**9)),
         ("123456789.123456789", rate(1_234_567_891_234_567_891, 10**10)),
     ):
         assert rate_text(exact) == shown
+
+
+@given(st.integers(1, 10**40), st.integers(1, 10**40))
+def test_a_rate_is_shown_without_exponent_and_trailing_zeros(numerator: int, denominator: int) -> None:
+    text, exact = rate_text(rate(numerator, denominator)), Fraction(numerator, denominator)
+    assert abs(Fraction(text) - exact) * 10**17 <= exact
+    assert "e" not in text.lower() and not (("." in text) and text.endswith(("0", ".")))
+    assert len(text.replace(".", "").strip("0")) <= 18
 
 
 # --- when rates hold ---

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,9 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.chain.logs import InconsistentNode
-from chalicelib.rates.rules import RateUnavailable
+from chalicelib.outbound.prices import Price
+from chalicelib.rates.records import RateSource
+from chalicelib.rates.rules import RateUnavailable, rate_text
 from chalicelib.recording import flows as recording
+from chalicelib.recording.bases import AGREE_WITHIN
 from chalicelib.recording.payments import MAX_SMALL_PAYMENTS
 from chalicelib.requests import quotes
 from chalicelib.requests import store as request_store
@@ -210,6 +215,7 @@ def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(wo
     world.chain.pay(request, 1)
     scan(world)
     world.prices.api.off_by = Decimal(1)
+    world.advance(60)
     quotes.hold(world.services, [request])
     world.advance(60)
     world.chain.pay(request, 6_251_875)
@@ -229,6 +235,106 @@ def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(wo
     world.drain()
     core = [event for event in world.receiver.events if event.count(".") == 1]
     assert core == ["payment.partial", "payment.confirmed", "payment.failed", "payment.partial"]
+
+
+def sweep(world: World, seconds: float = 60) -> None:
+    world.advance(seconds)
+    recording.sweep(world.services)
+    world.record()
+
+
+def asked(world: World, seconds: float = 0) -> list[datetime]:
+    """The instants for which the feeds are asked from now on; each answer takes so many seconds."""
+    instants, read = list[datetime](), world.chain.read_past_conversion_rate
+
+    def counted(path: tuple[str, ...], instant: datetime) -> PathRate | None:
+        instants.append(instant)
+        world.advance(seconds)
+        return read(path, instant)
+
+    world.chain.read_past_conversion_rate = counted  # type: ignore[method-assign]
+    return instants
+
+
+def test_a_payment_on_whose_time_the_sources_never_agree_counts_after_a_day_for_the_least_that_one_says(
+    world: World,
+) -> None:
+    request = store_request(world.services, **CONTRACTS)
+    world.prices.api.off_by = Decimal("1.05")
+    world.chain.pay(request, 12_503_750)
+    scan(world)
+    detected = world.now
+    sweep(world, 86_400 - 1)
+    assert world.now < detected + AGREE_WITHIN
+    assert load_request(world.services, request).paid == 0
+    sweep(world, 1)
+    (payment,) = payments(world, request)
+    assert payment.rate is not None
+    assert (rate_text(payment.rate), payment.rate.source) == ("1.050315", RateSource.COINGECKO)
+    assert payment.counted == USD_AMOUNT * 100 // 105
+    assert load_request(world.services, request).status is RequestStatus.PARTIALLY_PAID
+    assert not scan_store.has_work(world.services.store, [request.bill_id]), "nothing awaits the chain"
+
+
+def test_a_payment_waits_on_as_long_as_no_source_says_anything(world: World) -> None:
+    request = store_request(world.services, **CONTRACTS)
+    world.prices.api.is_down = world.prices.feeds.is_down = True
+    world.chain.pay(request, 12_503_750)
+    scan(world)
+    sweep(world, 3 * 86_400)
+    assert scan_store.has_work(world.services.store, [request.bill_id])
+    world.prices.feeds.is_down = False
+    sweep(world)
+    assert load_request(world.services, request).status is RequestStatus.PAID
+
+
+def test_a_rate_that_is_refused_is_asked_for_once_in_a_run(world: World) -> None:
+    request = store_request(world.services, **CONTRACTS)
+    world.prices.api.off_by = Decimal("1.05")
+    for _ in range(25):
+        world.chain.pay(request, 11_000)
+    scan(world)
+    world.advance(600)
+    instants = asked(world)
+    sweep(world)
+    assert len(instants) == 1
+
+
+def test_sources_that_are_slow_and_refuse_leave_every_part_its_turn(world: World) -> None:
+    request = store_request(world.services, **CONTRACTS)
+    world.prices.api.off_by = Decimal("1.05")
+    for _ in range(6):
+        world.advance(60)
+        world.chain.pay(request, 11_000)
+        scan(world)
+    world.advance(600)
+    instants = asked(world, seconds=7)
+    for _ in range(30):
+        sweep(world)
+    assert len(set(instants)) == 6, "a run has time for three"
+    assert len(instants) == 90, "and one that gets nowhere is not repeated at once"
+
+
+def test_what_has_a_rate_does_not_wait_for_what_has_none(world: World) -> None:
+    request = store_request(world.services, **CONTRACTS)
+    world.prices.feeds.is_down = True
+    world.chain.pay(request, 3_000_900)
+    world.advance(120)
+    world.chain.pay(request, 6_001_800)
+    scan(world)
+    world.advance(600)
+    world.prices.feeds.is_down = False
+    first, read = world.chain.block_facts([len(world.chain.blocks) - 4]), world.chain.read_past_conversion_rate
+    (refused,) = (each.time for each in first.values())
+    world.chain.read_past_conversion_rate = lambda path, at: None if at == refused else read(path, at)  # type: ignore[method-assign]
+    sweep(world)
+    assert load_request(world.services, request).paid == 600_000_000
+    sweep(world)
+    assert scan_store.has_work(world.services.store, [request.bill_id])
+    world.chain.read_past_conversion_rate = read  # type: ignore[method-assign]
+    sweep(world)
+    assert load_request(world.services, request).paid == 900_000_000
+    assert not scan_store.has_work(world.services.store, [request.bill_id])
 
 
 @pytest.mark.parametrize("moved_by", [None, 1])
@@ -332,8 +438,14 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
 ) -> None:
     world = new_world()
     request = store_request(world.services, **CONTRACTS)
+    silent, read = set[datetime](), world.prices.around
+
+    def around(id: str, currency: str, instant: datetime) -> tuple[Price, ...]:
+        return () if instant in silent else read(id, currency, instant)
+
+    world.prices.around = around  # type: ignore[method-assign]
     for _ in range(steps):
-        match chance.randrange(7):
+        match chance.randrange(8):
             case 0:
                 world.chain.convert(request, chance.choice([12_503_750, 6_000_000, 0]), chance.choice([None, 10**8]))
             case 1:
@@ -349,7 +461,15 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
                 scan(world)
             case 6:
                 world.prices.api.is_down = not world.prices.api.is_down
+            case 7:
+                world.advance(chance.choice([60, 600]))
+                silent.add(world.now)
     world.prices.api.is_down = False
+    scan(world)
+    world.advance(600)
+    recording.sweep(world.services)
+    world.record()
+    silent.clear()
     for _ in range(3):
         scan(world)
         world.advance(60)

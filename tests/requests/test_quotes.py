@@ -85,6 +85,19 @@ def test_whoever_asks_in_a_loop_makes_one_quote_in_half_of_its_time(pauses: list
         assert held.number <= (world.now - start).total_seconds() // 150
 
 
+@pytest.mark.parametrize(("pause", "rate"), [(300, "1.0003"), (301, "1.2")])
+def test_a_resumed_call_takes_the_rate_of_a_written_quote_only_while_it_holds(
+    world: World, pause: int, rate: str
+) -> None:
+    written = hold(world)
+    world.prices.set("USD", "USDC", "1.2")
+    world.advance(pause)
+    made = quotes.first(world.services, [REQUEST, replace(REQUEST, request_id="01S")])
+    assert made["01R"].rate == written.rate
+    assert made["01S"].rate.fraction == Fraction(rate)
+    assert made["01S"].at == world.now
+
+
 def test_two_processes_that_hold_at_once_give_the_same_quote(world: World) -> None:
     """The other process writes its quote while this one reads the rate."""
     other: list[Quote] = []
@@ -103,12 +116,14 @@ def test_two_processes_that_hold_at_once_give_the_same_quote(world: World) -> No
 
 
 def test_a_payment_is_valued_by_the_quote_that_held_at_its_time(world: World) -> None:
+    """The clock of a block may be 15 seconds behind ours."""
     start = world.now
     hold(world)
     world.advance(1000)
     hold(world)
     store = world.services.store
-    for seconds, number in ((-1, None), (0, 0), (300, 0), (301, None), (999, None), (1000, 1), (1300, 1), (1301, None)):
+    before_the_first = ((-16, None), (-15, 0), (0, 0))
+    for seconds, number in (*before_the_first, (300, 0), (301, None), (984, None), (985, 1), (1300, 1), (1301, None)):
         found = quotes.valid_at(store, "01R", start + timedelta(seconds=seconds))
         assert (found.number if found else None) == number, seconds
     assert quotes.valid_at(store, "another", start) is None

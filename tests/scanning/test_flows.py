@@ -13,7 +13,7 @@ from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store
-from chalicelib.scanning.records import Cursor, LoggedTransfer, TransferState
+from chalicelib.scanning.records import Cursor, LoggedTransfer, TransferState, UnrecordedTransfers
 from chalicelib.scanning.rules import LEASE, take_lease
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message
@@ -479,3 +479,19 @@ def test_a_tick_that_dies_while_it_reads_old_blocks_again_leaves_the_newer_block
     world.advance(LEASE.total_seconds())
     world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_work_that_waits_for_a_rate_is_behind_all_other_and_is_read_once_from_any_place_on(world: World) -> None:
+    def part(network: str, digest: str, waits: bool) -> UnrecordedTransfers:
+        return UnrecordedTransfers("T", network, 7, 0, 0, digest, world.now, (), waits_for_rate=waits)
+
+    waiting = [part("base", f"{number * 7_001:04x}", True) for number in range(9)]
+    plain = [part(network, "0" * 16, False) for network in ("base", "zksync")]
+    world.services.store.put_many([*waiting, *plain])
+    assert [each.network for each in store.unrecorded(world.services.store, "T", 3)] == ["base", "zksync", "base"]
+    assert not any(each.waits_for_rate for each in store.unrecorded(world.services.store, "T", 2))
+    for start in ("0000", "5fff", "ffff", waiting[3].digest[:4]):
+        found = list(store.waiting_for_rates(world.services.store, "T", 4, start))
+        assert len(found) == 9 and {each.digest for each in found} == {each.digest for each in waiting}
+        assert found[0].digest >= start or max(each.digest for each in waiting) < start
+    assert list(store.waiting_for_rates(world.services.store, "another", 4, "0000")) == []
