@@ -195,17 +195,17 @@ class LookupQuery(Dated):
 
 
 class ListedLink(Output):
-    token: str
-    securePaymentUrl: str
-    status: str
-    paymentType: str
-    flow: str
-    reference: str | None
-    clientId: str | None
-    payerIdentifier: str | None
-    createdAt: str
-    expiresAt: str
-    completedAt: str | None
+    token: str = Field(description="Anybody who has it can open the link")
+    securePaymentUrl: str = Field(description="The payment page")
+    status: str = Field(description="As when the link is read")
+    paymentType: str = Field(description="single, batch or multicall")
+    flow: str = Field(description="get_paid, or pay for a payout")
+    reference: str | None = Field(description="Your own reference of the link")
+    clientId: str | None = Field(description="The client id that it was created with")
+    payerIdentifier: str | None = Field(description="As the link was created with")
+    createdAt: str = Field(description="When it was created")
+    expiresAt: str = Field(description="When it can no longer be paid")
+    completedAt: str | None = Field(description="When it was paid; null before")
 
     @classmethod
     def of(cls, link: Link, pay_url: str) -> Self:
@@ -225,16 +225,16 @@ class ListedLink(Output):
 
 
 class LinksPagination(Output):
-    limit: int
-    hasMore: bool
+    limit: int = Field(description="As asked for")
+    hasMore: bool = Field(description="Whether there are more")
     nextCursor: str | None = Field(description="Null on the last page")
 
 
 class LinksPage(Output):
     """Links, the newest first."""
 
-    securePayments: list[ListedLink]
-    pagination: LinksPagination
+    securePayments: list[ListedLink] = Field(description="The links")
+    pagination: LinksPagination = Field(description="How to read on")
 
 
 class Branding(Output):

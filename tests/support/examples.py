@@ -161,7 +161,8 @@ def settled_request(owner: Tenant, way: Way) -> str:
 
 
 def paid_request(owner: Tenant, way: Way) -> str:
-    request = store_request(running(), owner.account_id)
+    paid = {"paid": 12_500_000, "status": RequestStatus.PAID, "payment_count": 1}
+    request = store_request(running(), owner.account_id, client_id=owner.client_id, **paid)
     store_payment_of(request, 12_500_000)
     return request.request_id
 

@@ -117,7 +117,8 @@ class Tenant:
         """The id of a request that stands by itself and recurs."""
         item = Item("12.50", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
         wanted = Draft(item, recurrence=Recurrence("2101-01-31", Frequency.MONTHLY))
-        return requests.create(running(), Owner(self.account_id, None, None), wanted).request_id
+        owner = Owner(self.account_id, self.client_id, None, mode=Mode.CLIENT_ID)
+        return requests.create(running(), owner, wanted).request_id
 
     def tron_token(self) -> str:
         """Returns the token of the tenant's only link on tron."""

@@ -138,7 +138,7 @@ class PaymentAnswer(Output):
     paymentCurrency: str = Field(description="The symbol of what was paid")
     fees: list[PaymentFeeAnswer]
     recurringPaymentId: str | None
-    rateProvider: str | None = Field(default_factory=unsent)
+    rateProvider: str | None = Field(default_factory=unsent, description="Who gave the rate; absent without one")
     request: PaidRequestAnswer
     payer: str | None = Field(description="Null if the chain does not tell")
     payee: str
