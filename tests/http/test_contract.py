@@ -22,6 +22,8 @@ from tests.support.tenants import Tenant, Way
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 """Random requests for each operation and kind of credential; 0 for a few with one kind of credential."""
+OTHER_PATHS = ("_by_session", "_by_former_path", "_status")
+"""The ends of the names of operations that are others by another path or credential."""
 DOCUMENT: dict[str, Any] = json.loads(json.dumps(build("http://api.test")))
 BY_NAME = {known.name: known for known in OPERATIONS}
 every_operation = pytest.mark.parametrize("name", BY_NAME)
@@ -48,7 +50,7 @@ def ways_of(known: Operation) -> list[Way]:
     ways = [way for way in accepted_ways(known) if not is_barred(known, way)]
     if EXAMPLES:
         return ways
-    return [] if known.name.endswith("_by_session") else [ways[len(known.name) % len(ways)]]
+    return [] if known.name.endswith(OTHER_PATHS) else [ways[len(known.name) % len(ways)]]
 
 
 @pytest.fixture(autouse=True)
