@@ -40,7 +40,8 @@ FIRST = (
     "local/test_stack.py",
     "pages/test_api.py",  # these two before the other tests of the page, whose stack keeps in-process AWS to itself
     "pages/test_page_client.py",
-    "pages/test_answers.py",  # and with it all files of the group "browser", the longest of all
+    "pages/test_answers.py",  # and with it all files of the group "browser", one of the two longest
+    "pages/test_rates.py",  # and with it the group "second browser", the other one: they mostly wait
     "pages/test_scenes.py",
     "pages/",
     "onchain/",

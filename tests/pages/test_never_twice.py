@@ -18,7 +18,7 @@ from tests.pages.visitor import Visitor
 from tests.support.items import native, tron
 from tests.support.stored_links import expire, pay_part
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("second browser")
 HOUR = 3_600_000
 """In milliseconds."""
 POOR = {"error": {"code": -32000, "message": "insufficient funds for gas * price + value"}}

@@ -23,7 +23,7 @@ from tests.support.items import FEE
 from tests.support.running import restart
 from tests.support.stored_links import pay_part
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = pytest.mark.xdist_group("second browser")
 USDC_MAINNET = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 Json = dict[str, Any]
 
