@@ -76,13 +76,15 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 50),
-    "scan_chain": ("scanning", 52),
-    "record_transfers": ("recording", 75),
-    "expire_links": ("links", 48),
-    "track_intents": ("checkout.intents", 74),
+    "deliver_webhook": ("webhooks", 44),
+    "scan_chain": ("scanning", 45),
+    "record_transfers": ("recording", 67),
+    "expire_links": ("links", 40),
+    "track_intents": ("checkout.intents", 65),
 }
-"""The room of each worker's jobs, and how many of our modules it may load beside those of `import app`."""
+"""The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
+packages themselves, which hold one line each."""
+PACKAGES = {".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob("chalicelib/**/__init__.py")}
 
 
 @pytest.mark.parametrize("name", WORKERS)
@@ -90,10 +92,10 @@ def test_a_worker_loads_no_view_and_no_model_and_little_else(name: str, loaded: 
     room, most = WORKERS[name]
     script = f"import json, sys, app; app.services(); import chalicelib.{room}.jobs; print(json.dumps(list(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    ours = {each for each in json.loads(answer.stdout) if each.startswith("chalicelib.")} - loaded
+    ours = {each for each in json.loads(answer.stdout) if each.startswith("chalicelib.")} - loaded - PACKAGES
     assert not {each for each in ours if each.rpartition(".")[2] in ("api", "schemas", "view", "edge", "responses")}
     assert "pydantic" not in json.loads(answer.stdout)
-    assert len(ours) <= most, sorted(ours)
+    assert len(ours) <= most, (len(ours), sorted(ours))
 
 
 @pytest.mark.parametrize("name", REQUIREMENTS)

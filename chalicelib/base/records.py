@@ -125,7 +125,7 @@ class Record:
 
     @property
     def listed_at(self) -> str:
-        """The place of a record in its lists (`lists.place`)."""
+        """The place of a record in its lists (`lists.place`), which every kind that has lists defines."""
         raise NotImplementedError
 
     @property

@@ -9,7 +9,9 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, conversion_rates, past_rates, ranges, receipts, safe_reads, sent, wallets
+from chalicelib.chain import blocks, ranges, receipts, safe_reads, sent, wallets
+from chalicelib.chain.conversions import past_rates
+from chalicelib.chain.conversions import rates as conversion_rates
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.http_client import HttpClient
 from chalicelib.chain.jsonrpc import (

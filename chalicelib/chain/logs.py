@@ -31,7 +31,7 @@ class InconsistentNode(ChainUnavailable):
 
 @frozen
 class LoggedConversion:
-    """What the second event of a conversion proxy says (conversion_logs.py): an amount in an invoice currency.
+    """What the second event of a conversion proxy says (conversions/logs.py): an amount in an invoice currency.
 
     `currency` is its hash in lower case, amounts are in the units that the contracts count in, `max_rate_age` is what
     the payer accepted, in seconds; 0 is any age.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chain.conversion_logs import CONVERSION_TOPIC, converted_transfers
+from chalicelib.chain.conversions.logs import CONVERSION_TOPIC, converted_transfers
 from chalicelib.chain.logs import TRANSFER_TOPICS, InconsistentNode, ProxyTransfer, decode_transfer
 
 PAYMENT_TOPICS = (*TRANSFER_TOPICS, CONVERSION_TOPIC)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.catalogue.contracts import address_of
-from chalicelib.chain.conversion_logs import CONVERSION_TOPIC
+from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.logs import (
     ERC20_TRANSFER_TOPIC,
     NATIVE_TRANSFER_TOPIC,

@@ -11,7 +11,7 @@ from chalicelib.calldata.conversions.rates import PathRate, as_rate
 from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.conversion_rates import read_rates
+from chalicelib.chain.conversions.rates import read_rates
 from tests.chain.nodes import NodeResponses, node_of
 
 OLDER, NEWER = (address_of(f"ChainlinkConversionPath {version}", "matic") for version in ("0.1.0", "0.2.0"))

@@ -14,7 +14,7 @@ from eth_abi import encode
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.conversions import conversion_proxy, from_on_chain_units
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.chain.conversion_logs import CONVERSION_TOPIC
+from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC
 from chalicelib.chain.transfers import transfers_of
 from chalicelib.recording.valuing import Accepted, needs_basis, worth

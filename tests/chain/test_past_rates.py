@@ -17,7 +17,7 @@ from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import Token, token_with_id
-from chalicelib.chain.past_rates import read_past_rate
+from chalicelib.chain.conversions.past_rates import read_past_rate
 from tests.chain.nodes import NodeResponses, node_of
 
 RATES = address_of("ChainlinkConversionPath 0.1.0", "mainnet")

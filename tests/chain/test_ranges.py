@@ -8,7 +8,7 @@ import pytest
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.catalogue.contracts import payment_proxies
-from chalicelib.chain.conversion_logs import CONVERSION_TOPIC
+from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chain.jsonrpc import JsonRpcClient, RpcError
 from chalicelib.chain.logs import (

@@ -19,7 +19,7 @@ from chalicelib.catalogue.contracts import (
     address_of,
 )
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.conversion_logs import CONVERSION_TOPIC
+from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender

@@ -10,7 +10,7 @@ TARGETS = {
     "catalogue": "*.py",
     "calldata": "**/*.py",
     "storage": "store.py items.py",
-    "chain": "blocks.py conversion_logs.py hex_values.py jsonrpc.py logs.py past_rates.py ranges.py receipts.py "
+    "chain": "blocks.py conversions/logs.py conversions/past_rates.py hex_values.py jsonrpc.py logs.py ranges.py receipts.py "
     "safe_reads.py safe_service.py simulation.py transfers.py",
     "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
