@@ -14,6 +14,7 @@ NATIVE_CONVERSION_RATES = "ChainlinkConversionPath 0.2.0"
 """The same for the native conversion proxy; on mainnet it is one contract, because version 0.1.0 knows ether."""
 MULTICALL3 = "Multicall3"
 MULTI_SEND = "MultiSendCallOnly"
+RECURRING_PROXY = "ERC20RecurringPaymentProxy"
 
 
 def address_of(contract: str, network: str) -> str:
