@@ -24,6 +24,7 @@ from chalicelib.links import routes as links
 from chalicelib.links.fees import routes as fees
 from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
+from chalicelib.offramp import routes as offramp
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
 from chalicelib.requests import routes as requests
@@ -53,6 +54,7 @@ ROOMS = (
     paying,
     paying_out,
     transfers,
+    offramp,
     scanning,
     webhooks,
     deliveries,
@@ -150,6 +152,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         jobs.track_intents(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def check_offramps(event: Any) -> None:
+        from chalicelib.offramp import jobs
+
+        jobs.check_offramps(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
     def track_relayed(event: Any) -> None:
         from chalicelib.relayer import jobs
 
@@ -181,4 +189,5 @@ sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
+check_offramps = app.handler_map["check_offramps"]
 track_relayed = app.handler_map["track_relayed"]

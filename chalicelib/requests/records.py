@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.access.modes import Mode
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
+from chalicelib.requests.offramps.records import FiatState
 
 QUOTE_RETENTION = timedelta(days=30)
 """How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
@@ -152,12 +154,31 @@ class Request(Record):
     """When calldata for it was first asked for; None before, and for the requests of links."""
     is_moved: bool = False
     """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
+    is_crypto_to_fiat: bool = False
+    """Whether what is paid may be sent to a bank account as fiat; then `payee` may be empty until the first /pay."""
+    fiat: FiatState | None = None
+    """How far its off-ramp order is; None without one, and before it is paid."""
     version: int = 0
 
     @property
     def link_token(self) -> str | None:
         """The link that it is part of; None if it stands by itself."""
         return None if self.bill_id == self.request_id else self.bill_id
+
+    @property
+    def shown_status(self) -> RequestStatus | FiatState:
+        """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
+        return self.fiat or self.status
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be done: it is paid and, with an off-ramp order, the fiat was sent."""
+        return self.shown_status == RequestStatus.PAID
+
+    @property
+    def payee_in_logs(self) -> str | None:
+        """The payee as logs write addresses; None if it is not known yet."""
+        return hex_address(self.payee) if self.payee else None
 
     @property
     def listed(self) -> Mapping[str, str]:

@@ -58,7 +58,7 @@ class EventFee(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
-    type: str = Field(description="platform")
+    type: str = Field(description="platform, or crypto-to-fiat for that of the off-ramp provider")
     amount: str = Field(description="In units of the token")
     currency: str = Field(description="The symbol of the token")
 
@@ -94,15 +94,14 @@ class PaymentEventPayload(RequestPayload):
     )
 
 
-class _MovedPayload(PaymentEventPayload):
+class _AmountPayload(PaymentEventPayload):
     amount: str = Field(description="The amount of this payment, in the invoice currency")
     totalAmountPaid: str = Field(description="What is paid of the request in all, in the invoice currency")
     expectedAmount: str = Field(description="What the request asks for, in the invoice currency")
-    txHash: str = Field(description="The transaction of the payment")
     network: str = Field(description="The network of the payment")
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of the token that was paid")
-    isCryptoToFiat: Literal[False] = Field(description="Always false")
+    isCryptoToFiat: bool = Field(description="Whether it is paid out to a bank account")
     conversionRate: str = Field(
         "", description="What one token is worth in the invoice currency; absent, as the next five, for direct payments"
     )
@@ -111,6 +110,10 @@ class _MovedPayload(PaymentEventPayload):
     convertedAmountSource: str = Field("", description="The amount that was paid, in units of the token")
     convertedAmountDestination: str = Field("", description="The same as amount")
     rateProvider: str = Field("", description="Who gave the rate")
+
+
+class _MovedPayload(_AmountPayload):
+    txHash: str = Field(description="The transaction of the payment")
 
 
 class _ConfirmedPayload(_MovedPayload):
@@ -151,12 +154,20 @@ class ClientPaymentPayload(_ConfirmedPayload):
     origin: str = Field(description="The page that it was created from; empty without one")
 
 
-class FailedPayload(_MovedPayload):
-    """A confirmed payment that a chain reorganization removed: `totalAmountPaid` is what is still paid."""
+class FailedPayload(_AmountPayload):
+    """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; or fiat
+    that did not reach the bank account of a request that is paid out to one."""
 
     event: Literal["payment.failed"] = Field(description="The kind of the event")
-    subStatus: Literal["failed"] = Field(description="Always failed")
-    failureReason: Literal["chain_reorganization"] = Field(description="Why")
+    txHash: str | None = Field(description="The transaction of the payment; null without one")
+    subStatus: Literal["failed", "bounced", "insufficient_funds"] = Field(
+        description="bounced: the bank returned the money; insufficient_funds: fewer tokens arrived than ordered"
+    )
+    failureReason: str = Field(
+        description="chain_reorganization; or a code of the off-ramp provider, or its status: also cancelled, refunded"
+    )
+    offrampId: str = Field("", description="As in payment.processing; absent for a removed payment, as the next one")
+    rawPayload: dict[str, Any] = Field(default_factory=dict, description="As in payment.processing")
 
 
 class RefundedPayload(PaymentEventPayload):
@@ -171,12 +182,16 @@ class RefundedPayload(PaymentEventPayload):
 
 
 class ProcessingPayload(PaymentEventPayload):
-    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+    """The next step on the way of a paid request to a bank account."""
 
     event: Literal["payment.processing"] = Field(description="The kind of the event")
-    offrampId: str = Field(description="An id of the transfer to a bank")
-    subStatus: str = Field(description="How far it is")
-    rawPayload: dict[str, Any] = Field(description="What the provider said")
+    offrampId: str = Field(description="The id of the off-ramp provider's order")
+    subStatus: str = Field(
+        description="initiated, pending_internal_assessment, ongoing_checks, sending_fiat, fiat_sent, in this order; "
+        "beside them retry_required and bounced"
+    )
+    isCryptoToFiat: bool = Field(True, description="Always true; absent in samples")
+    rawPayload: dict[str, Any] = Field(description="`status`: what the provider said; `providerId`: its own id")
 
 
 class RecurringPayload(RequestPayload):
@@ -225,9 +240,9 @@ EVENTS = {
     "payment.partial": _PARTIAL,
     "payment.partial.checkout": _PARTIAL,
     "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
-    "payment.failed": EventKind("A chain reorganization removed a payment that was reported", FailedPayload),
+    "payment.failed": EventKind("A payment was removed by a reorganization, or fiat was not sent", FailedPayload),
     "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
-    "payment.processing": EventKind("A sample only", ProcessingPayload),
+    "payment.processing": EventKind("A paid request is a step nearer to the bank account", ProcessingPayload),
     "request.recurring": EventKind("A sample only", RecurringPayload),
     "payment_detail.updated": EventKind("A sample only", PaymentDetailPayload),
     "compliance.updated": EventKind("A sample only", CompliancePayload),

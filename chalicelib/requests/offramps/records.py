@@ -30,14 +30,23 @@ class OrderStatus(StrEnum):
     """A status that this service does not know; Order.provider_status is what the provider calls it."""
 
 
+class FiatState(StrEnum):
+    """How far a request is that is paid out in fiat, as its status shows it. Empty in Request before it is paid."""
+
+    PROCESSING = "processing"
+    """It is paid on chain, and the fiat is not sent yet."""
+    SENT = "paid"
+    FAILED = "failed"
+
+
 @frozen
 class Order(Record):
     """The provider's order to send the tokens that pay a request to a bank account.
 
-    `user_id` and `details_id` are of the payer and the bank account. `provider_id` is the provider's own id; `fee` is in
-    units of the token, as text. The request's payee is the provider's deposit address. `sequence` is the provider's
-    number of the state that was taken last. `paid_at` is since when the request is paid on chain, by the recorder; None
-    while it is not.
+    `user_id` and `details_id` are of the payer and the bank account. `provider_id` is the provider's own id; `fee` is
+    in units of the token, as text. The request's payee is the provider's deposit address. `sequence` is the provider's
+    number of the state that was taken last. `paid_at` is since when the recorder knows the request as paid on chain;
+    None while it is not.
 
     `announced` is how many of the five steps from INITIATED on the merchant was told of, `aside` the last status beside
     them that it was told of, None once the provider has left that. `is_settled` says that it was told of the end,

@@ -6,10 +6,10 @@
                 payment.confirmed after fiat_sent
                 payment.failed for bounced, insufficient_funds, failed, cancelled, refunded
 
-The steps begin when the request is paid on chain, whatever the provider says before. They begin again when the provider
-goes on after a failure, and when the payment is on chain again after a fork removed it: the merchant was told of both by
-payment.failed. What the provider says is numbered: only a newer number counts, so that a report that comes twice, late or
-in another order changes nothing, and one that is lost is made up for by the next.
+The steps begin when the request is paid on chain, whatever the provider says before. They begin again when the
+provider goes on after a failure, and when the payment is on chain again after a fork removed it: the merchant was told
+of both by payment.failed. What the provider says is numbered: only a newer number counts, so that a report that comes
+twice, late or in another order changes nothing, and one that is lost is made up for by the next.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
-from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.offramps.records import FiatState, Order, OrderStatus
 
 STEPS = (
     OrderStatus.INITIATED,
@@ -122,7 +122,17 @@ def next_check(order: Order, now: datetime, first_check: timedelta) -> datetime 
         return None
     if order.status is OrderStatus.FIAT_SENT or order.status in FAILURES:
         return now + _PAUSE_AFTER_END if now < order.changed_at + WATCHED_AFTER_END else None
-    return now + min(first_check * 2 ** min(order.checks, 10), LONGEST_PAUSE)
+    pause: timedelta = first_check * 2 ** min(order.checks, 10)
+    return now + min(pause, LONGEST_PAUSE)
+
+
+def state_of(order: Order) -> FiatState | None:
+    """What the status of the request shows of its order; None while it is neither paid nor failed."""
+    if order.status in FAILURES:
+        return FiatState.FAILED
+    if order.paid_at is None:
+        return None
+    return FiatState.SENT if order.is_settled else FiatState.PROCESSING
 
 
 def is_under_way(order: Order) -> bool:

@@ -11,7 +11,8 @@ from chalicelib.search.requests.schemas import RequestAnswer, request_answer
 def read_request(call: Call[None, None]) -> RequestAnswer:
     viewer = Viewer.of(call.caller)
     found = flows.find(call.services, call.path["request_id"], viewer)
-    return request_answer(found, call.services.settings.payment_processor, shows_customer=not viewer.is_public)
+    processors = call.services.settings.payment_processor, call.services.settings.fiat_processor
+    return request_answer(found, *processors, shows_customer=not viewer.is_public)
 
 
 def list_requests(call: Call[None, RequestsQuery]) -> RequestsPage:
