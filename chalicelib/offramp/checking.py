@@ -9,7 +9,7 @@ from itertools import takewhile
 from chalicelib.links import store as link_store
 from chalicelib.offramp import store
 from chalicelib.offramp.flows import commit, first_check, take
-from chalicelib.offramp.rules import is_of
+from chalicelib.offramp.orders import is_of
 from chalicelib.outbound.compliance import ProviderUnavailable
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.offramps.rules import Advance, checked, is_late
@@ -35,7 +35,7 @@ def check_due(services: Services) -> int:
         try:
             return _check(services, request_id)
         except ProviderUnavailable as error:
-            services.log.error("provider does not answer", extra={"reason": error.reason})
+            services.log.error("provider does not answer", extra={"reason": error.logged})
             unavailable.append(error)
             return False
 

@@ -8,15 +8,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.access.callers import Owner
-from chalicelib.base.addresses import address_of_family
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.tokens import family_of
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill
-from chalicelib.offramp import rules, store
+from chalicelib.offramp import orders, rules, store
 from chalicelib.offramp.rules import ChosenAccount
-from chalicelib.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
+from chalicelib.outbound.compliance import ProviderOrder, ProviderRefused
 from chalicelib.payers import reading
 from chalicelib.payers import rules as payers
 from chalicelib.payers import store as payer_store
@@ -24,11 +22,10 @@ from chalicelib.payers.records import BankAccount, Payer
 from chalicelib.payers.reports import UNKNOWN_SUBJECT
 from chalicelib.recording.offramps import followed, needs_payment
 from chalicelib.requests import store as request_store
-from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.offramps.records import Order, OrderStatus, request_id_of
 from chalicelib.requests.offramps.rules import Advance, after_report, is_under_way
 from chalicelib.requests.permissions import may_change
 from chalicelib.requests.records import Payment, PaymentStatus, Request
-from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 from chalicelib.webhooks import flows as webhooks
@@ -62,11 +59,11 @@ def take(services: Services, found: ProviderOrder) -> Order:
 
     Raises NotFound unless this service has ordered it, for that bank account.
     """
-    request_id = rules.request_id_of(found.order_id)
-    report = rules.report_of(found)
+    request_id = request_id_of(found.order_id)
+    report = orders.report_of(found)
     for _ in range(_TRIES):
         bill = link_store.bill(services.store, request_id) if request_id else None
-        if bill is None or bill.order is None or not rules.is_of(bill.order, found):
+        if bill is None or bill.order is None or not orders.is_of(bill.order, found):
             raise NotFound(UNKNOWN_SUBJECT)
         advance = after_report(bill.order, report, services.clock(), first_check(services))
         if advance.order == bill.order:
@@ -108,12 +105,12 @@ def _ordered(
     """The request with the provider's deposit address as its payee. One request to the provider, one transaction."""
     rules.check_unpaid(request)
     try:
-        found = services.compliance.put_order(rules.new_order(request, payer, account, amount))
+        found = services.compliance.put_order(orders.new_order(request, payer, account, amount))
     except ProviderRefused as refusal:
         wrong = f" ({', '.join(refusal.fields)})" if refusal.fields else ""
         raise BadRequest(f"The provider does not accept this payout{wrong}") from None
     rules.check_same(found.user_id, found.account_id, payer, account)
-    address = _deposit_address(request, found)
+    address = orders.deposit_address(request, found)
     for _ in range(_TRIES):
         bill = link_store.bill(services.store, request.request_id)
         assert bill is not None, "a request is never deleted"
@@ -122,9 +119,9 @@ def _ordered(
             rules.check_order(bill.order, payer, account)
             return now_stored
         rules.check_unpaid(now_stored)
-        order = rules.order_of(now_stored, found, services.clock())
-        deposited = replace(bill, requests=(rules.with_deposit(now_stored, address),))
-        advance = after_report(order, rules.report_of(found), services.clock(), first_check(services))
+        order = orders.order_of(now_stored, found, services.clock())
+        deposited = replace(bill, requests=(replace(now_stored, payee=address),))
+        advance = after_report(order, orders.report_of(found), services.clock(), first_check(services))
         if _write_new(services, deposited, advance):
             return replace(deposited.requests[0], version=now_stored.version + 1)
     raise WriteConflict
@@ -139,14 +136,6 @@ def _write_new(services: Services, bill: Bill, advance: Advance) -> bool:
         return False
     webhooks.queue_announcements(services, after.events)
     return True
-
-
-def _deposit_address(request: Request, found: ProviderOrder) -> str:
-    """Raises ProviderUnavailable if tokens cannot be sent to the address on the network of the request."""
-    try:
-        return address_of_family(found.deposit_address, family_of(currency_of(request)))
-    except BadRequest:
-        raise ProviderUnavailable("the deposit address is not one of the network") from None
 
 
 def _completing(services: Services, request: Request) -> Payment:

@@ -16,7 +16,7 @@ TOLD = ("event", "subStatus")
 
 def store_order(services: Services, account_id: str = "acct", **changes: Any) -> Request:
     """Writes a request of 12.50 fUSDC that is paid out to a bank account; `changes` are fields of its order."""
-    request = store_request(services, account_id, payee=DEPOSIT, is_crypto_to_fiat=True)
+    request = store_request(services, account_id, payee=DEPOSIT, client_id="cli_shop", is_crypto_to_fiat=True)
     now = services.clock()
     order = Order(request.request_id, account_id, "user", "details", "ord_1", "0.5", now, now, **changes)
     services.store.write(order)
@@ -30,9 +30,9 @@ def load_order(services: Services, request: Request) -> Order:
 
 
 def bodies(world: World) -> list[dict[str, Any]]:
-    """All bodies that the shop's webhook has received by now, in order."""
+    """All bodies that the webhook has received by now, in order, without the copies for the client id."""
     world.drain()
-    return [json.loads(posted.body) for posted in world.receiver.posted]
+    return [json.loads(each.body) for each in world.receiver.posted if not each.event.endswith(".client_id")]
 
 
 def told(world: World) -> list[tuple[str, str]]:

@@ -6,6 +6,8 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 
+_PREFIX = "offramp_"
+
 
 class OrderStatus(StrEnum):
     """What the provider does with an order. The first six follow each other."""
@@ -37,6 +39,16 @@ class FiatState(StrEnum):
     """It is paid on chain, and the fiat is not sent yet."""
     SENT = "paid"
     FAILED = "failed"
+
+
+def order_id(request_id: str) -> str:
+    """The id of a request's order: the provider makes one for each id."""
+    return f"{_PREFIX}{request_id}"
+
+
+def request_id_of(order_id: str) -> str | None:
+    """The request of an order; None for an id that this service never gives."""
+    return order_id.removeprefix(_PREFIX) if order_id.startswith(_PREFIX) else None
 
 
 @frozen
@@ -79,8 +91,8 @@ class Order(Record):
 
     @property
     def order_id(self) -> str:
-        """The id by which the provider knows it, and the `offrampId` of the interface: one for each request."""
-        return f"offramp_{self.request_id}"
+        """The `offrampId` of the interface."""
+        return order_id(self.request_id)
 
     @property
     def next_due(self) -> datetime | None:
