@@ -1,9 +1,13 @@
 """Requests that are paid out to a bank account, with an order that the provider has made."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
+from chalicelib.base import ids
 from chalicelib.links import store as link_store
+from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
+from chalicelib.payers.rules import name_hash
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
@@ -11,7 +15,7 @@ from tests.fakes.requests import store_request
 from tests.fakes.world import World
 
 DEPOSIT = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-TOLD = ("event", "subStatus")
+PERSON, DETAILS = "ann@example.com", "fa898aec-519c-46be-9b4c-e76ef4ff99d9"
 
 
 def store_order(services: Services, account_id: str = "acct", **changes: Any) -> Request:
@@ -42,3 +46,37 @@ def told(world: World) -> list[tuple[str, str]]:
 
 def processing(*statuses: str) -> list[tuple[str, str]]:
     return [("processing", status) for status in statuses]
+
+
+def store_payer(services: Services, account_id: str = "acct", person: str = PERSON, **changes: Any) -> Payer:
+    """Writes a payer who may be paid out, with an approved bank account; `changes` are fields of the payer."""
+    user_id, now = ids.uuid4(services.entropy), services.clock()
+    payer = Payer(
+        **{
+            "user_id": user_id,
+            "account_id": account_id,
+            "client_id": None,
+            "created_at": now,
+            "kyc_status": KycStatus.APPROVED,
+            "agreement_status": AgreementStatus.COMPLETED,
+            "sealed": "sealed",
+            **changes,
+        }
+    )
+    services.store.write(
+        payer, bank_account(services, payer), PayerName(name_hash(account_id, person), account_id, user_id)
+    )
+    return payer
+
+
+def bank_account(services: Services, payer: Payer, details_id: str = DETAILS, **changes: Any) -> BankAccount:
+    """Returns an approved bank account without writing it."""
+    now, status = services.clock(), AccountStatus.APPROVED
+    account = BankAccount(payer.user_id, details_id, payer.account_id, now, status, "sealed", "mark")
+    return replace(account, **changes)
+
+
+def load_payer(services: Services, payer: Payer) -> Payer:
+    found = services.store.get(Payer, payer.key)
+    assert found is not None
+    return found
