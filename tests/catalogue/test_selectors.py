@@ -16,7 +16,7 @@ from eth_keys.constants import SECPK1_N
 import chalicelib
 from chalicelib.base.keccak import keccak256
 from chalicelib.calldata.functions import FUNCTIONS
-from chalicelib.calldata.reverts import revert_reason
+from chalicelib.calldata.reverts import _CONTRACT_ERRORS, revert_reason
 from chalicelib.calldata.safe import _SAFE_TX
 from tests.catalogue.changes import changes
 
@@ -54,6 +54,7 @@ NAMED = {
     "LATEST_ROUND": ("Aggregator", "latestRoundData()"),
     "ROUND": ("Aggregator", "getRoundData(uint80)"),
     "CONVERSION_TOPIC": ("Erc20ConversionProxy", "TransferWithConversionAndReference"),
+    "TRIGGER_PAYMENT": ("ERC20RecurringPaymentProxy", "triggerRecurringPayment"),
     "AGGREGATE3": ("Multicall3", "aggregate3"),
     "GET_ETH_BALANCE": ("Multicall3", "getEthBalance(address)"),
     "NONCE": ("Safe", "nonce()"),
@@ -193,6 +194,25 @@ def test_the_compilers_panics_are_said_as_viem_says_them(sources: dict[str, Any]
         ours, theirs = words.get(code, ("a check of the compiler failed", ""))
         assert ours in said
         assert theirs in sources["panics"].get(str(code), "")
+
+
+def test_errors_of_contracts_are_said_by_their_names(sources: dict[str, Any]) -> None:
+    """By a word of each; the table holds no others."""
+    words = {
+        "ERC20RecurringPaymentProxy__BadSignature()": "signature",
+        "ERC20RecurringPaymentProxy__SignatureExpired()": "expired",
+        "ERC20RecurringPaymentProxy__PaymentOutOfOrder()": "earlier",
+        "ERC20RecurringPaymentProxy__IndexOutOfBounds()": "no such payment",
+        "ERC20RecurringPaymentProxy__NotDueYet()": "not due yet",
+        "ERC20RecurringPaymentProxy__AlreadyPaid()": "already made",
+        "ERC20InsufficientAllowance(address,uint256,uint256)": "allowance",
+        "ERC20InsufficientBalance(address,uint256,uint256)": "balance",
+    }
+    known = signatures(sources)
+    assert {signature for digits in _CONTRACT_ERRORS for signature in known[digits]} == words.keys()
+    for digits, said in _CONTRACT_ERRORS.items():
+        (signature,) = known[digits]
+        assert words[signature] in said
 
 
 def test_signatures_are_accepted_up_to_half_the_order_of_the_curve() -> None:

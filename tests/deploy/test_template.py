@@ -85,12 +85,13 @@ def test_every_alarm_rings_at_the_topic_of_the_stage(cloud: Cloud, outputs: dict
 
 def test_every_table_survives_mistakes() -> None:
     found = resources("AWS::DynamoDB::Table")
-    assert len(found) == 5
+    assert len(found) == 6
     for table in found:
         properties = table["Properties"]
         assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain"
         assert properties["DeletionProtectionEnabled"] is True
-        assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        has_backup = text(properties["TableName"]) != f"{PREFIX}-keys"  # a key that is destroyed is to be gone
+        assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": has_backup}
         assert properties["SSESpecification"] == {"SSEEnabled": True}
         assert properties["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
         assert properties["BillingMode"] == "PAY_PER_REQUEST"
@@ -218,7 +219,7 @@ def test_an_alarm_is_heard_and_says_what_it_means() -> None:
 def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
     dynamodb = cloud.client("dynamodb")
     made = [name for name in dynamodb.list_tables()["TableNames"] if name.startswith(f"{PREFIX}-")]
-    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS]
+    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS, base.KEYS]
     assert sorted(made) == sorted(f"{PREFIX}-{name}" for name in named)
     for name in named:
         table = dynamodb.describe_table(TableName=f"{PREFIX}-{name}")["Table"]
