@@ -22,7 +22,9 @@ from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
+from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.relayer import flows
 from chalicelib.search import reindexing
 from chalicelib.services import Services, assemble
 from chalicelib.settings import InvalidSettings, Settings
@@ -30,6 +32,7 @@ from chalicelib.storage.store import WriteConflict
 
 FROM_STDIN = "-"
 _REPORT_EVERY = 10_000
+_COIN_DECIMALS = 18
 
 
 def create_account(services: Services, name: str) -> str:
@@ -103,9 +106,10 @@ def relayer(services: Services) -> list[str]:
     """A line for the service's own account on each network: its address, balance and next nonce, and what is open."""
     lines = []
     for network in services.settings.relayer_keys:
-        state = accounts.state(services, network)
-        balance = format_amount(state.balance, COIN_DECIMALS)
-        lines.append(f"{network:12}  {state.address}  balance {balance}  next nonce {state.next_nonce}  open {state.open}")
+        state = flows.account_state(services, network)
+        balance = format_amount(state.balance, _COIN_DECIMALS)
+        facts = f"balance {balance}  next nonce {state.next_nonce}  open {state.open}"
+        lines.append(f"{network:12}  {state.address}  {facts}")
     return lines
 
 
