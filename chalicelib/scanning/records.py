@@ -151,7 +151,7 @@ class LoggedTransfer(Record):
         return None if is_waiting else self.detected_at + LOG_RETENTION
 
     @classmethod
-    def data_key(cls, network: str, each: TransferId) -> Key:
+    def key_of(cls, network: str, each: TransferId) -> Key:
         return cls.KEY.of(
             network=network,
             partition=each.block_number // BLOCKS_PER_PARTITION,
