@@ -61,7 +61,7 @@ def _record(services: Services, due: Due) -> Payer | BankAccount | None:
 def _check_payer(services: Services, payer: Payer) -> None:
     """Reads a person at the provider, and submits the details if it does not know them."""
     user = services.compliance.user(payer.user_id)
-    key = privacy.key_of(services, payer.user_id)
+    key = privacy.data_key(services, payer.user_id)
     if user is None and key is not None:
         client_user_id, details = person(key, payer)
         try:
@@ -75,7 +75,7 @@ def _check_payer(services: Services, payer: Payer) -> None:
 def _check_account(services: Services, account: BankAccount) -> None:
     """Reads a bank account at the provider, and submits its details if it does not know them."""
     found = services.compliance.account(account.user_id, account.details_id)
-    key = privacy.key_of(services, account.user_id)
+    key = privacy.data_key(services, account.user_id)
     if found is None and key is not None:
         try:
             details = bank_details(key, account)

@@ -40,7 +40,7 @@ def find(services: Services, account_id: str, client_user_id: str) -> Kept | Non
     """The payer of the merchant's id with the data key. Three reads and a KMS call."""
     name = store.name(services.store, rules.name_hash(account_id, client_user_id))
     payer = store.payer(services.store, name.user_id) if name else None
-    key = privacy.key_of(services, payer.user_id) if payer else None
+    key = privacy.data_key(services, payer.user_id) if payer else None
     return None if payer is None or key is None or payer.sealed is None else Kept(payer, key)
 
 

@@ -94,7 +94,7 @@ def _commit(
 
 def _event(services: Services, payer: Payer, news: Payer | BankAccount, reason: str | None) -> Event | None:
     """The event, sealed for the person that it is about; None if the person was erased."""
-    key, now = privacy.key_of(services, payer.user_id), services.clock()
+    key, now = privacy.data_key(services, payer.user_id), services.clock()
     if key is None or payer.sealed is None:
         return None
     client_user_id, _ = person(key, payer)

@@ -21,5 +21,5 @@ def body_of(services: Services, stored: Event | Delivery) -> str | None:
     """
     if stored.person_id is None:
         return stored.body
-    key = privacy.key_of(services, stored.person_id)
+    key = privacy.data_key(services, stored.person_id)
     return None if key is None else opened(key, _PLACE, stored.body)

@@ -28,6 +28,7 @@ from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
+from infra.local.relayer import prepare_relayer
 from infra.local.safe import Safe, install_safe
 from infra.local.safe_service import SafeTransactionService
 from infra.local.tron import TronNode
@@ -108,9 +109,11 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         service = _service(port, base_url, environment, held)
         parts.callback(service.stop)
         safe = _prepare(chains, tron, credentials)
+        relayer = prepare_relayer(_services(), chains)
         say(f"service at {base_url}")
 
         description = _description(base_url, cloud, nodes, credentials, safe)
+        description |= {"relayer": relayer}
         description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls, "price_url": market.url}
         description |= {"provider_url": provider.url}
         _write(DESCRIPTION, description)
@@ -209,6 +212,8 @@ def _environment(
         **dict.fromkeys(urls, base_url),
         "EXPLORER_URL": explorer_url,
         "SCAN_INTERVAL_SECONDS": "1",
+        "RELAYER_KEYS": json.dumps(dict.fromkeys(EVM_NETWORKS, "kms")),
+        "RELAYER_STUCK_SECONDS": "10",
         "CONFIRMATIONS": json.dumps(_CONFIRMATIONS),
         "SAFE_SERVICE_URLS": json.dumps(safe_services),
         "WEBHOOK_ALLOW_LOOPBACK": "true",
