@@ -13,6 +13,7 @@ OPERATIONS = (
             "another order: only a newer `sequence` counts. 404 for what this service has not sent to the provider."
         ),
         modes=(Mode.PUBLIC,),
+        is_repeatable=True,
         errors=(400, 401, 403, 404),
     ),
 )

@@ -182,7 +182,7 @@ class RequestAnswer(Output):
 
 
 def request_answer(
-    found: FoundRequest, processor: str, fiat_processor: str, shows_customer: bool
+    found: FoundRequest, processor: str, shows_customer: bool, fiat_processor: str = "service-tech"
 ) -> RequestAnswer:
     """The status of a request. `processor` names this service (Settings.payment_processor), `fiat_processor` who pays
     out to bank accounts (Settings.fiat_processor)."""
