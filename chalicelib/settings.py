@@ -100,12 +100,15 @@ def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[
             return {}
         from chalicelib.catalogue.networks import network
 
+        found: dict[str, Any] = {}
         for name, value in values.items():
-            if network(name) is None:
+            known = network(name)
+            if known is None:
                 raise ValueError(f"{name} is not a network")
             if type(value) not in (kind, str):
                 raise ValueError(f"{name}: must be a {'number' if kind is int else 'text'}")
-        return {name: read(str(value)) for name, value in values.items()}
+            found[known.name] = read(str(value))
+        return found
 
     return read_all
 

@@ -89,7 +89,7 @@ def test_values_are_read_in_their_types() -> None:
         SESSION_ORIGINS="[]",
         WEBHOOK_ALLOW_LOOPBACK="True",
     )
-    assert settings.confirmations == {"sepolia": 1, "polygon": 5}
+    assert settings.confirmations == {"sepolia": 1, "matic": 5}
     assert (settings.scan_interval_seconds, settings.header_brands, settings.session_origins) == (60, ("shop",), ())
     assert settings.safe_service_urls == {"base": "https://safe.test/base"}
     assert settings.webhook_allow_loopback is True

@@ -8,6 +8,7 @@ Each step is one conditional write, before anything is sent: two checks at once,
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -157,11 +158,14 @@ def _replace(
         services.log.error("transaction is stuck", extra=facts)
         send(services, chain, reading, [stuck])
         return
-    account = store.account(services.store, stuck.network, stuck.sender)
-    assert account is not None, "it was written with the transaction"
     raised = replace(stuck, max_fee=fees.max_fee, tip=fees.tip)
     services.log.warning("transaction is replaced", extra={**facts, "max_fee": fees.max_fee})
-    sign_and_send(services, chain, signer, reading, [raised], rules.spent_more(account, stuck, fees))
+    for _ in range(_ATTEMPTS):
+        account = store.account(services.store, stuck.network, stuck.sender)
+        assert account is not None, "it was written with the transaction"
+        with suppress(WriteConflict):  # calls were submitted at the same moment, or another check has replaced it
+            sign_and_send(services, chain, signer, reading, [raised], rules.spent_more(account, stuck, fees))
+            return
 
 
 def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) -> None:
@@ -170,11 +174,9 @@ def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) 
         account = store.account(services.store, lost.network, lost.sender)
         if account is None or account.next_nonce >= nonce:
             return
-        try:
+        with suppress(WriteConflict):
             services.store.write(replace(account, next_nonce=nonce))
-        except WriteConflict:
-            continue
-        return
+            return
 
 
 def _watch(services: Services, network: str, signer: Signer, reading: AccountReading) -> None:

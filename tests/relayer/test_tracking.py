@@ -311,6 +311,8 @@ def test_value_counts_towards_the_limit_and_the_balance(world: World, mempool: M
     services, _ = logged(world, relayer_daily_limits={"sepolia": 10**18})
     assert submit(world, replace(CALL, value=10**18), services).status == "postponed"
     mempool.balance = 10**17
+    found = submit(world, replace(CALL, value=10**17 + 1), services)
+    assert found.reason == "the service's account on sepolia does not have what the call sends"
     found = submit(world, replace(CALL, value=10**17), services)
     assert found.reason == "the service's account on sepolia cannot pay for the gas"
 
@@ -327,6 +329,16 @@ def test_higher_fees_count_towards_the_day_and_are_not_stopped_by_its_limit(worl
     assert account is not None and account.spent > 2 * cost
     assert status(world) is CallStatus.SUCCEEDED
     assert submit(world, replace(CALL, key="payout/2"), services).status == "postponed"
+
+
+@pytest.mark.parametrize("reason", ["AccessControl: account 0x19e7 is missing role 0xe2b7", "Pausable: paused"])
+def test_a_call_that_the_contract_takes_from_nobody_or_not_from_this_account_is_postponed(
+    world: World, mempool: Mempool, reason: str
+) -> None:
+    """So that what the operator has to mend counts against no call."""
+    mempool.dry_run = lambda to, data: reason
+    found = submit(world)
+    assert (found.status, found.reason) == ("postponed", reason)
 
 
 def test_gas_above_the_highest_price_postpones_calls(world: World, mempool: Mempool) -> None:
