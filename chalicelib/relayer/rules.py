@@ -19,6 +19,8 @@ from chalicelib.relayer.records import (
 )
 
 GWEI = 10**9
+COIN_DECIMALS = 18
+"""Of the native coin of every EVM network."""
 DAILY_LIMIT = "RELAYER_DAILY_LIMITS is reached for today"
 MOST_GAS = 5_000_000
 """The most gas of a call that names no limit."""

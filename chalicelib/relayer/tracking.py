@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from chalicelib.base.money import parse_amount
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.chain.readings import AccountReading, Receipt
@@ -181,12 +182,12 @@ def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) 
 
 def _watch(services: Services, network: str, signer: Signer, reading: AccountReading) -> None:
     """Logs a low balance, and a day's costs near their limit; alarms are made of these lines (infra/template.yaml)."""
-    settings = services.settings
     facts = {"network": network, "address": signer.address, "balance": str(reading.balance)}
     services.log.info("relayer balance", extra=facts)
-    if reading.balance < settings.relayer_low_balances.get(network, 0):
+    lowest = services.settings.relayer_low_balances.get(network)
+    if lowest is not None and reading.balance < parse_amount(lowest, rules.COIN_DECIMALS):
         services.log.error("relayer balance is low", extra=facts)
-    limit = settings.relayer_daily_limits.get(network)
+    limit = budget_of(services, network).daily_limit
     account = store.account(services.store, network, signer.address)
     if limit is None or account is None or account.day != f"{services.clock():%Y-%m-%d}":
         return

@@ -10,9 +10,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.base.money import format_amount
 from chalicelib.relayer import flows, store
 from chalicelib.relayer.records import CallStatus
-from chalicelib.relayer.rules import Call
+from chalicelib.relayer.rules import COIN_DECIMALS, Call
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, Write
 from infra.local.cloud import Cloud
@@ -122,7 +123,7 @@ def test_real_threads_never_spend_more_than_the_limit_of_a_day(cloud: Cloud) -> 
     world = World(client=cloud.client("dynamodb"), **{**SETTINGS, "relayer_keys": {"base": "secret"}}, chains=FakeChains(FakeChain("base")))
     mempool = world._chains.of("base").mempool
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    limited = replace(world.services.settings, relayer_daily_limits={"base": 11 * cost + cost // 2})
+    limited = replace(world.services.settings, relayer_daily_limits={"base": format_amount(11 * cost + cost // 2, COIN_DECIMALS)})
 
     def work(worker: int) -> int:
         services = replace(services_of(world, cloud), settings=limited)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import format_amount
 from chalicelib.chain.readings import StepResult
 from chalicelib.relayer import flows, store
 from chalicelib.relayer.following import SUPERSEDED_AFTER, WINDOW
 from chalicelib.relayer.jobs import follow_relayed, track_relayed
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
-from chalicelib.relayer.rules import GWEI, Call, Submission
+from chalicelib.relayer.rules import COIN_DECIMALS, GWEI, Call, Submission
 from chalicelib.services import Services
 from tests.fakes.mempool import GAS, Mempool
 from tests.fakes.world import PlainSigningKeys, World
@@ -65,6 +66,10 @@ def status(world: World, key: str = CALL.key) -> CallStatus:
 def record(world: World, nonce: int = 0) -> RelayedTransaction:
     (found,) = store.transactions_from(world.services.store, "sepolia", SENDER, nonce, 1)
     return found
+
+
+def coins(units: int) -> str:
+    return format_amount(units, COIN_DECIMALS)
 
 
 def minutes_pass(world: World, minutes: int = 1) -> None:
@@ -293,7 +298,7 @@ def test_a_call_that_the_node_cannot_run_is_postponed_and_holds_up_no_other(worl
 
 def test_the_costs_of_a_day_have_a_limit(world: World, mempool: Mempool) -> None:
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    services, lines = logged(world, relayer_daily_limits={"sepolia": 2 * cost})
+    services, lines = logged(world, relayer_daily_limits={"sepolia": coins(2 * cost)})
     calls = [replace(CALL, key=f"payout/{n}") for n in range(3)]
     *accepted, postponed = flows.submit(services, calls)
     assert [each.status for each in accepted] == ["accepted"] * 2
@@ -308,7 +313,7 @@ def test_the_costs_of_a_day_have_a_limit(world: World, mempool: Mempool) -> None
 
 
 def test_value_counts_towards_the_limit_and_the_balance(world: World, mempool: Mempool) -> None:
-    services, _ = logged(world, relayer_daily_limits={"sepolia": 10**18})
+    services, _ = logged(world, relayer_daily_limits={"sepolia": "1"})
     assert submit(world, replace(CALL, value=10**18), services).status == "postponed"
     mempool.balance = 10**17
     found = submit(world, replace(CALL, value=10**17 + 1), services)
@@ -319,7 +324,7 @@ def test_value_counts_towards_the_limit_and_the_balance(world: World, mempool: M
 
 def test_higher_fees_count_towards_the_day_and_are_not_stopped_by_its_limit(world: World, mempool: Mempool) -> None:
     cost = GAS * 5 // 4 * (2 * mempool.base_fee + mempool.tip)
-    services, _ = logged(world, relayer_daily_limits={"sepolia": cost})
+    services, _ = logged(world, relayer_daily_limits={"sepolia": coins(cost)})
     submit(world, services=services)
     mempool.base_fee = 4 * GWEI
     for _ in range(3):
