@@ -13,6 +13,7 @@ ServiceError                         a status and a message that tells the calle
 │   ├── LinkClosed             403   the link has expired or was invalidated, in links.errors
 │   └── WrongWallet            403   only the creator's wallet may pay the payout, in links.errors
 ├── NotFound                   404
+│   └── PayerNotFound          404   the account has no such payer; the log has no id of the person, in payers.rules
 ├── MethodNotAllowed           405
 ├── Conflict                   409   the record is not in the state that the call requires
 │   └── LinkCompleted          409   the link is already paid, in links.errors
@@ -45,6 +46,9 @@ class ServiceError(Exception):
     status = 500
     shown_by: str | None = None
     """The module that registers the additional fields of this error's body (http/errors.py); None if it has none."""
+
+    logged: str | None = None
+    """What the log has in place of the message: one that names a person must not be in it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

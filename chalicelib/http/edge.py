@@ -160,6 +160,8 @@ def _respond(
         except ServiceError as error:
             return error_response(error)
 
+    if operation.is_repeatable:
+        return run(services)
     return run_once(services, caller, request, operation.shows_secret, run)
 
 

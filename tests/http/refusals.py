@@ -81,6 +81,7 @@ _PAYING_OUT = {
 }
 
 REFUSALS: dict[str, dict[str, str]] = {
+    "add_payment_details": _CAP,
     "list_currencies": {"firstOnly can only be used": _COMBINATION},
     "create_request": {
         "payee is required": "whether the client id is bound to a destination",

@@ -100,6 +100,7 @@ def signed(action: Action) -> Make:
 WEBHOOK = {"webhook_id": a_webhook}
 KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
 TOKEN = {"token": of_owner(Tenant.link_token)}
+PAYER = {"client_user_id": of_owner(Tenant.payer)}
 REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
 UNPAID = {"request_id": lambda owner, way: store_request(running(), owner.account_id).request_id}
 
@@ -273,6 +274,14 @@ EXAMPLES: dict[tuple[str, str], Example] = {
             ("DELETE", f"{host}/{{id}}/branding"): example(CLIENT),
         }.items()
     },
+    ("POST", "/v2/payer"): example(),
+    ("GET", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("PATCH", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("DELETE", "/v2/payer/{client_user_id}"): example({"client_user_id": of_owner(Tenant.payer_with_account)}),
+    ("POST", "/v2/payer/{client_user_id}/payment-details"): example(PAYER),
+    ("GET", "/v2/payer/{client_user_id}/payment-details"): example(
+        {"client_user_id": of_owner(Tenant.payer_with_account)}
+    ),
     ("POST", "/v2/orchestrators"): example(),
     ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),
     ("POST", "/v2/orchestrators/client-ids"): example(
