@@ -42,16 +42,20 @@ class Basis:
 
 @frozen
 class Worth:
-    """What a payment counts for; `rate` is None if invoice and payment are in one currency."""
+    """What a payment counts for; `rate` is None if invoice and payment are in one currency.
+
+    `dollar_rate` is what one US dollar was in the token, where `rate` does not say it and it is known.
+    """
 
     value: BaseUnits
     rate: Rate | None = None
     type: PaymentKind = PaymentKind.DIRECT
+    dollar_rate: Rate | None = None
 
     @classmethod
     def known(cls, payment: Payment) -> "Worth":
         """What a stored payment counts for: a fork does not change it, however rates have moved since."""
-        return cls(payment.counted, payment.rate, payment.type)
+        return cls(payment.counted, payment.rate, payment.type, payment.dollar_rate)
 
     @classmethod
     def summed(cls, transfer: LoggedTransfer) -> "Worth":
