@@ -22,6 +22,7 @@ FUSDC = {
     "hash": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
     "chainId": 11155111,
 }
+ROUTE = {**FUSDC, "hash": "0x1c7d4b196cb0c7b01d743fbc6116a902379c7238", "way": "direct"}
 
 
 def tokens(api: Api, query: str = "") -> list[dict[str, Any]]:
