@@ -6,6 +6,7 @@ It reads only the transfers in question, never the history of a request. The wor
 records it, so a crash or a race repeats nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -21,7 +22,7 @@ from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Payment, Request
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
-from chalicelib.scanning.records import UnrecordedTransfers
+from chalicelib.scanning.records import LoggedTransfer, UnrecordedTransfers
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
@@ -125,7 +126,7 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     """Writes what a part changes. What has no rate stays in a part that waits for rates."""
     bill, stored = _read(services, part, before)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
-    stored = replace(stored, bases=bases.of(rules.without_basis(bill, part, stored, accepted)))
+    stored = _with_rates(bases, rules.new_payments(bill, part, stored), stored, accepted)
     changes = decide(bill, part, stored, accepted, webhooks.event_context(services))
     work: list[UnrecordedTransfers | Delete] = [Delete(part)]
     if changes.unvalued:
@@ -143,6 +144,14 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
     webhooks.queue_announcements(services, changes.events)
     return _after(changes, bool(written)), changes.recorded
+
+
+def _with_rates(
+    bases: Bases, new: Sequence[tuple[LoggedTransfer, Request]], stored: Stored, accepted: Accepted
+) -> Stored:
+    """What is stored for a part, with what its new payments are valued by, and what a dollar was in their tokens."""
+    known = bases.of(rules.without_basis(new, accepted))
+    return replace(stored, bases=known, dollar_rates=bases.dollars(rules.without_dollars(new, known, accepted)))
 
 
 def _count(stored: Stored, changes: Changes) -> list[Add]:

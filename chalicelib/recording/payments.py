@@ -202,6 +202,7 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         type=worth.type,
         rate=worth.rate,
         value=worth.value,
+        dollar_rate=worth.dollar_rate,
         account_id=request.account_id,
         client_id=request.client_id,
         payee=request.payee,

@@ -222,6 +222,9 @@ class Payment(Record):
     invoice_currency: str = ""
     payment_reference: str = ""
     reference: str | None = None
+    dollar_rate: Rate | None = None
+    """What one US dollar was in `currency` when it was paid; None if the invoice is in dollars, which `rate` is of, if
+    no rate could be had when it was recorded, and in items from before it was kept."""
     is_counted: bool = False
     """Whether the daily counts of its account have it (recording/counting.py)."""
     version: int = 0

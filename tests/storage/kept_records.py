@@ -30,7 +30,7 @@ from chalicelib.base.records import Counts, Record
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
-from chalicelib.rates.records import Rate
+from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import (
     CustomerAddress,
@@ -340,6 +340,10 @@ RECORDS: dict[str, Record] = {
         currency="fUSDC-sepolia",
         invoice_currency="USD",
         payment_reference="0x0123456789abcdef",
+    ),
+    "payment, with the rate of dollars": replace(
+        PAYMENT,
+        dollar_rate=Rate("USD", "fUSDC-sepolia", BaseUnits(10**30 + 1), BaseUnits(10**30), RateSource.CHAINLINK, NOW),
     ),
     "payment, reversed": replace(PAYMENT, status=PaymentStatus.REVERSED, paid_at=NOW - HOUR, version=1),
     "unmatched transfer, of the coin": UNMATCHED,

@@ -101,7 +101,7 @@ def test_without_a_credential(client: Client) -> None:
     ],
 )
 def test_documented_conversion_routes(client: Client, networks: str, outer: dict[str, Any], some: set[str]) -> None:
-    """`hash` is that of the currency list, which the published examples have in lower case. Ours has the way, too."""
+    """Ours have the way, too."""
     answer = client.get(f"/v2/currencies/USD/conversion-routes{networks}")
     assert_fits(ROUTES, answer)
     routes = answer.pop("conversionRoutes")
@@ -110,7 +110,8 @@ def test_documented_conversion_routes(client: Client, networks: str, outer: dict
     for route in routes:
         way = route.pop("way")
         assert way in ("direct", "on_chain", "quoted")
-        assert client.get(f"/v2/currencies?id={route['id']}") == route
+        listed = client.get(f"/v2/currencies?id={route['id']}")
+        assert route == listed | ({"hash": listed["hash"].lower()} if "hash" in listed else {})
         assert ("hash" in route) != (route["type"] == "TRC20"), "which is absent for Tron's tokens"
 
 

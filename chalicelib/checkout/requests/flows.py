@@ -6,7 +6,7 @@ from chalicelib.base.errors import Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.catalogue.tokens import Token, dollar, token_with_id
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.requests.rules import Part, amount_due, check_source, fee_of, seconds_to_confirm
@@ -26,7 +26,6 @@ from chalicelib.storage.store import WriteConflict
 
 _ATTEMPTS = 5
 """How often it is tried again to store that a request is being paid, after other writes came first."""
-_DOLLAR = "USD"
 
 
 @frozen
@@ -140,8 +139,5 @@ def _store_fee(services: Services, request: Request, fee: Fee) -> None:
 
 def _in_dollars(services: Services, token: Token | None, units: BaseUnits) -> BaseUnits | None:
     """What an amount of a token is worth in dollars, with 8 decimals; None if no rate can be had."""
-    dollar = token_with_id(_DOLLAR)
-    if token is None or dollar is None:
-        return None
-    rate = current_or_none(services, dollar, token)
-    return value_of(units, rate, dollar, token) if rate is not None else None
+    rate = current_or_none(services, dollar(), token) if token is not None else None
+    return value_of(units, rate, dollar(), token) if token is not None and rate is not None else None

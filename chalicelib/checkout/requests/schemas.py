@@ -84,7 +84,7 @@ class RouteFee(Output):
 class PaymentRoute(Output):
     id: str = Field(description="REQUEST_NETWORK_PAYMENT: the request's own token on its own network")
     fee: float = Field(description="The platform fee as a fraction of the amount: 0.01 is 1 %")
-    feeInUSD: str | None = Field(None, description="All fees; absent where no exchange rate can be had")
+    feeInUSD: float | None = Field(None, description="All fees; absent where no exchange rate can be had")
     feeBreakdown: list[RouteFee]
     speed: str | int = Field(description="FAST, or about how many seconds it takes until the payment is confirmed")
     price_impact: int
@@ -152,7 +152,7 @@ def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
         price_impact=0,
         chain=chain.label,
         token=owed.token.symbol,
-        **_dollars("feeInUSD", BaseUnits(sum(known)) if len(known) == len(worth) else None),
+        **({"feeInUSD": float(format_amount(sum(known), FIAT_DECIMALS_ON_CHAIN))} if len(known) == len(worth) else {}),
     )
 
 

@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from fractions import Fraction
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -247,6 +248,46 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
     row = by_id[second.payment_id]
     assert (row["reference"], row["amount"], row["paymentCurrency"], row["invoiceAmount"]) == ("INV, 2", "12.5", "fUSDC", "12.5")
     assert (row["feeAmount"], row["payer"], row["txHash"]) == ("0.125", WALLET, TX_HASH)
+    assert (row["amountInUsd"], row["usdRate"]) == ("", ""), "no rate was kept with it"
+
+
+@pytest.mark.parametrize(
+    ("facts", "dollars", "of_one"),
+    [
+        ({"dollar_rate": ("USD", "1.0004")}, "12.49500199", "0.999600159936025590"),
+        ({"invoice_currency": "USD", "rate": ("USD", "1.25"), "value": 10**9}, "10", "0.8"),
+        ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1, "dollar_rate": ("USD", "1")}, "12.5", "1"),
+        ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1}, "", ""),
+    ],
+    ids=["in its own token", "of an invoice in dollars", "of an invoice in euros", "from before rates of dollars were kept"],
+)
+def test_each_row_has_the_dollars_of_its_time(facts: dict[str, Any], dollars: str, of_one: str) -> None:
+    rates = {
+        name: Rate(value[0], "USDC-base", *_parts(value[1]), RateSource.CHAINLINK, histories.FIRST)
+        for name, value in facts.items()
+        if isinstance(value, tuple)
+    }
+    made = replace(
+        histories.payment(Random(1), 1), currency="USDC-base", invoice_currency="USDC-base", amount=BaseUnits(12_500_000)
+    )
+    (row,) = lines(table([replace(made, **{**facts, **rates})], with_head=True))
+    assert (row["amount"], row["amountInUsd"], row["usdRate"].rstrip("0")) == ("12.5", dollars, of_one.rstrip("0"))
+
+
+def _parts(rate: str) -> tuple[BaseUnits, BaseUnits]:
+    numerator, denominator = Fraction(rate).as_integer_ratio()
+    return BaseUnits(numerator), BaseUnits(denominator)
+
+
+def test_a_fee_is_in_dollars_too_where_their_rate_was_kept(new_shop: Shop) -> None:
+    rate = Rate("USD", "fUSDC-sepolia", BaseUnits(5), BaseUnits(4), RateSource.CHAINLINK, histories.FIRST)
+    request = store_request(running(), new_shop.account_id)
+    made = store_payment_of(request, 12_500_000)
+    running().store.write(replace(made, dollar_rate=rate, version=1))
+    (found,) = find(new_shop, requestId=made.request_id).json["payments"]
+    (fee,) = found["fees"]
+    assert (fee["amount"], fee["amountInUSD"], fee["rateProvider"]) == ("0.125", "0.1", "chainlink")
+    assert (found["conversionRateSource"], "rateProvider" in found) == (None, False), "those of a conversion"
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])
