@@ -183,7 +183,7 @@ def _run(
         body=body,
         query=parse_query(request, models.query) if models.query else None,
         path=request.parameters,
-        accept=request.headers.get("accept", "").lower(),
+        accept=request.headers.get("accept", ""),
     )
     response = _response(operation, view(call))
     if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):
