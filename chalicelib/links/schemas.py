@@ -17,6 +17,7 @@ from chalicelib.http.fields import (
     Amount,
     CurrencyId,
     DestinationId,
+    Limit,
     Percentage,
     Recipient,
     ShortText,
@@ -188,7 +189,7 @@ class LookupQuery(Dated):
     status: ListedStatus | None = Field(None, description="What became of the link")
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Links on a page")
+    limit: Limit = Field(20, description="Links on a page")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before"
     )
