@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
@@ -26,7 +26,7 @@ PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 
 
 class PaymentsQuery(Dated):
-    txHash: Annotated[str, Field(pattern="^(0[xX])?[0-9a-fA-F]{64}$")] | None = Field(
+    txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$"), BeforeValidator(str.lower)] | None = Field(
         None, description="With or without 0x; finds all payments of the transaction"
     )
     walletAddress: Address | None = Field(None, description="The payer or the payee")
