@@ -35,7 +35,7 @@ class Call(Generic[Body, Query]):
     query: Query
     path: Mapping[str, str]
     accept: str = ""
-    """The header Accept, in lower case."""
+    """The header Accept, for `negotiation.preferred`."""
 
 
 AnyCall = Call[object, object]

@@ -79,14 +79,15 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
     services.store.put_many(quote for quote in quotes if quote not in first)
 
 
-def stop_recurrence(services: Services, request_id: str, owner: Owner, is_stopped: bool) -> Request:
-    """Stops or resumes the recurrence of a request. One or two reads and one write, none if nothing changes.
+def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: bool) -> Request:
+    """Stops or resumes the recurrence of a request; `name` is its id or its payment reference. One or two reads and one
+    write, none if nothing changes.
 
     Raises NotFound unless the owner sees the request and may change it, BadRequest if it has no recurrence,
     WriteConflict after three conflicts.
     """
     for _ in range(_ATTEMPTS):
-        request = store.request(services.store, request_id.lower())
+        request = store.request(services.store, name)
         if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
             raise NotFound("Request not found")
         if not permissions.may_change(owner, request):

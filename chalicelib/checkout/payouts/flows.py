@@ -10,8 +10,8 @@ from chalicelib.base.money import Fee
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.payouts.rules import check_fits, check_payer, check_together, check_unpaid
-from chalicelib.checkout.rules import Owed, being_paid
+from chalicelib.checkout.payouts.rules import check_fits, check_together, check_unpaid
+from chalicelib.checkout.rules import Owed, being_paid, check_payer
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.reading import Viewer
 from chalicelib.requests import flows as requests

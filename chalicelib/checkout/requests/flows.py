@@ -10,7 +10,7 @@ from chalicelib.catalogue.tokens import Token, dollar, token_with_id
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.requests.rules import Part, amount_due, check_source, fee_of, seconds_to_confirm
-from chalicelib.checkout.rules import Owed, being_paid, check_family
+from chalicelib.checkout.rules import Owed, being_paid, check_payer
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.links.flows import require_payable
 from chalicelib.links.reading import Viewer, load_request
@@ -111,8 +111,7 @@ def _prepare(
 
 
 def _check_options(request: Request, payment: SecurePayment | None, options: PayOptions) -> None:
-    if options.wallet is not None:
-        check_family(request.network, options.wallet, "wallet")
+    check_payer((request,), options.wallet, "wallet")
     if options.source is not None:
         check_source(request, options.source)
     creator = payment.link.creator_wallet if payment else None

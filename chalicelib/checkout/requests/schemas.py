@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
@@ -66,6 +67,19 @@ class RequestPayAnswer(Output):
 
 class RequestRoutesQuery(PartQuery, WalletQuery):
     wallet: Address = Field(description="The payer's wallet")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _missing_is_empty(cls, values: Any) -> Any:
+        return {"wallet": "", **values}
+
+    @field_validator("wallet")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        try:
+            return wallet_address(value)
+        except PydanticCustomError:
+            raise PydanticCustomError("rule", "Invalid or missing wallet address", {"verbatim": True}) from None
 
 
 class RouteFee(Output):

@@ -17,7 +17,7 @@ from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
 from chalicelib.links.multicalls import rules as multicall
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.requests.creation import Target, parse_field
+from chalicelib.requests.creation import Target, parse_field, refused
 
 LARGEST_MERGE = 30
 """The most payouts in a batch: they are merged in one transaction, with three records each."""
@@ -64,6 +64,8 @@ def create_payout(
     chain, token = _network_and_token(draft)
     recipient = _address("recipient", draft.recipient, chain)
     creator = _address("creatorWalletAddress", draft.creator_wallet, chain)
+    if same_address(creator, recipient):
+        raise refused(("creatorWalletAddress",), "is the recipient: give the wallet that pays")
     if wallet is not None:
         _check_signed_in(creator, wallet, chain)
     amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)

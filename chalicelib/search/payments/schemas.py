@@ -2,14 +2,14 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
-from chalicelib.http.fields import Address, NetworkName, ShortText
+from chalicelib.http.fields import DIGITS, Address, NetworkName, Offset, ShortText
 from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests import listing
@@ -27,8 +27,8 @@ PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 
 
 class PaymentsQuery(Dated):
-    txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$")] | None = Field(
-        None, description="As `sourceTxHash` shows it; finds all payments of the transaction"
+    txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$"), BeforeValidator(str.lower)] | None = Field(
+        None, description="With or without 0x; finds all payments of the transaction"
     )
     walletAddress: Address | None = Field(None, description="The payer or the payee")
     paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = Field(
@@ -49,10 +49,10 @@ class PaymentsQuery(Dated):
     payee: Address | None = Field(None, description="Who was paid")
     network: NetworkName | None = Field(None, description="Where it was paid")
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That of the request")
-    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS), DIGITS] = Field(
         20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
     )
-    offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Payments to pass over; not with `cursor`")
+    offset: Offset = Field(0, description="Payments to pass over; not with `cursor`")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; empty to start without counting"
     )
@@ -87,7 +87,7 @@ class PaymentsQuery(Dated):
         return Filters(
             account_id=account_id,
             request_id=request_id,
-            tx_hash=self.txHash.lower() if self.txHash else None,
+            tx_hash=listing.transaction(self.txHash) if self.txHash else None,
             reference=self.reference,
             payer=self.payer,
             payee=self.payee,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import Address, ShortText
+from chalicelib.http.fields import Address, Limit, Offset, ShortText
 from chalicelib.http.schemas import Dated, Output, address_text
 from chalicelib.links.rules import shown_status
 from chalicelib.requests import listing
@@ -24,8 +24,8 @@ class RequestsQuery(Dated):
         None, description="What is paid of it"
     )
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Requests on a page")
-    offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Requests to pass over; not with `cursor`")
+    limit: Limit = Field(50, description="Requests on a page")
+    offset: Offset = Field(0, description="Requests to pass over; not with `cursor`")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; empty to start without counting"
     )
