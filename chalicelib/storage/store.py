@@ -231,8 +231,11 @@ class Store:
         items, end = lists.read(self._query_of(cls), span, limit, queries)
         return Found(tuple(codec.decode(cls, item) for item in items), end)
 
-    def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
-        """The number of records in a span of a list, by one query for each MB; None if that takes more `queries`."""
+    def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
+        """The number of records in a span of a list, by one query for each MB, and whether it is exact.
+
+        If that takes more `queries`, there are at least so many.
+        """
         return lists.count(self._query_of(cls), span, queries)
 
     def _query_of(self, cls: type[Record]) -> lists.Query:

@@ -13,8 +13,8 @@ from typing import Any
 from chalicelib.base.lists import place_at
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts
-from chalicelib.recording.records import SHARDS, DailyCount, Facets
-from chalicelib.requests.records import Payment, PaymentStatus
+from chalicelib.recording.counting import Facets
+from chalicelib.requests.records import SHARDS, DailyCount, Payment, PaymentStatus
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.export import table
 from chalicelib.search.payments.records import Filters, Page

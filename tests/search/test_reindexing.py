@@ -38,7 +38,7 @@ def aged(world: World) -> None:
             if item["pk"]["S"].startswith("PAYMENTS#"):
                 lost |= NEW
             elif item["sk"]["S"].startswith("REQUEST#"):
-                lost |= {"account_id", "client_id", "origin", "created_at", "is_moved", "payer"}
+                lost |= {"account_id", "client_id", "origin", "created_at", "is_moved", "payer", "confirmed_count", "counted_as"}
             kept = {name: value for name, value in item.items() if name not in lost}
             world.client.put_item(TableName=f"{PREFIX}-{table}", Item=kept)
 

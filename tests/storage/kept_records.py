@@ -31,10 +31,10 @@ from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.rates.records import Rate
-from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
+    DailyCount,
     Frequency,
     Payment,
     PaymentKind,
