@@ -295,6 +295,8 @@ RECORDS: dict[str, Record] = {
     "request, with totals": replace(
         REQUEST,
         payment_count=100,
+        confirmed_count=98,
+        counted_as=RequestStatus.PARTIALLY_PAID,
         unlisted_count=4_900,
         unlisted_amount=BaseUnits(MAX_UINT256),
         unknown_token_count=20,
