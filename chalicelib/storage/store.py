@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
+from random import uniform
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
@@ -285,7 +286,7 @@ class Store:
                     raise
             except (errors.TransactionConflictException, errors.TransactionInProgressException):
                 pass  # another transaction holds the record, or an earlier attempt of this one is not finished
-            time.sleep(0.01 * 2**attempt)
+            time.sleep(uniform(0.01, 0.02) * 2**attempt)  # not in step with the others that add to a count
         raise WriteConflict
 
     def put_many(self, records: Iterable[Record]) -> None:
