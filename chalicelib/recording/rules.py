@@ -77,7 +77,8 @@ def with_totals(
     request: Request, listed: Iterable[Payment], unmatched_transfers: Iterable[UnmatchedTransfer]
 ) -> Request:
     """A request that was written before its totals were kept, with the totals of everything that is stored for it."""
-    counted = replace(request, payment_count=sum(1 for _ in listed))
+    stored = tuple(listed)
+    counted = replace(request, payment_count=len(stored), confirmed_count=len(confirmed(stored)))
     for each in unmatched_transfers:
         kind = unmatched.kind_of(request, each.token_address, each.payee, each.network)
         counted = unmatched.with_one_more(counted, kind)
@@ -86,8 +87,15 @@ def with_totals(
 
 def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
     """Whether the totals of a request are not those of its listed payments and of what was only summed up."""
-    confirmed = sum(each.counted for each in listed if each.status is PaymentStatus.CONFIRMED)
-    return request.paid != confirmed + request.unlisted_amount or request.payment_count != len(listed)
+    counting = confirmed(listed)
+    paid = sum(each.counted for each in counting) + request.unlisted_amount
+    numbers = (request.payment_count, len(counting) if request.confirmed_count is None else request.confirmed_count)
+    return request.paid != paid or numbers != (len(listed), len(counting))
+
+
+def confirmed(payments: Iterable[Payment]) -> list[Payment]:
+    """The payments that are on the chain."""
+    return [each for each in payments if each.status is PaymentStatus.CONFIRMED]
 
 
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:

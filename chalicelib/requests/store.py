@@ -2,9 +2,20 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 
-from chalicelib.base.records import Key, Record
-from chalicelib.requests.records import Payment, Quote, Reference, Refund, Request, RequestPointer, UnmatchedTransfer
+from chalicelib.base.lists import day_of
+from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
+from chalicelib.requests.records import (
+    DailyCount,
+    Payment,
+    Quote,
+    Reference,
+    Refund,
+    Request,
+    RequestPointer,
+    UnmatchedTransfer,
+)
 from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Store
 
@@ -89,3 +100,13 @@ def payments(store: Store, request_id: str) -> tuple[Payment, ...]:
 def unmatched_transfers(store: Store, request_id: str) -> tuple[UnmatchedTransfer, ...]:
     """The unmatched transfers of a request, in the order of their log positions. One query."""
     return store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request_id))
+
+
+def daily_counts(
+    store: Store, account_id: str, series: str, first: datetime | None, last: datetime | None
+) -> tuple[DailyCount, ...]:
+    """The counts of a series from one day to another. One query for each MB, which is about five years of payments."""
+    partition = DailyCount.KEY.partition(account_id=account_id, series=series)
+    first_day = day_of(first) if first is not None else FIRST_SORT_KEY
+    last_day = f"{day_of(last)}{LAST_SORT_KEY}" if last is not None else LAST_SORT_KEY
+    return store.query(DailyCount, KeyRange(DailyCount.KEY.table, partition, first_day, last_day))

@@ -31,10 +31,10 @@ from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.rates.records import Rate, RateSource
-from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
+    DailyCount,
     Frequency,
     Payment,
     PaymentKind,
@@ -295,6 +295,8 @@ RECORDS: dict[str, Record] = {
     "request, with totals": replace(
         REQUEST,
         payment_count=100,
+        confirmed_count=98,
+        counted_as=RequestStatus.PARTIALLY_PAID,
         unlisted_count=4_900,
         unlisted_amount=BaseUnits(MAX_UINT256),
         unknown_token_count=20,

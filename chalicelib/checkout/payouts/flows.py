@@ -56,7 +56,7 @@ def pay_out(services: Services, owner: Owner, draft: Draft, terms: Terms) -> Pre
 def pay_batch(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraft) -> Prepared:
     """Builds the one transaction that pays many requests through the batch contract, and any approvals before it.
 
-    New requests are created after everything was checked and read, in one transaction for 49 of them. Stored ones are
+    New requests are created after everything was checked and read, in one transaction for 48 of them. Stored ones are
     marked as being paid, in one transaction for 99. Raises as `pay_out`, and NotFound or Conflict for stored requests
     that the caller does not see or that have been paid.
     """

@@ -85,9 +85,9 @@ def merge(
     """The batch of the payouts in `found`; `held` are the tokens that a live multicall holds.
 
     The batch takes over their requests with ids, references and paid amounts, so that calldata built before still pays
-    its request. The payouts are invalidated and name their successor. Their own requests are written again as moved,
-    so that a payment recorded concurrently conflicts and is recorded for the batch. Raises MulticallRefused with every
-    payout that cannot be merged, BadRequest if they do not fit together.
+    its request, and the daily counts have them as before. The payouts are invalidated and name their successor. Their
+    own requests are written again as moved, so that a payment recorded concurrently conflicts and is recorded for the
+    batch. Raises MulticallRefused with every payout that cannot be merged, BadRequest if they do not fit together.
     """
     parent = multicall.new_parent(owner, draft.tokens, None, found, now, entropy)
     multicall.check_none_blocked(multicall.evaluate_children(parent, found, held, now), now)
@@ -189,4 +189,5 @@ def _fee_of(payment: SecurePayment) -> object:
 
 def _invalidated(payment: SecurePayment, successor: str) -> SecurePayment:
     link = replace(payment.link, status=LinkStatus.INVALIDATED, successor_token=successor)
-    return replace(payment, link=link, requests=tuple(replace(each, is_moved=True) for each in payment.requests))
+    moved = tuple(replace(each, is_moved=True, counted_as=None) for each in payment.requests)
+    return replace(payment, link=link, requests=moved)

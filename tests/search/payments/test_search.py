@@ -15,6 +15,7 @@ from chalicelib.requests.records import Payment, PaymentStatus
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters
 from tests.fakes.memory_store import MemoryStore
+from tests.fakes.requests import standalone
 from tests.search.payments import histories
 from tests.search.payments.histories import (
     ACCOUNTS,
@@ -199,6 +200,29 @@ def test_one_filter_takes_two_queries_at_most_on_the_first_page_and_one_or_two_o
     services.store.calls.clear()
     page = flows.page_at(services, Filters(account_id="acct", wallet=wallet(WALLETS[0])), 0, 2)
     assert services.store.calls["Query"] == 3, "the lists of what the wallet has paid and received, and the counts"
+
+
+def test_the_payments_of_a_request_are_counted_by_the_request_in_one_query_for_a_page() -> None:
+    store, random = MemoryStore(), Random(5)
+    services: Any = SimpleNamespace(store=store, entropy=random.randbytes, clock=lambda: FIRST)
+    request = standalone(services, client_id="cli_a", created_at=FIRST, confirmed_count=30, payment_count=31)
+    store.write(request)
+    own = {"request_id": request.request_id, "account_id": "acct", "client_id": "cli_a"}
+    stored = histories.record(store, (replace(histories.payment(random, number), **own) for number in range(31)))
+    histories.record(store, [replace(stored[3], status=PaymentStatus.REVERSED)])
+    for filters, total in (
+        (Filters("acct", request.request_id), 30),
+        (Filters("acct", request.request_id, client_id="cli_a"), 30),
+        (Filters("acct", request.request_id, client_id="cli_b"), 0),
+        (Filters("other", request.request_id), 0),
+        (Filters("acct", "01" + "0" * 64), 0),
+    ):
+        store.calls.clear()
+        page = flows.page_at(services, filters, 0, 20)
+        assert (page.total, len(page.payments)) == (total, min(total, 20)), filters
+        assert store.calls.get("Query", 0) == (1 if total else int(filters.request_id != request.request_id)), filters
+    both = flows.page_at(services, Filters("acct", request.request_id, type="direct"), 0, 100)
+    assert both.total == len(both.payments)
 
 
 def test_a_payment_that_a_fork_removes_between_two_pages_moves_no_other() -> None:
