@@ -1,4 +1,4 @@
-"""Faster replacements of the slowest parts of moto's DynamoDB; responses stay the same."""
+"""Faster replacements of the slowest parts of moto's DynamoDB; responses stay the same. See swift_items, swift_updates."""
 
 import copy
 import json
@@ -22,6 +22,8 @@ from moto.dynamodb.models.table import Table
 from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodb.responses import DynamoHandler
 from werkzeug.exceptions import HTTPException
+
+from tests.fakes import swift_items, swift_updates
 
 _update = DynamoDBBackend.update_item
 _query, _send = Table.query, Endpoint.make_request
@@ -147,7 +149,8 @@ def _make_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, a
     """Checks the size of an item once, at the end; moto checks it before every attribute."""
     item.hash_key, item.range_key, item.attrs = hash_key, range_key, LimitedSizeDict()
     dict.update(item.attrs, {name: DynamoType(value) for name, value in attrs.items()})
-    if sum(bytesize(name) + value.size() for name, value in item.attrs.items()) > _MOST_BYTES:
+    may_be_too_large = 4 * len(repr(attrs)) > _MOST_BYTES  # a character has at most four bytes
+    if may_be_too_large and sum(bytesize(name) + value.size() for name, value in item.attrs.items()) > _MOST_BYTES:
         raise ItemSizeTooLarge
 
 
@@ -191,6 +194,8 @@ def _stub_botocore_alone(mock: MockAWS, reset: bool = True) -> None:
 
 def apply() -> None:
     """Replaces the functions in moto and botocore for the whole process."""
+    swift_items.apply()
+    swift_updates.apply()
     SigV4Auth.add_auth, UserAgentString.to_string = _sign_for_nobody, _name_agent
     MockAWS._enable_patching = _stub_botocore_alone
     responses.method_names_from_class = cache(responses.method_names_from_class)
