@@ -26,6 +26,7 @@ from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
+from chalicelib.payers import routes as payers
 from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
 from chalicelib.search.payments import routes as found_payments
@@ -62,6 +63,7 @@ ROOMS = (
     branding,
     audit_log,
     payees,
+    payers,
     orchestrators,
     pages,
     service,
@@ -155,6 +157,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
         jobs.track_relayed(services())
 
+    @app.schedule(Rate(5, unit=Rate.MINUTES))
+    def check_payers(event: Any) -> None:
+        from chalicelib.payers import jobs
+
+        jobs.check_payers(services())
+
     return app
 
 
@@ -182,3 +190,4 @@ sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
 track_relayed = app.handler_map["track_relayed"]
+check_payers = app.handler_map["check_payers"]

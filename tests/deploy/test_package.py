@@ -120,6 +120,7 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
         "sweep_outbox": (512, 60),
         "expire_links": (512, 60),
         "track_intents": (512, 60),
+        "check_payers": (512, 60),
         "track_relayed": (512, 60),
         "follow_relayed": (512, 60),
     }
