@@ -115,7 +115,7 @@ ACCESS = {
         rpc_urls=True,
     ),
     "check_offramps": Access(
-        tables={"payments": ("GetItem", "Query", "PutItem"), "webhooks": ("PutItem",)},
+        tables={"payments": ("GetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
         due=("payments",),
         sends=("announcements",),
         rpc_urls=True,

@@ -4,6 +4,7 @@ The provider makes one order for each id, and the id is that of the request. So 
 finished by the same call again, and nothing is ordered twice.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -21,13 +22,14 @@ from chalicelib.payers import store as payer_store
 from chalicelib.payers.records import BankAccount, Payer
 from chalicelib.payers.reports import UNKNOWN_SUBJECT
 from chalicelib.recording.offramps import followed, needs_payment
+from chalicelib.requests import counts
 from chalicelib.requests import store as request_store
 from chalicelib.requests.offramps.records import Order, OrderStatus, request_id_of
 from chalicelib.requests.offramps.rules import Advance, after_report, is_under_way
 from chalicelib.requests.permissions import may_change
 from chalicelib.requests.records import Payment, PaymentStatus, Request
 from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import Add, WriteConflict
 from chalicelib.webhooks import flows as webhooks
 
 _TRIES = 5
@@ -82,7 +84,7 @@ def commit(services: Services, bill: Bill, before: Order, advance: Advance) -> O
     counted = replace(advance.order, is_counted=is_under_way(advance.order))
     payment = _completing(services, request) if needs_payment(advance.announcements) else None
     after = followed(bill, replace(advance, order=counted), request, payment, webhooks.event_context(services))
-    changed = [after.request] if after.request != request else []
+    changed = _with_counts(request, after.request) if after.request != request else []
     try:
         services.store.write(after.order, *changed, *_payers(services, before, counted), *after.events)
     except WriteConflict:
@@ -122,20 +124,12 @@ def _ordered(
         order = orders.order_of(now_stored, found, services.clock())
         deposited = replace(bill, requests=(replace(now_stored, payee=address),))
         advance = after_report(order, orders.report_of(found), services.clock(), first_check(services))
-        if _write_new(services, deposited, advance):
-            return replace(deposited.requests[0], version=now_stored.version + 1)
+        after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
+        with suppress(WriteConflict):
+            services.store.write(after.order, *_with_counts(now_stored, after.request), *after.events)
+            webhooks.queue_announcements(services, after.events)
+            return replace(counts.marked(after.request), version=now_stored.version + 1)
     raise WriteConflict
-
-
-def _write_new(services: Services, bill: Bill, advance: Advance) -> bool:
-    """Writes a new order with its request; an order that has already failed is told of. False after a conflict."""
-    after = followed(bill, advance, bill.requests[0], None, webhooks.event_context(services))
-    try:
-        services.store.write(after.request, after.order, *after.events)
-    except WriteConflict:
-        return False
-    webhooks.queue_announcements(services, after.events)
-    return True
 
 
 def _completing(services: Services, request: Request) -> Payment:
@@ -143,6 +137,12 @@ def _completing(services: Services, request: Request) -> Payment:
     payments = request_store.payments(services.store, request.request_id)
     confirmed = [each for each in payments if each.status is PaymentStatus.CONFIRMED]
     return next((each for each in confirmed if each.tx_hash == request.tx_hash), confirmed[-1])
+
+
+def _with_counts(before: Request, after: Request) -> list[Request | Add]:
+    """A request as it is written, with what that adds to the daily counts."""
+    marked = counts.marked(after)
+    return [marked, *(Add(*each) for each in counts.amounts([before], [marked]))]
 
 
 def _payers(services: Services, before: Order, after: Order) -> list[Payer]:

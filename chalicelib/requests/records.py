@@ -11,13 +11,14 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
-from chalicelib.requests.offramps.records import FiatState
 
 QUOTE_RETENTION = timedelta(days=30)
 """How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
+SHARDS = 4
+"""The number of records that share the counts of a day, so that links that are recorded at once do not wait."""
 
 
 @frozen
@@ -52,6 +53,10 @@ class RequestStatus(StrEnum):
     CREATED = "created"
     PARTIALLY_PAID = "partially_paid"
     PAID = "paid"
+    PROCESSING = "processing"
+    """Of a request that is paid out to a bank account, as `Request.fiat`: it is paid, and the fiat is not sent yet."""
+    FAILED = "failed"
+    """Of such a request, likewise: the provider has not sent the fiat, or the bank has returned it."""
 
 
 @frozen
@@ -105,9 +110,10 @@ class Request(Record):
 
     The totals change in the transaction that records a transfer, so that recording reads no earlier payments.
     `payment_count` is the number of its Payments, confirmed or reversed; None in items that were written before it
-    existed, and they have no other totals either. `unlisted_count` and `unlisted_amount` (a value, as `paid`) are the
-    payments that are too small to have a Payment; the next three fields are the numbers of its UnmatchedTransfers by
-    kind.
+    existed, and they have no other totals either. `confirmed_count` is the number of those that are confirmed, as lists
+    have them; None in items from before it was kept that have payments. `unlisted_count` and `unlisted_amount` (a
+    value, as `paid`) are the payments that are too small to have a Payment; the next three fields are the numbers of
+    its UnmatchedTransfers by kind.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "REQUEST#{position:04}")
@@ -156,8 +162,11 @@ class Request(Record):
     """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
     is_crypto_to_fiat: bool = False
     """Whether what is paid may be sent to a bank account as fiat; then `payee` may be empty until the first /pay."""
-    fiat: FiatState | None = None
-    """How far its off-ramp order is; None without one, and before it is paid."""
+    fiat: RequestStatus | None = None
+    """How far its off-ramp order is: processing, paid or failed; None without one, and before it is paid."""
+    confirmed_count: int | None = None
+    counted_as: RequestStatus | None = None
+    """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0
 
     @property
@@ -166,14 +175,14 @@ class Request(Record):
         return None if self.bill_id == self.request_id else self.bill_id
 
     @property
-    def shown_status(self) -> RequestStatus | FiatState:
+    def shown_status(self) -> RequestStatus:
         """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
         return self.fiat or self.status
 
     @property
     def is_settled(self) -> bool:
         """Whether nothing is left to be done: it is paid and, with an off-ramp order, the fiat was sent."""
-        return self.shown_status == RequestStatus.PAID
+        return self.shown_status is RequestStatus.PAID
 
     @property
     def payee_in_logs(self) -> str | None:
@@ -243,6 +252,9 @@ class Payment(Record):
     invoice_currency: str = ""
     payment_reference: str = ""
     reference: str | None = None
+    dollar_rate: Rate | None = None
+    """What one US dollar was in `currency` when it was paid; None if the invoice is in dollars, which `rate` is of, if
+    no rate could be had when it was recorded, and in items from before it was kept."""
     is_counted: bool = False
     """Whether the daily counts of its account have it (recording/counting.py)."""
     version: int = 0
@@ -272,6 +284,28 @@ class Payment(Record):
     def counted(self) -> BaseUnits:
         """What counts for the request, in its units; `amount` in items from before `value` was kept."""
         return self.amount if self.value is None else self.value
+
+
+@frozen
+class DailyCount(Record):
+    """How many records of a series an account has of a day (UTC), by what they have in common.
+
+    A series is all confirmed payments of an account (`ACCOUNT`), of a client id (`CLIENT#...`), of a wallet
+    (`WALLET#...`), or those with a reference (`REFERENCE#...`); all requests of an account (`REQUESTS`), or of a client
+    id (`REQUESTS#...`), by their status. Series of wallets and references have records of their own for each
+    `client_id`. The transaction that writes a payment or a request adds to the counts; nothing reads them before. The
+    number of a day is the sum of all shards, in some of which a count may be negative.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "COUNTS#{account_id}#{series}", "{day}#{client_id}#{shard}")
+
+    account_id: str
+    series: str
+    day: str
+    client_id: str
+    shard: int
+    counts: Counts = field(default_factory=lambda: Counts({}))
+    version: int = 0
 
 
 @frozen

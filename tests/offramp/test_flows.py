@@ -15,7 +15,7 @@ from chalicelib.offramp.rules import NO_ACCOUNT, ChosenAccount
 from chalicelib.outbound.compliance import ProviderOrder, ProviderUnavailable, order_of
 from chalicelib.payers.records import AccountStatus, KycStatus, Payer
 from chalicelib.payers.rules import erased
-from chalicelib.requests.offramps.records import FiatState, OrderStatus
+from chalicelib.requests.offramps.records import OrderStatus
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.services import Services
 from chalicelib.webhooks.outbox import sweep as sweep_outbox
@@ -248,7 +248,7 @@ def test_a_paid_request_goes_through_every_step_to_its_end(world: World) -> None
     confirmed = bodies(world)[-1]
     assert (confirmed["isCryptoToFiat"], confirmed["totalAmountPaid"]) == (True, "12.5")
     assert (confirmed["txHash"], confirmed["payee"]) == (load_request(world.services, request).tx_hash, request.payee)
-    assert load_request(world.services, request).fiat is FiatState.SENT
+    assert load_request(world.services, request).fiat is RequestStatus.PAID
     assert load_payer(world.services, payer).open_orders == 0
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.recording import flows as recording
-from chalicelib.requests.offramps.records import FiatState, OrderStatus
+from chalicelib.requests.offramps.records import OrderStatus
 from chalicelib.requests.records import RequestStatus
 from chalicelib.webhooks.outbox import sweep as sweep_outbox
 from tests.fakes.crash import Crash, FragileClient, Tripwire
@@ -28,7 +28,7 @@ def test_a_paid_request_is_told_of_as_being_processed_and_not_as_confirmed(world
     world.scan()
     assert told(world) == processing("initiated")
     stored, order = load_request(world.services, request), load_order(world.services, request)
-    assert (stored.status, stored.fiat, stored.is_settled) == (RequestStatus.PAID, FiatState.PROCESSING, False)
+    assert (stored.status, stored.fiat, stored.is_settled) == (RequestStatus.PAID, RequestStatus.PROCESSING, False)
     assert (order.announced, order.paid_at is not None, order.check_at) == (1, True, order.paid_at)
     (body,) = bodies(world)
     assert body["offrampId"] == f"offramp_{request.request_id}"

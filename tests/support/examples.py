@@ -35,6 +35,7 @@ from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
 from tests.support.client import Api, Reply
 from tests.support.running import running
+from tests.support.stored_links import counted
 from tests.support.stored_transfers import store_payment, store_payment_of
 from tests.support.tenants import WAYS, Headers, Tenant, Way
 
@@ -163,8 +164,10 @@ def settled_request(owner: Tenant, way: Way) -> str:
     request = request_store.request(running().store, owner.recurring_id())
     assert request is not None
     tx_hash = store_payment_of(request, request.amount).tx_hash
-    paid = replace(request, paid=request.amount, status=RequestStatus.PAID, payment_count=1, tx_hash=tx_hash)
-    running().store.write(paid)
+    before = request_store.request(running().store, request.request_id)
+    assert before is not None
+    paid = replace(before, paid=request.amount, status=RequestStatus.PAID, payment_count=1, tx_hash=tx_hash)
+    running().store.write(*counted(before, paid))
     return request.request_id
 
 

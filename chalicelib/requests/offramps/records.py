@@ -32,15 +32,6 @@ class OrderStatus(StrEnum):
     """A status that this service does not know; Order.provider_status is what the provider calls it."""
 
 
-class FiatState(StrEnum):
-    """How far a request is that is paid out in fiat, as its status shows it. Empty in Request before it is paid."""
-
-    PROCESSING = "processing"
-    """It is paid on chain, and the fiat is not sent yet."""
-    SENT = "paid"
-    FAILED = "failed"
-
-
 def order_id(request_id: str) -> str:
     """The id of a request's order: the provider makes one for each id."""
     return f"{_PREFIX}{request_id}"

@@ -18,7 +18,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
-from chalicelib.requests.offramps.records import FiatState, Order, OrderStatus
+from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.records import RequestStatus
 
 STEPS = (
     OrderStatus.INITIATED,
@@ -126,13 +127,13 @@ def next_check(order: Order, now: datetime, first_check: timedelta) -> datetime 
     return now + min(pause, LONGEST_PAUSE)
 
 
-def state_of(order: Order) -> FiatState | None:
+def state_of(order: Order) -> RequestStatus | None:
     """What the status of the request shows of its order; None while it is neither paid nor failed."""
     if order.status in FAILURES:
-        return FiatState.FAILED
+        return RequestStatus.FAILED
     if order.paid_at is None:
         return None
-    return FiatState.SENT if order.is_settled else FiatState.PROCESSING
+    return RequestStatus.PAID if order.is_settled else RequestStatus.PROCESSING
 
 
 def is_under_way(order: Order) -> bool:
