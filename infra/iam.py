@@ -50,7 +50,7 @@ ACCESS = {
         tables={
             "identity": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "sessions": ("BatchGetItem", *_RECORDS),
-            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem"),
+            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem", "UpdateItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
             "keys": ("GetItem", "PutItem", "DeleteItem"),

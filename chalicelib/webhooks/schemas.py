@@ -190,7 +190,7 @@ class ProcessingPayload(PaymentEventPayload):
         description="initiated, pending_internal_assessment, ongoing_checks, sending_fiat, fiat_sent, in this order; "
         "beside them retry_required and bounced"
     )
-    isCryptoToFiat: bool = Field(True, description="Always true; absent in samples")
+    isCryptoToFiat: Literal[True] = Field(description="Always true")
     rawPayload: dict[str, Any] = Field(description="`status`: what the provider said; `providerId`: its own id")
 
 
