@@ -185,7 +185,7 @@ class Compliance:
     def _put(self, path: str, content: Mapping[str, Any]) -> Any:
         status, body = self._send("PUT", path, content)
         if status in (400, 422):
-            raise ProviderRefused(_refused_fields(body))
+            raise ProviderRefused(tuple(name for name in _refused_fields(body) if name in content))
         if status not in (200, 201):
             raise ProviderUnavailable(f"status {status}")
         return _json(body)
