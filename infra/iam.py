@@ -119,7 +119,7 @@ ACCESS = {
         due=("payments",),
         rpc_urls=True,
     ),
-    "track_relayed": Access(sends=("relayed",)),
+    "track_relayed": Access(sends=("relayed",), rpc_urls=True),
     "follow_relayed": Access(
         tables={"payments": ("GetItem", "Query", "PutItem")},
         consumes=("relayed",),

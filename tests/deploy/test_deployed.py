@@ -40,6 +40,7 @@ from infra.iam import ACCESS, function_name
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.process import free_port
+from infra.local.relayer import relayer_address
 from infra.local.safe import Safe
 from infra.package import ROOT
 from infra.stack import DeploymentStopped
@@ -173,6 +174,7 @@ def services(cloud: Cloud, deployed: str) -> Services:
         explorer_url=deployed,
         safe_service_urls={},
         webhook_allow_loopback=True,
+        relayer_keys={"sepolia": "kms"},
     )
     keeper = Secrets(rules.secrets_key, rules.rpc_urls_secret)
     return replace(
@@ -370,6 +372,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     announced = announce(api, services, Safe.deploy(chain, SAFE_OWNERS).address)
 
     chain.fund_native(payer, 10**18)
+    chain.fund_native(relayer_address(services), 10**20)
     status, _, answer = api.call("GET", f"/v2/secure-payments/{paid}/pay?wallet={payer}")
     assert status == 200, answer
     for transaction in answer["transactions"]:
