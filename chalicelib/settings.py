@@ -200,6 +200,8 @@ class Settings:
     """By how much the rate may rise, in basis points, between /pay and a payment that a contract converts."""
     quote_seconds: int = _setting(_whole(10, 3600), 300)
     """How long a quoted rate is held for the payers of a request."""
+    recurring_retry_seconds: int = _setting(_whole(10), 3600)
+    """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
     page_client_id: str = _setting(
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
     )
@@ -266,6 +268,10 @@ class Settings:
     @property
     def recordings_queue(self) -> str:
         return f"{self.resource_prefix}-recordings"
+
+    @property
+    def recurring_queue(self) -> str:
+        return f"{self.resource_prefix}-recurring"
 
     @property
     def secrets_key(self) -> str:

@@ -1,0 +1,40 @@
+"""Writes what a decision about a recurring payout changes; reads what its payer has."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from chalicelib.base.records import Record
+from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.chain.wallets import TokenReading
+from chalicelib.recurring.records import RecurringPayment
+from chalicelib.recurring.rules import Step
+from chalicelib.requests.flows import reference_of
+from chalicelib.requests.records import Request
+from chalicelib.services import Services
+from chalicelib.storage.store import Add
+from chalicelib.webhooks import flows as webhooks
+
+T = TypeVar("T", RecurringPayment, Request)
+
+
+def write(services: Services, step: Step) -> None:
+    """Writes a step with its events in one transaction, and queues the events. Raises WriteConflict."""
+    records: list[Record | Add] = [step.schedule, *step.records, *step.events]
+    records += [reference_of(each) for each in step.records if isinstance(each, Request)]
+    if step.commitment is not None:
+        records.append(Add(*step.commitment))
+    services.store.write(*records)
+    webhooks.queue_announcements(services, step.events)
+
+
+def as_written(record: T) -> T:
+    """A record as it is stored after it was written."""
+    return replace(record, version=record.version + 1)
+
+
+def holdings(services: Services, schedule: RecurringPayment) -> TokenReading:
+    """What the payer has of the token, and what of it the contract may take. One call to the node; ChainUnavailable."""
+    permit = schedule.permit
+    spender = address_of(RECURRING_PROXY, schedule.network)
+    reading = services.chains.of(schedule.network).read_wallet(permit.subscriber, [permit.token], spender)
+    return reading.tokens[permit.token]
