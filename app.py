@@ -112,6 +112,13 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         for message in event:
             jobs.record_transfers(services(), message.body)
 
+    @app.on_sqs_message(queue=settings.relayed_queue, batch_size=1, maximum_concurrency=10)
+    def follow_relayed(event: Any) -> None:
+        from chalicelib.relayer import jobs
+
+        for message in event:
+            jobs.follow_relayed(services(), message.body)
+
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def start_scans(event: Any) -> None:
         from chalicelib.scanning import jobs
@@ -142,6 +149,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
         jobs.track_intents(services())
 
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def track_relayed(event: Any) -> None:
+        from chalicelib.relayer import jobs
+
+        jobs.track_relayed(services())
+
     return app
 
 
@@ -162,8 +175,10 @@ deliver_webhook = app.handler_map["deliver_webhook"]
 retry_webhook = app.handler_map["retry_webhook"]
 scan_chain = app.handler_map["scan_chain"]
 record_transfers = app.handler_map["record_transfers"]
+follow_relayed = app.handler_map["follow_relayed"]
 start_scans = app.handler_map["start_scans"]
 sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
+track_relayed = app.handler_map["track_relayed"]

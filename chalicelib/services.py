@@ -17,6 +17,7 @@ from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
 from chalicelib.storage.secrets import Secrets
+from chalicelib.storage.signing_keys import SigningKeys
 from chalicelib.storage.store import Store
 
 
@@ -28,6 +29,7 @@ class Services:
     store: Store
     queue: Queue
     secrets: Secrets
+    signing_keys: SigningKeys
     chains: Chains
     safes: SafeService
     prices: Prices
@@ -49,6 +51,7 @@ def assemble(settings: Settings) -> Services:
         store=Store(settings.resource_prefix),
         queue=Queue(),
         secrets=secrets,
+        signing_keys=SigningKeys(settings.relayer_key, settings.relayer_key_secret),
         chains=Chains(secrets),
         safes=SafeService(settings.safe_service_urls),
         prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),

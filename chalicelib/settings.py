@@ -19,6 +19,10 @@ _OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
 _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
+_COIN_DECIMALS = 18
+_COIN: int = 10**_COIN_DECIMALS
+_COINS = re.compile(rf"([0-9]{{1,9}})(?:\.([0-9]{{1,{_COIN_DECIMALS}}}))?")
+_TEST_NETWORKS = ("sepolia",)
 
 
 class InvalidSettings(Exception):
@@ -105,11 +109,23 @@ def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[
     return read_all
 
 
+def _coins(text: str) -> int:
+    """An amount of a native coin such as 0.5 in its base units; all coins of EVM networks have 18 decimals."""
+    match = _COINS.fullmatch(text)
+    if match is None:
+        raise ValueError('must be an amount of the native coin as text, such as "0.5"')
+    return int(match[1]) * _COIN + int((match[2] or "").ljust(_COIN_DECIMALS, "0"))
+
+
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         raise ValueError("is not valid JSON") from None
+
+
+def _in_coins(**amounts: str) -> dict[str, int]:
+    return {name: _coins(text) for name, text in amounts.items()}
 
 
 def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
@@ -200,6 +216,28 @@ class Settings:
     """By how much the rate may rise, in basis points, between /pay and a payment that a contract converts."""
     quote_seconds: int = _setting(_whole(10, 3600), 300)
     """How long a quoted rate is held for the payers of a request."""
+    relayer_keys: Mapping[str, str] = _setting(_by_network(_one_of("kms", "secret"), str), {})
+    """Where the key of the service's own account is, for each EVM network on which it sends transactions: `kms` is the
+    key alias/<prefix>-relayer, which never leaves KMS; `secret` the private key in the secret <prefix>-relayer-key, for
+    test networks only. Without an entry nothing is sent on a network."""
+    relayer_daily_limits: Mapping[str, int] = _setting(
+        _by_network(_coins, str), _in_coins(mainnet="0.5", base="0.1", matic="200", bsc="0.5", sepolia="5")
+        | _in_coins(**{"arbitrum-one": "0.1", "optimism": "0.1"})
+    )
+    """What the transactions of a day (UTC) may cost at most, in native coins as text: {"mainnet": "0.5"}; a network
+    without an entry has no limit. Read as base units."""
+    relayer_low_balances: Mapping[str, int] = _setting(
+        _by_network(_coins, str), _in_coins(mainnet="0.2", base="0.05", matic="100", bsc="0.2", sepolia="1")
+        | _in_coins(**{"arbitrum-one": "0.05", "optimism": "0.05"})
+    )
+    """Below which balance of the account an alarm is raised, in native coins as text. Read as base units."""
+    relayer_max_fee_gwei: Mapping[str, int] = _setting(
+        _by_network(_whole(1), int),
+        {"mainnet": 100, "arbitrum-one": 5, "optimism": 5, "base": 5, "matic": 1000, "bsc": 10, "sepolia": 200},
+    )
+    """The highest price of a unit of gas that is offered, in gwei; 100 for a network without an entry."""
+    relayer_stuck_seconds: int = _setting(_whole(10), 120)
+    """After how long without a block a transaction is replaced by the same one with a higher fee."""
     recurring_retry_seconds: int = _setting(_whole(10), 3600)
     """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
     page_client_id: str = _setting(
@@ -231,6 +269,7 @@ class Settings:
                     problems[name] = str(error)
             elif each.default is MISSING and each.default_factory is MISSING:
                 problems[name] = "is missing"
+        problems |= _relayer_problems(values)
         if problems:
             raise InvalidSettings(problems)
         return cls(**values)
@@ -274,12 +313,34 @@ class Settings:
         return f"{self.resource_prefix}-recurring"
 
     @property
+    def relayed_queue(self) -> str:
+        return f"{self.resource_prefix}-relayed"
+
+    @property
+    def relayer_key(self) -> str:
+        return f"alias/{self.resource_prefix}-relayer"
+
+    @property
+    def relayer_key_secret(self) -> str:
+        return f"{self.resource_prefix}-relayer-key"
+
+    @property
     def secrets_key(self) -> str:
         return f"alias/{self.resource_prefix}-secrets"
 
     @property
     def rpc_urls_secret(self) -> str:
         return f"{self.resource_prefix}-rpc-urls"
+
+
+def _relayer_problems(values: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with the keys of the service's own account: a network, or a private key where money is real."""
+    for name, kind in values.get("relayer_keys", {}).items():
+        if name == "tron":
+            return {"RELAYER_KEYS": "tron: must be an EVM network"}
+        if kind == "secret" and name not in _TEST_NETWORKS and values.get("stage") != "local":
+            return {"RELAYER_KEYS": f"{name}: must be kms, as a secret is for test networks"}
+    return {}
 
 
 def origin_of(url: str) -> str:

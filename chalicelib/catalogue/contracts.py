@@ -33,7 +33,7 @@ def payment_proxies(network: str) -> tuple[str, ...]:
 
 
 def payment_contracts(network: str) -> tuple[str, ...]:
-    """The contracts through which payers pay on a network: those whose events are payments, and those that call them."""
+    """The contracts that take payments on a network: those whose events are payments, and those that call them."""
     deployed = load("contracts")
     callers = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH, RECURRING_PROXY))
     return (*payment_proxies(network), *(str(address) for address in callers if address))

@@ -38,7 +38,7 @@ class Allowance:
     """
 
     needed: BaseUnits
-    current: BaseUnits
+    current: int
     existing: BaseUnits
     approvals: tuple[Transaction, ...]
 
@@ -157,7 +157,7 @@ def _allowance(services: Services, schedule: RecurringPayment) -> Allowance:
     return Allowance(needed, current, existing, approvals)
 
 
-def _current_allowance(services: Services, schedule: RecurringPayment) -> BaseUnits:
+def _current_allowance(services: Services, schedule: RecurringPayment) -> int:
     return steps.holdings(services, schedule).allowance
 
 

@@ -18,7 +18,6 @@ from chalicelib.base.records import Record
 from chalicelib.base.signatures import recover_digest, signature_bytes
 from chalicelib.calldata import recurring as calldata
 from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
-from chalicelib.chain.wallets import TokenReading
 from chalicelib.recurring.events import failed_event, recurring_event
 from chalicelib.recurring.records import COMMITTED, Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, RelayedCall
@@ -39,24 +38,34 @@ IN_FLIGHT = timedelta(minutes=5)
 OPERATORS = ("AccessControl", "Pausable")
 """What the reasons begin with for which the contract makes no payments of this service at all: the payer can do nothing
 about them."""
+NO_REASON = "the payment reverted without a reason"
 SHORT_ALLOWANCE, SHORT_BALANCE = "Insufficient token allowance", "Insufficient token balance"
+
+
+@frozen
+class Holdings:
+    """What a payer has of the token, and what of it the contract may take, in base units."""
+
+    balance: int
+    allowance: int
 
 
 @frozen
 class Facts:
     """What is known of the period in work: its request, the payment that completed it, the call of the attempt, and, if
-    that failed, what the payer has of the token and what of it the contract may take."""
+    that failed, what the payer has."""
 
     request: Request | None = None
     payment: Payment | None = None
     call: RelayedCall | None = None
-    holdings: TokenReading | None = None
+    holdings: Holdings | None = None
 
 
 @frozen
 class Step:
-    """What changes: the recurring payout, new or changed records beside it, what is added to the payer's commitment, and
-    events. `request` is set if its payment has to be handed to the relayer once this is written."""
+    """What changes: the recurring payout, records beside it, what is added to the payer's commitment, and events.
+
+    `request` is set if its payment has to be handed to the relayer once this is written."""
 
     schedule: RecurringPayment
     records: tuple[Record, ...] = ()
@@ -120,8 +129,7 @@ def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, co
     if schedule.sent_at is None or facts.call is None:
         return Step(_sent(schedule, now), request=facts.request)
     if has_failed(facts.call):
-        reason = facts.call.reason or "another transaction of the sender has the nonce of this one"
-        return refused(schedule, facts, reason, retry_after, context)
+        return refused(schedule, facts, facts.call.reason or NO_REASON, retry_after, context)
     return Step(_looked_again(schedule, now))
 
 
@@ -154,7 +162,7 @@ def refused(
 
 
 def postponed(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
-    """The recurring payout if the service cannot make its payment now, which is no fault of the payer."""
+    """The recurring payout if the service cannot make its payment now, which is not due to its payer."""
     return _later(schedule, now + POSTPONED_FOR)
 
 
@@ -271,7 +279,7 @@ def _may_be_paid(schedule: RecurringPayment, facts: Facts, now: datetime) -> boo
     return not has_failed(facts.call)
 
 
-def _reason(schedule: RecurringPayment, reason: str, holdings: TokenReading | None) -> str:
+def _reason(schedule: RecurringPayment, reason: str, holdings: Holdings | None) -> str:
     if holdings is not None and holdings.allowance < schedule.permit.payment_total:
         return SHORT_ALLOWANCE
     if holdings is not None and holdings.balance < schedule.permit.payment_total:

@@ -13,17 +13,16 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chain.wallets import TokenReading
 from chalicelib.recurring import rules, steps, store
 from chalicelib.recurring.events import recurring_event
 from chalicelib.recurring.records import RecurringPayment
-from chalicelib.recurring.rules import Facts, Step
+from chalicelib.recurring.rules import Facts, Holdings, Step
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import RelayedCall
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 from chalicelib.requests.flows import reference_of
-from chalicelib.requests.recurring import recurred
 from chalicelib.requests.records import Request
+from chalicelib.requests.recurring import recurred
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import WriteConflict
@@ -128,7 +127,7 @@ def _facts(
     return Facts(request, None, call, _holdings(services, schedule) if has_failed else None)
 
 
-def _holdings(services: Services, schedule: RecurringPayment) -> TokenReading | None:
+def _holdings(services: Services, schedule: RecurringPayment) -> Holdings | None:
     """What the payer has; None if the node does not tell. It only explains a failure."""
     try:
         return steps.holdings(services, schedule)
@@ -153,7 +152,7 @@ def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPaym
 def _not_accepted(
     services: Services, schedule: RecurringPayment, request: Request, submission: Submission
 ) -> Step:
-    context, reason = webhooks.event_context(services), submission.reason or "the payment would revert"
+    context, reason = webhooks.event_context(services), submission.reason or rules.NO_REASON
     told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
     services.log.warning("recurring payment not made", extra=told)
     if submission.status is SubmissionStatus.POSTPONED:

@@ -5,9 +5,8 @@ from typing import TypeVar
 
 from chalicelib.base.records import Record
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.chain.wallets import TokenReading
 from chalicelib.recurring.records import RecurringPayment
-from chalicelib.recurring.rules import Step
+from chalicelib.recurring.rules import Holdings, Step
 from chalicelib.requests.flows import reference_of
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
@@ -32,9 +31,10 @@ def as_written(record: T) -> T:
     return replace(record, version=record.version + 1)
 
 
-def holdings(services: Services, schedule: RecurringPayment) -> TokenReading:
+def holdings(services: Services, schedule: RecurringPayment) -> Holdings:
     """What the payer has of the token, and what of it the contract may take. One call to the node; ChainUnavailable."""
     permit = schedule.permit
     spender = address_of(RECURRING_PROXY, schedule.network)
     reading = services.chains.of(schedule.network).read_wallet(permit.subscriber, [permit.token], spender)
-    return reading.tokens[permit.token]
+    of_token = reading.tokens[permit.token]
+    return Holdings(of_token.balance, of_token.allowance)

@@ -37,6 +37,7 @@ from chalicelib.services import Services
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
 from chalicelib.storage.secrets import Secrets
+from chalicelib.storage.signing_keys import SigningKeys
 from chalicelib.storage.store import Store, WriteConflict
 from infra import admin
 from infra.account import deployed_record, rest_api_id
@@ -183,6 +184,7 @@ def services(cloud: Cloud, deployed: str) -> Services:
         store=Store(PREFIX, cloud.client("dynamodb")),
         queue=Queue(cloud.client("sqs")),
         secrets=keeper,
+        signing_keys=SigningKeys(rules.relayer_key, rules.relayer_key_secret),
         chains=Chains(keeper),
         safes=SafeService({}),
         prices=Prices(""),

@@ -30,6 +30,8 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers
+from chalicelib.relayer.jobs import follow_relayed
+from chalicelib.relayer.tracking import track
 from chalicelib.requests import creation as request_creation
 from chalicelib.requests.creation import Item
 from chalicelib.scanning.jobs import scan_chain
@@ -59,6 +61,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "webhook-retries": retry_webhook,
     "scans": scan_chain,
     "recordings": record_transfers,
+    "relayed": follow_relayed,
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
@@ -158,6 +161,13 @@ class PlainSecrets:
     decrypt_once = decrypt
 
 
+class PlainSigningKeys:
+    """A private key in place of one in Secrets Manager: with World(relayer_keys={"sepolia": "secret"})."""
+
+    private_key = bytes.fromhex("11" * 32)
+    address = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
+
+
 class World:
     """One merchant (account `acct`, client id `cli_shop`), one sepolia chain, one receiver.
 
@@ -204,6 +214,7 @@ class World:
             store=Store(PREFIX, client or self.client, at_once=1),  # moto is not safe under threads
             queue=queue or self.queue,
             secrets=PlainSecrets(),
+            signing_keys=PlainSigningKeys(),
             chains=self._chains,
             safes=self.safes,
             prices=self.prices,
@@ -257,6 +268,13 @@ class World:
                 raise
         return recorded
 
+    def relay(self, services: Services | None = None, network: str | None = None) -> bool:
+        """Mines the confirmations and checks the service's own transactions; returns whether some are open."""
+        self.advance(6)
+        name = network or self.chain.network
+        self._chains.of(name).mine(2)
+        return track(services or self.services, name)
+
     def read_past(self, moment: datetime) -> None:
         """Advances the clock past `moment` unless it is, and scans blocks that are mined from then on."""
         self.now = max(self.now, moment + timedelta(seconds=1))
@@ -280,7 +298,12 @@ class World:
             self.consume(message, services or self.services)
 
     def consume(self, message: Waiting, services: Services) -> None:
-        """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS."""
+        """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS.
+
+        The chain has two blocks more whenever the service's own transactions are checked.
+        """
+        if message.queue.endswith("relayed"):
+            self._chains.of(json.loads(message.body)["network"]).mine(2)
         try:
             JOBS[message.queue.removeprefix(f"{PREFIX}-")](services, message.body)
         except BaseException:
