@@ -12,6 +12,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
+from chalicelib.outbound.compliance import Compliance
 from chalicelib.outbound.prices import Prices
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings
@@ -33,6 +34,7 @@ class Services:
     chains: Chains
     safes: SafeService
     prices: Prices
+    compliance: Compliance
     sender: WebhookSender
     log: Logger
     clock: Callable[[], datetime]
@@ -55,6 +57,7 @@ def assemble(settings: Settings) -> Services:
         chains=Chains(secrets),
         safes=SafeService(settings.safe_service_urls),
         prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
+        compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
         sender=WebhookSender(settings.webhook_allow_loopback),
         log=Logger(service="payment-requests", level=settings.log_level),
         clock=lambda: datetime.now(UTC),

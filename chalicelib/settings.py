@@ -57,6 +57,7 @@ def _matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
 
 _header = _matching(_HEADER, "must be the name of a header, or empty")
 _base_url = _matching(_BASE_URL, "must be an http or https URL without a slash at its end")
+_optional_url = _matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end")
 
 
 def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -198,10 +199,14 @@ class Settings:
         },
     )
     """The Safe Transaction Service of each network; {} asks none: then only the chain tells what a Safe executed."""
-    price_api_url: str = _setting(_matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end"), "")
+    price_api_url: str = _setting(_optional_url, "")
     """The HTTP price source, one of the two sources of exchange rates; empty: none, and no conversion is quoted."""
     price_api_key_header: str = _setting(_header, "x-cg-demo-api-key")
     """The header that sends the price source its key, the entry `price_api_key` beside the URLs of nodes."""
+    compliance_api_url: str = _setting(_optional_url, "")
+    """The compliance and off-ramp provider (outbound/compliance.py); empty: none, and nobody is paid out in fiat."""
+    compliance_account: str = _setting(_text, "")
+    """The name of this service's account at that provider, which its events have to carry."""
     price_max_age_seconds: int = _setting(_whole(1), 600)
     """How old a price of the HTTP source may be."""
     feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)

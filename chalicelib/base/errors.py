@@ -22,6 +22,7 @@ ServiceError                         a status and a message that tells the calle
 │   └── LinkLocked             423   a transaction of the link is pending, in links.errors
 ├── TooManyRequests            429
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
+├── ProviderUnavailable        503   the compliance provider gave no usable answer, in outbound.compliance
 ├── RateUnavailable            503   no exchange rate holds: a source is silent or stale, or they differ, in rates.rules
 ├── SafeServiceUnavailable     503   the Safe Transaction Service gave no usable response, in chain.safe_service
 └── ChainUnavailable           503   a node gave no usable response; nothing was changed

@@ -37,3 +37,8 @@ def payment_contracts(network: str) -> tuple[str, ...]:
     deployed = load("contracts")
     callers = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH, RECURRING_PROXY))
     return (*payment_proxies(network), *(str(address) for address in callers if address))
+
+
+def recurring_networks() -> tuple[str, ...]:
+    """The networks that have the contract of recurring payments."""
+    return tuple(load("contracts")[RECURRING_PROXY])

@@ -183,7 +183,8 @@ def _run(
         body=body,
         query=parse_query(request, models.query, listed) if models.query else None,
         path=request.parameters,
-        accept=request.headers.get("accept", "").lower(),
+        headers=request.headers,
+        raw_body=request.raw_body,
     )
     response = _response(operation, view(call))
     if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):

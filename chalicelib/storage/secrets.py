@@ -7,15 +7,16 @@ from typing import Any
 
 from chalicelib.storage.clients import aws_client
 
-_TRON_API_KEY, _PRICE_API_KEY = "tron_api_key", "price_api_key"
+_NO_URLS = ("tron_api_key", "price_api_key", "compliance_api_key", "compliance_webhook_secret")
 _CACHED_SECRETS = 1_000  # webhook secrets of 64 bytes each
 
 
 class Secrets:
     """`key` is the KMS alias, `rpc_urls_secret` the name of the secret with {network: URL of its node}.
 
-    The URL of tron is the base URL of a TronGrid or java-tron node. Two optional entries are no URLs: `tron_api_key`
-    holds TronGrid's key, `price_api_key` that of the price source.
+    The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries of _NO_URLS are no URLs:
+    `tron_api_key` holds TronGrid's key, `price_api_key` that of the price source, `compliance_api_key` that of the
+    compliance provider, and `compliance_webhook_secret` the key by which that provider signs its events.
     """
 
     def __init__(self, key: str, rpc_urls_secret: str) -> None:
@@ -45,15 +46,23 @@ class Secrets:
     @cached_property
     def rpc_urls(self) -> dict[str, str]:
         """{network: URL of its node} for the networks of this deployment. Read once per container."""
-        return {name: value for name, value in self._entries.items() if name not in (_TRON_API_KEY, _PRICE_API_KEY)}
+        return {name: value for name, value in self._entries.items() if name not in _NO_URLS}
 
     @property
     def tron_api_key(self) -> str | None:
-        return self._entries.get(_TRON_API_KEY)
+        return self._entries.get("tron_api_key")
 
     @property
     def price_api_key(self) -> str | None:
-        return self._entries.get(_PRICE_API_KEY)
+        return self._entries.get("price_api_key")
+
+    @property
+    def compliance_api_key(self) -> str | None:
+        return self._entries.get("compliance_api_key")
+
+    @property
+    def compliance_webhook_secret(self) -> str | None:
+        return self._entries.get("compliance_webhook_secret")
 
     @cached_property
     def _entries(self) -> dict[str, str]:

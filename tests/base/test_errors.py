@@ -11,6 +11,7 @@ from chalicelib.base.errors import Problem, ServiceError, TooManyRequests, Unaut
 from chalicelib.chain.jsonrpc import RpcError
 from chalicelib.chain.logs import InconsistentNode
 from chalicelib.http.errors import details_of, error_body
+from chalicelib.outbound.compliance import ProviderUnavailable
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,7 +46,7 @@ def test_the_drawing_has_every_error_with_its_parent_status_and_module() -> None
 
 def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
     """Except for those of which callers see only the message, or headers."""
-    silent = {Unauthorized, TooManyRequests, RpcError, InconsistentNode, ValidationFailed}
+    silent = {Unauthorized, TooManyRequests, RpcError, InconsistentNode, ValidationFailed, ProviderUnavailable}
     for each in classes():
         if each is not ServiceError and "__init__" in vars(each) and each not in silent:
             assert each.shown_by is not None, each

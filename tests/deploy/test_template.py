@@ -16,6 +16,7 @@ from chalicelib.storage.store import DUE_INDEX
 from infra import stack
 from infra.iam import ACCESS, CHALICE_DIR, function_name
 from infra.local.cloud import Cloud
+from infra.parts import ALARM_KINDS, parts
 from infra.stack import TEMPLATE, DeploymentStopped, apply_stack, body_of
 
 ROOT = CHALICE_DIR.parent
@@ -58,17 +59,38 @@ def outputs(cloud: Cloud) -> dict[str, str]:
 
 
 def test_the_template_is_small_enough_to_be_sent() -> None:
-    assert len(body_of(DOCUMENT)) < 51_200
+    assert all(len(body_of(part)) < 51_200 for part in parts(DOCUMENT))
+
+
+def test_the_stack_of_the_alarms_names_what_the_other_one_holds_and_refers_to_nothing_of_it() -> None:
+    first, alarms = parts(DOCUMENT)
+    assert {each["Type"] for each in alarms["Resources"].values()} == set(ALARM_KINDS)
+    assert {**first["Resources"], **alarms["Resources"]}.keys() == DOCUMENT["Resources"].keys()
+    text = body_of(alarms)
+    assert not re.findall(r"Fn::GetAtt", text)
+    assert set(re.findall(r'"Ref":"(\w+)"', text)) == {"Prefix", "Stage"}
+    late = alarms["Resources"]["ScansLateAlarm"]["Properties"]
+    assert late["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::Sub": "${Prefix}-scans"}}]
+    assert late["AlarmActions"] == [
+        {"Fn::Sub": "arn:${AWS::Partition}:sns:${AWS::Region}:${AWS::AccountId}:${Prefix}-alarms"}
+    ]
+
+
+def test_every_alarm_rings_at_the_topic_of_the_stage(cloud: Cloud, outputs: dict[str, str]) -> None:
+    found = cloud.client("cloudwatch").describe_alarms(AlarmNamePrefix=f"{PREFIX}-", MaxRecords=100)["MetricAlarms"]
+    assert len(found) == len(resources("AWS::CloudWatch::Alarm"))
+    assert {action for alarm in found for action in alarm["AlarmActions"]} == {outputs["AlarmTopicArn"]}
 
 
 def test_every_table_survives_mistakes() -> None:
     found = resources("AWS::DynamoDB::Table")
-    assert len(found) == 5
+    assert len(found) == 6
     for table in found:
         properties = table["Properties"]
         assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain"
         assert properties["DeletionProtectionEnabled"] is True
-        assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        has_backup = text(properties["TableName"]) != f"{PREFIX}-keys"  # a key that is destroyed is to be gone
+        assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": has_backup}
         assert properties["SSESpecification"] == {"SSEEnabled": True}
         assert properties["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
         assert properties["BillingMode"] == "PAY_PER_REQUEST"
@@ -196,7 +218,7 @@ def test_an_alarm_is_heard_and_says_what_it_means() -> None:
 def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
     dynamodb = cloud.client("dynamodb")
     made = [name for name in dynamodb.list_tables()["TableNames"] if name.startswith(f"{PREFIX}-")]
-    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS]
+    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS, base.KEYS]
     assert sorted(made) == sorted(f"{PREFIX}-{name}" for name in named)
     for name in named:
         table = dynamodb.describe_table(TableName=f"{PREFIX}-{name}")["Table"]

@@ -46,6 +46,7 @@ from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
+from tests.fakes.compliance import FakeCompliance
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.prices import FakePrices
 from tests.fakes.safes import FakeSafes
@@ -184,6 +185,7 @@ class World:
         self._chains = chains or FakeChains(self.chain)
         self.prices = FakePrices(self.clock, self._serve_feeds)
         self.safes = FakeSafes()
+        self.compliance = FakeCompliance()
         self.receiver = Receiver(self.clock)
         self.queue = VirtualQueue(self.clock)
         self.client = client or boto3.client("dynamodb", region_name="us-east-1")
@@ -220,6 +222,7 @@ class World:
             chains=self._chains,
             safes=self.safes,
             prices=self.prices,
+            compliance=self.compliance,
             sender=self.receiver,
             log=Logger(service="test", level="CRITICAL"),
             clock=self.clock,

@@ -30,6 +30,8 @@ from chalicelib.base.records import Counts, Record
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
+from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
+from chalicelib.privacy.records import PersonKey
 from chalicelib.rates.records import Rate
 from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import (
@@ -266,7 +268,47 @@ BRANDING = PageBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
 LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
 IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
 
+PAYER = Payer(
+    user_id="a25a4274-8f50-4579-b476-8f35b297d4ad",
+    account_id=ACCOUNT,
+    client_id=CLIENT,
+    created_at=NOW,
+    kyc_status=KycStatus.RETRY_REQUIRED,
+    agreement_status=AgreementStatus.COMPLETED,
+    sealed="c2VhbGVk",
+    sequence=7,
+    is_submitted=True,
+    bank_accounts=2,
+    open_orders=1,
+    check_at=NOW + HOUR,
+    checks=3,
+)
+BANK_ACCOUNT = BankAccount(
+    user_id=PAYER.user_id,
+    details_id="fa898aec-519c-46be-9b4c-e76ef4ff99d9",
+    account_id=ACCOUNT,
+    created_at=NOW,
+    status=AccountStatus.PENDING,
+    sealed="c2VhbGVk",
+    fingerprint=HASH,
+    check_at=NOW + HOUR,
+)
 RECORDS: dict[str, Record] = {
+    "payer": PAYER,
+    "payer, erased": replace(PAYER, sealed=None, check_at=None, erased_at=NOW + HOUR, is_forgotten=True, version=9),
+    "bank account": BANK_ACCOUNT,
+    "bank account, erased": replace(
+        BANK_ACCOUNT,
+        status=AccountStatus.FAILED,
+        sealed=None,
+        fingerprint=None,
+        sequence=2,
+        is_submitted=True,
+        check_at=None,
+        checks=1,
+    ),
+    "name of a payer": PayerName(HASH, ACCOUNT, PAYER.user_id),
+    "data key of a person": PersonKey(PAYER.user_id, "d3JhcHBlZA==", NOW),
     "link, pending": LINK,
     "link, expired": replace(LINK, status=LinkStatus.EXPIRED, version=2),
     "link, completed": replace(LINK, status=LinkStatus.COMPLETED, completed_at=NOW + HOUR, version=3),

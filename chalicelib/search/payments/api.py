@@ -18,7 +18,7 @@ _NO_REQUEST = "none"  # is no request id, so that nothing is found
 def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpResponse:
     query, services = call.query, call.services
     filters = _filters(call)
-    if "text/csv" in call.accept:
+    if "text/csv" in call.headers.get("accept", "").lower():
         return _part(call, filters)
     _check(query)
     if query.cursor is not None:

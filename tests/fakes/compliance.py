@@ -1,0 +1,37 @@
+"""The compliance provider in memory: the client of the service over the sandbox of the local stack, without HTTP.
+
+world.compliance.provider.move("users", user_id, {"kycStatus": "approved"})    moves a person, and tells of it
+world.compliance.trouble = lambda method, path: "lost"                         does what is asked, and does not answer
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chalicelib.outbound.compliance import Compliance, ProviderUnavailable
+from infra.local.provider import Provider
+from infra.local.serving import JsonRequest
+
+
+class FakeCompliance(Compliance):
+    """`seen` are method and path of each request. `trouble` says of each: None, `down` (nothing is done), `lost` (it
+    is done, and not answered), or an answer as status and bytes."""
+
+    def __init__(self, is_configured: bool = True) -> None:
+        super().__init__("http://provider.example" if is_configured else "")
+        self.provider = Provider()
+        self.seen: list[tuple[str, str]] = []
+        self.trouble: Callable[[str, str], Any] = lambda method, path: None
+
+    def _send(self, method: str, path: str, content: Mapping[str, Any] | None) -> tuple[int, bytes]:
+        self.seen.append((method, path))
+        trouble = self.trouble(method, path)
+        if trouble == "down":
+            raise ProviderUnavailable("ResponseTimeout")
+        if isinstance(trouble, tuple):
+            return trouble
+        body = None if content is None else json.loads(json.dumps(content))
+        response = self.provider.respond(JsonRequest(method, path, {}, body))
+        if trouble == "lost":
+            raise ProviderUnavailable("ResponseTimeout")
+        return response.status, json.dumps(response.body).encode()
