@@ -91,6 +91,7 @@ class RecurringPayment(Record):
 
     @property
     def next_due(self) -> datetime | None:
+        """When its next payment is due or looked at again, while it is active."""
         return self.check_at
 
     @property

@@ -1,5 +1,6 @@
 """ERC20RecurringPaymentProxy in memory, and recurring payouts of a World whose payer signs with a key of its own."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -13,11 +14,13 @@ from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chain.wallets import TokenReading
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.creation import Plan
-from chalicelib.recurring.records import Period, RecurringPayment
+from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.requests.creation import Draft, Item
 from chalicelib.requests.records import Frequency
-from tests.fakes.mempool import Raw
+from chalicelib.webhooks.records import Event
+from tests.fakes.crash import FragileQueue, Guarded
 from tests.fakes.memory_store import MemoryStore
+from tests.fakes.mempool import Raw
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import PAYEE, World
 
@@ -162,3 +165,23 @@ class Recurring:
 
     def jump(self, **time: float) -> None:
         self.world.now += timedelta(**time)
+
+    def guarded(self, wire: Any) -> Any:
+        """The services of a process whose calls to the store, the queue and the node are guarded by a tripwire."""
+        services = self.services
+        stored = ("get", "get_many", "query", "query_mixed", "page", "due", "write", "put_many")
+        of_chain = ("read_account", "run_each", "send_raw", "receipts_of", "read_wallet", "replayed", "block_hashes")
+        chain = Guarded(self.world.chain, of_chain, wire)
+        chains = SimpleNamespace(of=lambda name: chain, evm=lambda name: chain, networks=("sepolia",))
+        return replace(
+            services, store=Guarded(self.store, stored, wire), queue=FragileQueue(services.queue, wire), chains=chains
+        )
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """The bodies of all events of a kind, as they were stored."""
+        found = (each for each in self.store.all(Event) if each.kind == kind)
+        return [json.loads(each.body) for each in sorted(found, key=lambda each: each.created_at)]
+
+    @property
+    def committed(self) -> int:
+        return sum(each.committed for each in self.store.all(Commitment))
