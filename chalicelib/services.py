@@ -17,8 +17,7 @@ from chalicelib.outbound.prices import Prices
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
-from chalicelib.storage.secrets import Secrets
-from chalicelib.storage.signing_keys import SigningKeys
+from chalicelib.storage.secrets import Secrets, SigningKeys
 from chalicelib.storage.store import Store
 
 

@@ -38,6 +38,8 @@ class Access:
     encrypts_for: str | None = None
     decrypts_for: str | None = None
     rpc_urls: bool = False
+    signs: bool = False
+    """Whether it signs transactions of the service's own account: with the key in KMS, or that for test networks."""
 
 
 _RECORDS = ("GetItem", "Query", "PutItem", "DeleteItem")
@@ -104,6 +106,14 @@ ACCESS = {
         due=("payments",),
         rpc_urls=True,
     ),
+    "track_relayed": Access(sends=("relayed",)),
+    "follow_relayed": Access(
+        tables={"payments": ("GetItem", "Query", "PutItem")},
+        consumes=("relayed",),
+        sends=("relayed",),
+        rpc_urls=True,
+        signs=True,
+    ),
 }
 
 
@@ -144,9 +154,25 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
         if owners:
             yield from _key(stage, action, owners)
     if access.rpc_urls:
-        suffixes = ["-??????", ""] if stage == "local" else ["-??????"]
-        secrets = [f"arn:aws:secretsmanager:*:*:secret:{prefix}-rpc-urls{suffix}" for suffix in suffixes]
-        yield _allow("RpcUrls", ["secretsmanager:GetSecretValue"], secrets)
+        yield _secret(stage, "RpcUrls", "rpc-urls")
+    if access.signs:
+        yield from _signing_key(stage)
+        yield _secret(stage, "RelayerTestKey", "relayer-key")
+
+
+def _secret(stage: str, sid: str, name: str) -> dict[str, Any]:
+    suffixes = ["-??????", ""] if stage == "local" else ["-??????"]
+    secrets = [f"arn:aws:secretsmanager:*:*:secret:{APP}-{stage}-{name}{suffix}" for suffix in suffixes]
+    return _allow(sid, ["secretsmanager:GetSecretValue"], secrets)
+
+
+def _signing_key(stage: str) -> Iterator[dict[str, Any]]:
+    """Permission to sign, by the tag of the stage's keys: the other one cannot sign, and this one cannot encrypt."""
+    actions = ["kms:Sign", "kms:GetPublicKey"]
+    condition = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
+    yield {**_allow("SigningKey", actions, ["arn:aws:kms:*:*:key/*"]), "Condition": condition}
+    if stage == "local":
+        yield _allow("KeyAliasSign", actions, [f"arn:aws:kms:*:*:alias/{APP}-{stage}-relayer"])
 
 
 def _key(stage: str, action: str, owners: str) -> Iterator[dict[str, Any]]:

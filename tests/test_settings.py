@@ -1,5 +1,8 @@
 """The environment variables: what each takes, and that everything wrong is named at the start."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from chalicelib.settings import InvalidSettings, Settings
@@ -60,6 +63,11 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("FEED_MAX_AGE_SECONDS", ["0"]),
         ("RATE_TOLERANCE_BPS", ["-1", "1001", "0.5"]),
         ("QUOTE_SECONDS", ["9", "3601"]),
+        ("RELAYER_KEYS", ['{"sepolia": "vault"}', '{"nowhere": "kms"}', '{"tron": "kms"}', '{"sepolia": 1}']),
+        ("RELAYER_DAILY_LIMITS", ['{"sepolia": "-1"}', '{"sepolia": "1e3"}', '{"sepolia": 0.5}', '{"sepolia": ".5"}', '{"base": "1,5"}']),
+        ("RELAYER_LOW_BALANCES", ['{"sepolia": "0.0000000000000000001"}', '{"sepolia": ""}']),
+        ("RELAYER_MAX_FEE_GWEI", ['{"sepolia": 0}', '{"sepolia": 0.5}']),
+        ("RELAYER_STUCK_SECONDS", ["9", "x"]),
         ("PAGE_CLIENT_ID", ["", "a b", "a" * 65]),
         ("PAGE_FRAME_ANCESTORS", ['["app.test"]', '["https://APP.test"]', '["https://app.test/path"]']),
         ("LOG_LEVEL", ["info", "TRACE"]),
@@ -87,3 +95,25 @@ def test_values_are_read_in_their_types() -> None:
     assert settings.webhook_allow_loopback is True
     assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [True, True, False, False]
     assert read(SAFE_SERVICE_URLS="{}").safe_service_urls == {}
+
+
+def test_amounts_of_coins_are_read_exactly_in_base_units() -> None:
+    settings = read(RELAYER_DAILY_LIMITS='{"base": "0.1", "sepolia": "12", "bsc": "0.000000000000000001"}')
+    assert settings.relayer_daily_limits == {"base": 10**17, "sepolia": 12 * 10**18, "bsc": 1}
+    assert read().relayer_low_balances["arbitrum-one"] == 5 * 10**16
+
+
+def test_a_private_key_in_a_secret_is_for_test_networks_alone_but_on_the_local_stack() -> None:
+    keys = '{"sepolia": "secret", "base": "secret"}'
+    assert read(RELAYER_KEYS=keys).relayer_keys == {"sepolia": "secret", "base": "secret"}
+    for stage in ("dev", "prod"):
+        assert read(STAGE=stage, RELAYER_KEYS='{"sepolia": "secret", "base": "kms"}').relayer_keys["base"] == "kms"
+        with pytest.raises(InvalidSettings) as refused:
+            read(STAGE=stage, RELAYER_KEYS=keys)
+        assert refused.value.problems == {"RELAYER_KEYS": "base: must be kms, as a secret is for test networks"}
+
+
+def test_the_amounts_of_the_configuration_are_those_of_the_code() -> None:
+    written = json.loads((Path(__file__).parents[1] / ".chalice" / "config.json").read_text())["environment_variables"]
+    names = {name: text for name, text in written.items() if name.startswith("RELAYER_")}
+    assert len(names) == 5 and read(**names) == read()

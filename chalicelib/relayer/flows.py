@@ -14,6 +14,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer import rules, store
+from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, RelayerAccount
 from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
@@ -45,6 +46,16 @@ class Outcome:
     reason: str | None = None
 
 
+@frozen
+class AccountState:
+    """The service's account on a network: its balance in base units, its next nonce, and how many calls are open."""
+
+    address: str
+    balance: BaseUnits
+    next_nonce: int
+    open: int
+
+
 def can_submit(services: Services, network: str) -> bool:
     """Whether the deployment has a key for the network. Reads the settings only."""
     return has_signer(services, network)
@@ -53,6 +64,17 @@ def can_submit(services: Services, network: str) -> bool:
 def account_address(services: Services, network: str) -> str:
     """The address of the service's account on a network. Raises NoRelayer without a key for it."""
     return signer_of(services, network).address
+
+
+def account_state(services: Services, network: str) -> AccountState:
+    """Raises NoRelayer without a key for the network, and ChainUnavailable if the node does not answer."""
+    address = account_address(services, network)
+    reading = services.chains.evm(network).read_account(address)
+    account = store.account(services.store, network, address)
+    progress = store.progress(services.store, network, address)
+    begun = store.transactions_from(services.store, network, address, progress.open_from if progress else 0, WINDOW)
+    still_open = sum(each.closed_at is None for each in begun)
+    return AccountState(address, reading.balance, account.next_nonce if account else reading.nonce, still_open)
 
 
 def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:

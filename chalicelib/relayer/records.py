@@ -8,7 +8,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 
 TRANSACTION_RETENTION = timedelta(days=90)
-"""How long a finished transaction is kept; its call is kept for ever."""
+"""How long a transaction is kept after its call has its outcome."""
 
 
 class CallStatus(StrEnum):
@@ -77,6 +77,7 @@ class RelayedTransaction(Record):
 
     @property
     def vanishes_at(self) -> datetime | None:
+        """90 days after its call has its outcome, which is kept; None before that."""
         return None if self.closed_at is None else self.closed_at + TRANSACTION_RETENTION
 
 

@@ -25,6 +25,7 @@ from infra.local.cloud import Cloud
 from infra.local.explorer import Explorer
 from infra.local.market import Market
 from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
+from infra.local.relayer import prepare_relayer
 from infra.local.safe import Safe, install_safe
 from infra.local.safe_service import SafeTransactionService
 from infra.local.tron import TronNode
@@ -99,9 +100,11 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         service = _service(port, base_url, environment, held)
         parts.callback(service.stop)
         safe = _prepare(chains, tron, credentials)
+        relayer = prepare_relayer(_services(), chains)
         say(f"service at {base_url}")
 
         description = _description(base_url, cloud, nodes, credentials, safe)
+        description |= {"relayer": relayer}
         description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls, "price_url": market.url}
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
@@ -199,6 +202,8 @@ def _environment(
         **dict.fromkeys(urls, base_url),
         "EXPLORER_URL": explorer_url,
         "SCAN_INTERVAL_SECONDS": "1",
+        "RELAYER_KEYS": json.dumps(dict.fromkeys(EVM_NETWORKS, "kms")),
+        "RELAYER_STUCK_SECONDS": "10",
         "CONFIRMATIONS": json.dumps(_CONFIRMATIONS),
         "SAFE_SERVICE_URLS": json.dumps(safe_services),
         "WEBHOOK_ALLOW_LOOPBACK": "true",

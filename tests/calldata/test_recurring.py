@@ -17,26 +17,9 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata.recurring import PERMIT_MEMBERS, SchedulePermit, digest, trigger, typed_data
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 
-from .calls import PAYEE, REFERENCE, USDC, WALLET
+from .calls import PAYEE, PERMIT, REFERENCE, SIGNATURE, USDC, WALLET
 
 NETWORKS = ("mainnet", "arbitrum-one", "base", "matic", "bsc", "sepolia")
-PERMIT = SchedulePermit(
-    subscriber=WALLET,
-    token=USDC,
-    recipient=PAYEE,
-    fee_address=ZERO_ADDRESS,
-    amount=12_500_000,
-    fee_amount=0,
-    relayer_fee=0,
-    period_seconds=86_400,
-    first_payment=1_800_000_000,
-    total_payments=12,
-    nonce=2**255 + 1,
-    deadline=1_900_000_000,
-    strict_order=False,
-)
-SIGNATURE = bytes(range(1, 65)) + b"\x1b"
-
 addresses = st.binary(min_size=20, max_size=20).map(lambda raw: evm_address("0x" + raw.hex()))
 permits = st.builds(
     SchedulePermit,

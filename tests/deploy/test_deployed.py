@@ -36,8 +36,7 @@ from chalicelib.scanning.records import Cursor
 from chalicelib.services import Services
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
-from chalicelib.storage.secrets import Secrets
-from chalicelib.storage.signing_keys import SigningKeys
+from chalicelib.storage.secrets import Secrets, SigningKeys
 from chalicelib.storage.store import Store, WriteConflict
 from infra import admin
 from infra.account import deployed_record, rest_api_id

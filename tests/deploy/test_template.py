@@ -29,6 +29,7 @@ CONSUMERS = {
     "webhook-retries": "retry_webhook",
     "scans": "scan_chain",
     "recordings": "record_transfers",
+    "relayed": "follow_relayed",
 }
 
 SECONDS_BETWEEN_BLOCKS = {
@@ -130,7 +131,7 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["Namespace"] == "AWS/SQS"
     }
-    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings")
+    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings", "Relayed")
     dead = {("ApproximateNumberOfMessagesVisible", f"{name}DeadQueue") for name in names}
     assert watched == dead | {("ApproximateAgeOfOldestMessage", f"{name}Queue") for name in names}
 

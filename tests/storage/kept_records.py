@@ -34,6 +34,13 @@ from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccoun
 from chalicelib.privacy.records import PersonKey
 from chalicelib.rates.records import Rate
 from chalicelib.recording.records import DailyCount
+from chalicelib.relayer.records import (
+    CallStatus,
+    RelayedCall,
+    RelayedTransaction,
+    RelayerAccount,
+    RelayerProgress,
+)
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
@@ -293,6 +300,10 @@ BANK_ACCOUNT = BankAccount(
     fingerprint=HASH,
     check_at=NOW + HOUR,
 )
+CALL = RelayedCall("recurring/01KJM9CZ34/2/1", "base", WALLET, 12, NOW)
+RELAYED = RelayedTransaction(
+    "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
+)
 RECORDS: dict[str, Record] = {
     "payer": PAYER,
     "payer, erased": replace(PAYER, sealed=None, check_at=None, erased_at=NOW + HOUR, is_forgotten=True, version=9),
@@ -525,4 +536,19 @@ RECORDS: dict[str, Record] = {
     ),
     "daily count": DailyCount(ACCOUNT, "ACCOUNT", "2026-03-01", "", 3, Counts({"USDC-base|USD|conversion|": 2})),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
+    "call, accepted": CALL,
+    "call, reverted": replace(
+        CALL,
+        status=CallStatus.REVERTED,
+        tx_hash="0x" + HASH,
+        block_number=27_000_000,
+        cost=BaseUnits(150_000 * 10**9),
+        reason="ERC20: insufficient allowance",
+        version=1,
+    ),
+    "transaction, not signed": RELAYED,
+    "transaction, replaced": replace(RELAYED, hashes=("0x" + HASH, "0x" + HASH[::-1]), raw="0x02f8", signed_at=NOW, version=3),
+    "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4),
+    "account of the relayer": RelayerAccount("base", WALLET, 13, "2026-03-01", BaseUnits(10**17), version=12),
+    "progress of the relayer": RelayerProgress("base", WALLET, 12, NOW, version=40),
 }

@@ -16,7 +16,7 @@ from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import recover_digest
 from chalicelib.relayer.keys.signer import Signature
-from chalicelib.storage.signing_keys import SigningKeys
+from chalicelib.storage.secrets import SigningKeys
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """The order n of secp256k1."""
