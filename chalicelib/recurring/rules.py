@@ -133,6 +133,11 @@ def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, co
     return Step(_looked_again(schedule, now))
 
 
+def is_operators(reason: str) -> bool:
+    """Whether the contract refuses payments for a reason that its payer can do nothing about."""
+    return reason.startswith(OPERATORS)
+
+
 def has_failed(call: RelayedCall) -> bool:
     """Whether a call had no effect, and never will."""
     return call.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED)
@@ -150,7 +155,7 @@ def refused(
         return Step(_looked_again(schedule, now))
     if reason == NOT_DUE_YET:
         return Step(_later(schedule, now + MIN_LOOK_DELAY))
-    if reason.startswith(OPERATORS):
+    if is_operators(reason):
         return Step(postponed(schedule, now))
     failed = replace(schedule, failures=schedule.failures + 1, failure_reason=_reason(schedule, reason, facts.holdings))
     if failed.failures < MOST_FAILURES:

@@ -141,7 +141,7 @@ def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPaym
         submissions = relayer.submit(services, [rules.call_of(*each) for each in sent])
     except ChainUnavailable as error:  # nothing is known to have been accepted: the next look submits them again
         facts = {"network": network, "reason": error.message}
-        services.log.error("recurring payments not submitted", extra=facts)
+        services.log.error("recurring payments wait", extra=facts)
         return 0
     for (schedule, request), submission in zip(sent, submissions, strict=True):
         if submission.status is not SubmissionStatus.ACCEPTED:
@@ -154,9 +154,10 @@ def _not_accepted(
 ) -> Step:
     context, reason = webhooks.event_context(services), submission.reason or rules.NO_REASON
     told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
-    services.log.warning("recurring payment not made", extra=told)
-    if submission.status is SubmissionStatus.POSTPONED:
+    if submission.status is SubmissionStatus.POSTPONED or rules.is_operators(reason):
+        services.log.error("recurring payments wait", extra=told)
         return Step(rules.postponed(schedule, context.now))
+    services.log.info("recurring payment refused", extra=told)
     known = Facts(request, holdings=_holdings(services, schedule))
     return rules.refused(schedule, known, reason, _retry_after(services), context)
 

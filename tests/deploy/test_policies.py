@@ -71,6 +71,7 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
         ("api_handler", "kms:Decrypt", "answer#*"),  # its own answers under an idempotency key
         ("deliver_webhook", "kms:Decrypt", None),
         ("retry_webhook", "kms:Decrypt", None),
+        ("execute_recurring", "kms:Sign", "kms:GetPublicKey", None),
         ("follow_relayed", "kms:Sign", "kms:GetPublicKey", None),
     }
 

@@ -13,18 +13,36 @@ from chalicelib.calldata import recurring as calldata
 from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chain.wallets import TokenReading
 from chalicelib.recurring import flows, jobs
-from chalicelib.recurring.creation import Plan
+from chalicelib.recurring.creation import Plan, create_recurring
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
+from chalicelib.requests import flows as requests
 from chalicelib.requests.creation import Draft, Item
 from chalicelib.requests.records import Frequency
+from chalicelib.services import Services
 from chalicelib.webhooks.records import Event
 from tests.fakes.crash import FragileQueue, Guarded
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.mempool import Raw
-from tests.fakes.wallets import EvmWallet, evm_wallet
+from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PAYEE, World
 
 AMOUNT = 10_000_000
+SUBSCRIBER = evm_wallet("subscriber")
+
+
+def store_recurring(services: Services, owner: Owner, *, is_active: bool = False, **changes: Any) -> RecurringPayment:
+    """Writes a recurring payout of three daily payments of 10 fUSDC from 2101 on, without a call to the node."""
+    item = Item("10", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+    template = requests.payout(services, owner, Draft(item))
+    plan = {"start_date": "2101-01-31", "frequency": Frequency.DAILY, "total_payments": 3, "payer": SUBSCRIBER.address}
+    made = create_recurring(template, Plan(**{**plan, **changes}), Fee(), (), services.clock(), services.entropy)
+    services.store.write(made)
+    return flows.activate(services, owner, made.recurring_id, signature_of(made)) if is_active else made
+
+
+def signature_of(schedule: RecurringPayment) -> str:
+    """The signature of SUBSCRIBER."""
+    return SUBSCRIBER.sign_typed(calldata.typed_data(schedule.permit, schedule.network))
 
 
 @dataclass
@@ -106,7 +124,7 @@ class Recurring:
         self.world.chain.mine()
         self.world.scan()
         self.proxy = RecurringProxy(self.world)
-        self.payer: EvmWallet = evm_wallet("subscriber")
+        self.payer = SUBSCRIBER
 
     @property
     def services(self) -> Any:
@@ -131,11 +149,8 @@ class Recurring:
         )
         return flows.create(self.services, self.owner, Draft(item, reference="PAY-1"), fee, plan).schedule
 
-    def sign(self, schedule: RecurringPayment) -> str:
-        return self.payer.sign_typed(calldata.typed_data(schedule.permit, schedule.network))
-
     def activate(self, schedule: RecurringPayment) -> RecurringPayment:
-        return flows.activate(self.services, self.owner, schedule.recurring_id, self.sign(schedule))
+        return flows.activate(self.services, self.owner, schedule.recurring_id, signature_of(schedule))
 
     def start(self, **changes: Any) -> RecurringPayment:
         return self.activate(self.create(**changes))
