@@ -26,6 +26,7 @@ from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
+from chalicelib.payers import routes as payers
 from chalicelib.recurring import routes as recurring
 from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
@@ -64,6 +65,7 @@ ROOMS = (
     branding,
     audit_log,
     payees,
+    payers,
     orchestrators,
     pages,
     service,
@@ -170,6 +172,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
         jobs.track_relayed(services())
 
+    @app.schedule(Rate(5, unit=Rate.MINUTES))
+    def check_payers(event: Any) -> None:
+        from chalicelib.payers import jobs
+
+        jobs.check_payers(services())
+
     return app
 
 
@@ -199,3 +207,4 @@ expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
 run_recurring = app.handler_map["run_recurring"]
 track_relayed = app.handler_map["track_relayed"]
+check_payers = app.handler_map["check_payers"]

@@ -76,7 +76,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 
 
 WORKERS = {
-    "deliver_webhook": ("webhooks", 45),
+    "deliver_webhook": ("webhooks", 50),
     "scan_chain": ("scanning", 46),
     "record_transfers": ("recording", 68),
     "expire_links": ("links", 41),

@@ -20,6 +20,7 @@ TAGS = {
     "transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
     "webhooks": ("Webhooks", "Receive events, and see what was delivered"),
     "currencies": ("Currencies", "The tokens that are supported"),
+    "payers": ("Payers", "Who is paid out in fiat: identity, agreement and bank accounts"),
     "payees": ("Payee destinations", "In which token and on which chain a wallet is paid"),
     "accounts.sign_in": ("Sign in", "Sessions by e-mail address or wallet"),
     "accounts.api_keys": ("API keys", "Credentials of servers"),
@@ -73,6 +74,7 @@ SECURITY: dict[Mode, list[dict[str, list[str]]]] = {
 
 PATH_PARAMETERS = {
     "client_id": "A client id, as in x-client-id",
+    "client_user_id": "Your own id of the person; an e-mail address has its @ sent as %40",
     "currency_id": "An `id` of GET /v2/currencies",
     "delivery_id": "The id of a delivery",
     "destination_id": "`<wallet>@eip155:<chain id>#<checksum>:<token address>`, the # sent as %23",

@@ -1,8 +1,20 @@
 """The entry of an operation in the table of routes. It imports no model and no view."""
 
+from enum import Enum, auto
 
 from chalicelib.access.modes import Mode, Rate
 from chalicelib.base.frozen import frozen
+
+
+class ProblemForm(Enum):
+    """How a response says what is wrong with a body or a query. Each is what the interface documents somewhere."""
+
+    FIRST = auto()
+    """`message` is the first problem as a sentence, `errors` lists all."""
+    SUMMARY = auto()
+    """`message` says only that the validation failed, `errors` lists all."""
+    LIST = auto()
+    """`message` is the list of all."""
 
 
 @frozen
@@ -28,16 +40,24 @@ class Operation:
     """The scope that an API key limited to scopes needs."""
     rate: Rate | None = Rate.TIER
     """The rate limit; None for health and the OpenAPI document, which read nothing."""
-    lists_problems: bool = False
-    """True if validation problems are a list under `message`, as the interface documents it."""
+    problem_form: ProblemForm = ProblemForm.FIRST
+    """How an invalid body or query is refused, as the interface documents it."""
     shows_secret: bool = False
     """True if the response holds a secret: it is then stored encrypted for its idempotency key."""
+    is_repeatable: bool = False
+    """True if the same request has one effect however often it is sent. Then its Idempotency-Key is not looked at, and
+    no response is kept for it: one that has personal data would outlast its erasure."""
     looks_up_token: bool = False
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False
     """True if the hosted payment page may call it."""
     description: str = ""
     """What a caller has to know beyond the summary, in a few sentences. None may be without one."""
+
+    @property
+    def takes_idempotency_key(self) -> bool:
+        """Whether it changes something and its Idempotency-Key is looked at."""
+        return self.method != "GET" and not self.is_repeatable
 
     @property
     def signs_in(self) -> bool:

@@ -41,13 +41,13 @@ _LONGEST_TEXT, _MOST_FIELDS = 200, 30
 
 
 class ProviderUnavailable(ServiceError):
-    """The provider gave no usable answer; it is unknown whether it did what it was asked. `reason` is for logs only."""
+    """The provider gave no usable answer; it is unknown whether it did what it was asked. The log has the `reason`."""
 
     status = 503
 
     def __init__(self, reason: str) -> None:
         super().__init__("The compliance provider did not answer: try again")
-        self.reason = reason
+        self.logged = f"The compliance provider did not answer: {reason}"
 
 
 class ProviderRefused(Exception):

@@ -27,6 +27,7 @@ from chalicelib.outbound.compliance import (
     order_of,
     user_of,
 )
+from chalicelib.payers.reports import account_report_of, report_of
 from chalicelib.services import Services
 
 TOLERANCE = timedelta(minutes=5)
@@ -53,6 +54,7 @@ def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> 
     try:
         event = json.loads(raw_body)
         subject = _SUBJECTS[event["kind"]](event["data"])
+        _check_status(subject)
         event_id, account = event["id"], event["account"]
     except (ValueError, RecursionError, LookupError, TypeError, ProviderUnavailable):
         raise BadRequest("The event is not in the documented form") from None
@@ -71,6 +73,14 @@ def _check_signature(services: Services, headers: Mapping[str, str], raw_body: b
         raise Unauthorized("Invalid signature")
     if not _is_recent(int(timestamp[:12]), services.clock()):
         raise Unauthorized("The event is too old: sign it anew")
+
+
+def _check_status(subject: Subject) -> None:
+    """Raises ProviderUnavailable for a status that is not documented. Those of orders are checked where they count."""
+    if isinstance(subject, ProviderUser):
+        report_of(subject)
+    elif isinstance(subject, ProviderAccount):
+        account_report_of(subject)
 
 
 def signature(secret: str, timestamp: str, raw_body: bytes) -> str:

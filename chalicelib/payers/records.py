@@ -14,7 +14,6 @@ class KycStatus(StrEnum):
     INITIATED = "initiated"
     PENDING = "pending"
     APPROVED = "approved"
-    COMPLETED = "completed"
     REJECTED = "rejected"
     RETRY_REQUIRED = "retry_required"
     FAILED = "failed"
@@ -72,7 +71,7 @@ class Payer(Record):
     @property
     def is_compliant(self) -> bool:
         """Whether the person may be paid out: identity and agreement are both done."""
-        is_known = self.kyc_status in (KycStatus.APPROVED, KycStatus.COMPLETED)
+        is_known = self.kyc_status is KycStatus.APPROVED
         return is_known and self.agreement_status is AgreementStatus.COMPLETED and self.erased_at is None
 
     @property

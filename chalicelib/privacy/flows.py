@@ -19,7 +19,7 @@ def new_key(services: Services, person_id: str) -> tuple[PersonKey, bytes]:
     return PersonKey(person_id, wrapped, services.clock()), key
 
 
-def key_of(services: Services, person_id: str) -> bytes | None:
+def data_key(services: Services, person_id: str) -> bytes | None:
     """The plain data key of a person; None if it was destroyed. One read, one KMS call."""
     found = store.person_key(services.store, person_id)
     return None if found is None else base64.b64decode(services.secrets.decrypt(found.wrapped, _owner(person_id)))

@@ -20,7 +20,7 @@ from chalicelib.recurring.rules import Facts, Holdings, Step
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import RelayedCall
 from chalicelib.relayer.rules import Submission, SubmissionStatus
-from chalicelib.requests.flows import reference_of
+from chalicelib.requests.flows import counted, reference_of
 from chalicelib.requests.records import Request
 from chalicelib.requests.recurring import recurred
 from chalicelib.services import Services
@@ -99,7 +99,7 @@ def _repeat(services: Services, request: Request) -> int:
             return count
         event = recurring_event(new.request, context)
         try:
-            services.store.write(new.original, new.request, reference_of(new.request), event)
+            services.store.write(new.original, *counted([new.request, reference_of(new.request)]), event)
         except WriteConflict:  # it was paid or stopped, or another worker is at it: the next run goes on
             return count
         webhooks.queue_announcements(services, (event,))

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from chalicelib.base.records import Record
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.recurring.records import RecurringPayment
 from chalicelib.recurring.rules import Holdings, Step
-from chalicelib.requests.flows import reference_of
+from chalicelib.requests.flows import counted, reference_of
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
 from chalicelib.storage.store import Add
@@ -18,11 +17,11 @@ T = TypeVar("T", RecurringPayment, Request)
 
 def write(services: Services, step: Step) -> None:
     """Writes a step with its events in one transaction, and queues the events. Raises WriteConflict."""
-    records: list[Record | Add] = [step.schedule, *step.records, *step.events]
-    records += [reference_of(each) for each in step.records if isinstance(each, Request)]
+    new = [reference_of(each) for each in step.records if isinstance(each, Request)]
+    writes = [step.schedule, *counted([*step.records, *new]), *step.events]
     if step.commitment is not None:
-        records.append(Add(*step.commitment))
-    services.store.write(*records)
+        writes.append(Add(*step.commitment))
+    services.store.write(*writes)
     webhooks.queue_announcements(services, step.events)
 
 

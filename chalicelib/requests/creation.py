@@ -17,9 +17,8 @@ from chalicelib.catalogue.interop import Destination, parse_destination_id
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.currencies.rules import ConversionFacts, way_of
-from chalicelib.requests.calendar import start_of
+from chalicelib.requests.calendar import start_of, started
 from chalicelib.requests.records import CustomerInfo, Recurrence, Request, RequestStatus
-from chalicelib.requests.recurring import started
 from chalicelib.requests.references import payment_reference
 
 S = TypeVar("S")
@@ -125,6 +124,7 @@ def new_request(
         tx_hash=None,
         created_with=owner.mode,
         payment_count=0,
+        confirmed_count=0,
         account_id=owner.account_id,
         client_id=owner.client_id,
         origin=owner.origin,

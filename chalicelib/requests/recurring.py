@@ -8,14 +8,14 @@ not.
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.base import ids
+from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.base.money import BaseUnits
-from chalicelib.requests.calendar import due_at, start_of
-from chalicelib.requests.records import Recurrence, Request, RequestStatus
-from chalicelib.requests.references import payment_reference
+from chalicelib.requests.calendar import at_period, started
+from chalicelib.requests.creation import Target, new_request
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of, invoice_of
 
 
 @frozen
@@ -31,11 +31,9 @@ def recurred(original: Request, now: datetime, entropy: Entropy) -> Recurred | N
     recurrence = original.recurrence
     if recurrence is None or recurrence.next_at is None or recurrence.next_at > now:
         return None
-    after = _at(recurrence, (recurrence.period or 1) + 1)
-    copied = copy_of(original, now, entropy)
+    after = at_period(recurrence, (recurrence.period or 1) + 1)
     request = replace(
-        copied,
-        recurrence=None,
+        copy_of(original, now, entropy),
         original_request_id=original.request_id,
         original_payment_reference=original.payment_reference,
     )
@@ -44,37 +42,18 @@ def recurred(original: Request, now: datetime, entropy: Entropy) -> Recurred | N
 
 def copy_of(request: Request, now: datetime, entropy: Entropy) -> Request:
     """A new unpaid request for the same, that stands by itself and has an id and a reference of its own."""
-    request_id, salt = ids.request_id(entropy), ids.salt(entropy)
+    invoice = invoice_of(request) if request.invoice_currency is not None else None
+    target = Target(request.payee, currency_of(request), request.amount, invoice)
+    owner = Owner(request.account_id, request.client_id, request.origin, mode=request.created_with)
     return replace(
-        request,
-        bill_id=request_id,
-        position=0,
-        request_id=request_id,
-        salt=salt,
-        payment_reference="0x" + payment_reference(request_id, salt, request.payee).hex(),
-        status=RequestStatus.CREATED,
-        paid=BaseUnits(0),
-        tx_hash=None,
-        payment_count=0,
-        unlisted_count=0,
-        unlisted_amount=BaseUnits(0),
-        unknown_token_count=0,
-        other_payee_count=0,
-        right_payee_count=0,
-        created_at=now,
-        listening_since=None,
-        version=0,
+        new_request(None, 0, target, owner, now, entropy),
+        payer=request.payer,
+        reference=request.reference,
+        customer_info=request.customer_info,
+        fee_percentage=request.fee_percentage,
+        fee_address=request.fee_address,
+        recurring_payment_id=request.recurring_payment_id,
     )
-
-
-def started(recurrence: Recurrence, now: datetime) -> Recurrence:
-    """The recurrence with its first date after `now` as the next one. The first date of all has its request."""
-    period = recurrence.period or 1
-    after = _at(recurrence, period)
-    while after.next_at is not None and after.next_at <= now:
-        period += 1
-        after = _at(recurrence, period)
-    return after
 
 
 def with_recurrence(request: Request, is_stopped: bool, now: datetime) -> Request:
@@ -87,12 +66,3 @@ def with_recurrence(request: Request, is_stopped: bool, now: datetime) -> Reques
     if not recurrence.is_stopped and recurrence.next_at is not None:
         return request
     return replace(request, recurrence=started(replace(recurrence, is_stopped=False), now))
-
-
-def _at(recurrence: Recurrence, period: int) -> Recurrence:
-    """The recurrence after a period; there is no date after the year 9999."""
-    try:
-        following = due_at(start_of(recurrence.start_date), recurrence.frequency, period + 1)
-    except (ValueError, OverflowError):
-        return replace(recurrence, period=period, next_at=None)
-    return replace(recurrence, period=period, next_at=following)

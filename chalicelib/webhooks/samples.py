@@ -27,7 +27,7 @@ def sample_event(kind: str, account_id: str, client_id: str | None, context: Eve
             (("options", list(KINDS)),),
             verbatim=True,
         )
-        raise ValidationFailed((problem,), listed=True)
+        raise ValidationFailed((problem,))
     return Event(
         event_id=ids.ulid(context.now, context.entropy),
         kind=kind,

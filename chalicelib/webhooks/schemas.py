@@ -209,23 +209,28 @@ class RecurringPayload(PaymentEventPayload):
 
 
 class CompliancePayload(Payload):
-    """Only a sample, for receivers that handle it: this service never sends it."""
+    """The provider has changed the state of a person who is paid out in fiat."""
 
     event: Literal["compliance.updated"] = Field(description="The kind of the event")
-    clientUserId: str = Field(description="The user")
-    kycStatus: str = Field(description="Of the identity check")
-    agreementStatus: str = Field(description="Of the agreement")
-    isCompliant: bool = Field(description="Whether both are done")
+    clientUserId: str = Field(description="Your own id of the person")
+    kycStatus: str = Field(
+        description="Of the identity check: not_started, initiated, pending, approved, rejected, retry_required, failed"
+    )
+    agreementStatus: str = Field(
+        description="Of the agreement: not_started, pending, signed, completed, rejected, failed"
+    )
+    isCompliant: bool = Field(description="Whether the person may be paid out: approved and completed")
     rawPayload: dict[str, Any] = Field(description="What the provider said")
 
 
 class PaymentDetailPayload(Payload):
-    """Only a sample, for receivers that handle it: this service never sends it."""
+    """The provider has checked a bank account."""
 
     event: Literal["payment_detail.updated"] = Field(description="The kind of the event")
     paymentDetailsId: str = Field(description="The bank account")
-    clientUserId: str = Field(description="The user")
-    status: str = Field(description="Of its check")
+    clientUserId: str = Field(description="Your own id of its owner")
+    status: str = Field(description="Of its check: pending, approved or failed")
+    rejectionMessage: str = Field("", description="Why it failed, if the provider says so; otherwise absent")
     rawPayload: dict[str, Any] = Field(description="What the provider said")
 
 
@@ -250,8 +255,8 @@ EVENTS = {
     "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
     "payment.processing": EventKind("A sample only", ProcessingPayload),
     "request.recurring": EventKind("A new request of a series was created", RecurringPayload),
-    "payment_detail.updated": EventKind("A sample only", PaymentDetailPayload),
-    "compliance.updated": EventKind("A sample only", CompliancePayload),
+    "payment_detail.updated": EventKind("The check of a bank account has an outcome", PaymentDetailPayload),
+    "compliance.updated": EventKind("The compliance status of a person changes", CompliancePayload),
 }
 """Every kind of event. Variants arrive beside the kind that begins their name, with the same facts."""
 assert EVENTS.keys() == set(KINDS)

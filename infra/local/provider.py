@@ -31,6 +31,8 @@ from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 
 ACCOUNT = "local"
 SECRET, KEY = "local-provider-secret", "local-provider-key"
+SECRETS = {"compliance_api_key": KEY, "compliance_webhook_secret": SECRET}
+"""As they stand beside the URLs of nodes."""
 USER_CASES: Mapping[str, tuple[Mapping[str, str], ...]] = {
     "approved": ({"kycStatus": "initiated"}, {"kycStatus": "pending"}, {"kycStatus": "approved"},
                  {"agreementStatus": "completed"}),

@@ -12,6 +12,40 @@ from chalicelib.outbound.compliance import Compliance, ProviderUnavailable
 from infra.local.provider import Provider
 from infra.local.serving import JsonRequest
 
+PERSON = {
+    "email": "john.doe@example.com",
+    "firstName": "John",
+    "lastName": "Doe",
+    "beneficiaryType": "individual",
+    "dateOfBirth": "1985-12-12",
+    "addressLine1": "123 Main Street",
+    "city": "New York",
+    "state": "NY",
+    "postcode": "10001",
+    "country": "US",
+    "nationality": "US",
+    "phone": "+12125551234",
+    "ssn": "123-45-6789",
+}
+"""The details of a person, as POST /v2/payer takes them beside the id."""
+BANK = {
+    "bankName": "Chase",
+    "accountName": "John Doe",
+    "accountNumber": "253009233489",
+    "routingNumber": "026013356",
+    "beneficiaryType": "individual",
+    "currency": "usd",
+    "addressLine1": "24 Theatre St.",
+    "city": "Paramount",
+    "state": "CA",
+    "country": "US",
+    "dateOfBirth": "1985-12-12",
+    "postalCode": "90723",
+    "rails": "local",
+    "accountType": "checking",
+}
+"""The details of a bank account, as POST .../payment-details takes them."""
+
 
 class FakeCompliance(Compliance):
     """`seen` are method and path of each request. `trouble` says of each: None, `down` (nothing is done), `lost` (it

@@ -44,6 +44,7 @@ from chalicelib.webhooks.deliveries.rules import sign
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
+from infra.local.provider import ACCOUNT, SECRET
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.compliance import FakeCompliance
@@ -154,6 +155,8 @@ class Receiver:
 class PlainSecrets:
     """Encryption that a test can read."""
 
+    compliance_webhook_secret = SECRET
+
     def encrypt(self, text: str, owner: str) -> str:
         return f"{owner}:{text}"
 
@@ -198,6 +201,7 @@ class World:
             "auth_url": "https://auth.example",
             "pay_url": "https://pay.example",
             "explorer_url": "https://explorer.example",
+            "compliance_account": ACCOUNT,
             **settings,
         }
         self.services = self.start()

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.requests.calendar import due_at, start_of
+from chalicelib.requests.calendar import due_at, start_of, started
 from chalicelib.requests.records import CustomerInfo, Frequency, Recurrence, Request, RequestStatus
-from chalicelib.requests.recurring import recurred, started, with_recurrence
+from chalicelib.requests.recurring import recurred, with_recurrence
 from tests.requests.test_rules import request as plain
 
 NOW = datetime(2030, 1, 31, 12, tzinfo=UTC)

@@ -33,8 +33,7 @@ from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatu
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
 from chalicelib.privacy.records import PersonKey
-from chalicelib.rates.records import Rate
-from chalicelib.recording.records import DailyCount
+from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import (
     CallStatus,
@@ -46,6 +45,7 @@ from chalicelib.relayer.records import (
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
+    DailyCount,
     Frequency,
     Payment,
     PaymentKind,
@@ -394,6 +394,8 @@ RECORDS: dict[str, Record] = {
     "request, with totals": replace(
         REQUEST,
         payment_count=100,
+        confirmed_count=98,
+        counted_as=RequestStatus.PARTIALLY_PAID,
         unlisted_count=4_900,
         unlisted_amount=BaseUnits(MAX_UINT256),
         unknown_token_count=20,
@@ -439,6 +441,10 @@ RECORDS: dict[str, Record] = {
         currency="fUSDC-sepolia",
         invoice_currency="USD",
         payment_reference="0x0123456789abcdef",
+    ),
+    "payment, with the rate of dollars": replace(
+        PAYMENT,
+        dollar_rate=Rate("USD", "fUSDC-sepolia", BaseUnits(10**30 + 1), BaseUnits(10**30), RateSource.CHAINLINK, NOW),
     ),
     "payment, reversed": replace(PAYMENT, status=PaymentStatus.REVERSED, paid_at=NOW - HOUR, version=1),
     "unmatched transfer, of the coin": UNMATCHED,

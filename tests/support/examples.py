@@ -32,6 +32,7 @@ from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
 from tests.support.client import Api, Reply
 from tests.support.running import running
+from tests.support.stored_links import counted
 from tests.support.stored_transfers import store_payment, store_payment_of
 from tests.support.tenants import WAYS, Headers, Tenant, Way
 
@@ -101,6 +102,7 @@ def signed(action: Action) -> Make:
 WEBHOOK = {"webhook_id": a_webhook}
 KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
 TOKEN = {"token": of_owner(Tenant.link_token)}
+PAYER = {"client_user_id": of_owner(Tenant.payer)}
 REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
 ACTIVE_PAYOUT = {"recurring_id": lambda owner, way: owner.payout(is_active=True)}
 UNPAID = {"request_id": lambda owner, way: store_request(running(), owner.account_id).request_id}
@@ -157,8 +159,10 @@ def settled_request(owner: Tenant, way: Way) -> str:
     request = request_store.request(running().store, owner.recurring_id())
     assert request is not None
     tx_hash = store_payment_of(request, request.amount).tx_hash
-    paid = replace(request, paid=request.amount, status=RequestStatus.PAID, payment_count=1, tx_hash=tx_hash)
-    running().store.write(paid)
+    before = request_store.request(running().store, request.request_id)
+    assert before is not None
+    paid = replace(before, paid=request.amount, status=RequestStatus.PAID, payment_count=1, tx_hash=tx_hash)
+    running().store.write(*counted(before, paid))
     return request.request_id
 
 
@@ -282,6 +286,14 @@ EXAMPLES: dict[tuple[str, str], Example] = {
             ("DELETE", f"{host}/{{id}}/branding"): example(CLIENT),
         }.items()
     },
+    ("POST", "/v2/payer"): example(),
+    ("GET", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("PATCH", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("DELETE", "/v2/payer/{client_user_id}"): example({"client_user_id": of_owner(Tenant.payer_with_account)}),
+    ("POST", "/v2/payer/{client_user_id}/payment-details"): example(PAYER),
+    ("GET", "/v2/payer/{client_user_id}/payment-details"): example(
+        {"client_user_id": of_owner(Tenant.payer_with_account)}
+    ),
     ("POST", "/v2/orchestrators"): example(),
     ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),
     ("POST", "/v2/orchestrators/client-ids"): example(

@@ -25,6 +25,8 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
+from chalicelib.payers import bank_accounts
+from chalicelib.payers import flows as payers
 from chalicelib.requests import flows as requests
 from chalicelib.requests.creation import Draft, Item
 from chalicelib.requests.records import Frequency, Recurrence
@@ -36,6 +38,7 @@ from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
 from infra import admin
+from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
 from tests.fakes.recurring import store_recurring
 from tests.fakes.wallets import EvmWallet, evm_wallet
@@ -182,6 +185,17 @@ class Tenant:
         """Returns a nonce for the tenant's client id and wallet, and the wallet's signature."""
         nonce = destinations.issue_nonce(running(), self.client, self.route, action)
         return nonce.nonce, sign(self.wallet, signing_data(nonce, running().settings.brand))
+
+    def payer(self) -> str:
+        """Registers a person; returns the tenant's id of the person."""
+        name = f"{self.name}@shop.example"
+        payers.put(running(), self.actor, None, name, PERSON)
+        return name
+
+    def payer_with_account(self) -> str:
+        name = self.payer()
+        bank_accounts.add(running(), self.account_id, name, BANK)
+        return name
 
     # --- invalid credentials ---
 

@@ -231,7 +231,7 @@ def test_the_signature_is_the_plain_hex_hmac_of_the_raw_body(secret: str, body: 
 
 
 def test_the_test_header_is_absent_on_real_deliveries() -> None:
-    assert "x-service-test" not in delivery_headers(fresh(), "secret", ["service"])
+    assert "x-service-test" not in delivery_headers(fresh(), b"", "secret", ["service"])
 
 
 def test_one_owner_has_at_most_20_webhooks() -> None:
