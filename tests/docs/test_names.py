@@ -37,6 +37,8 @@ from chalicelib.payers import flows as payers
 from chalicelib.rates.records import Rate
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
 from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
+from chalicelib.recurring.events import failed_event as paused_event
+from chalicelib.recurring.events import recurring_event
 from chalicelib.requests.records import CustomerInfo, Payment, PaymentStatus, Refund, Request, RequestStatus
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
@@ -49,6 +51,7 @@ from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
 from tests.fakes.compliance import BANK, PERSON
+from tests.fakes.recurring import store_recurring
 from tests.fakes.world import PAYEE, START, World, draft
 
 API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
