@@ -89,14 +89,12 @@ class Problem:
 class ValidationFailed(BadRequest):
     """The input does not have the documented form.
 
-    The body's `message` is the first problem as a sentence and `errors` lists all problems. With `listed`, `message` is
-    a list of all sentences, as the interface documents it for currencies and the webhook test.
+    How the body shows `problems` depends on the operation (`ProblemForm` in http/operation.py).
     """
 
-    def __init__(self, problems: tuple[Problem, ...], listed: bool = False) -> None:
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__(problems[0].sentence)
         self.problems = problems
-        self.listed = listed
 
 
 class Unauthorized(ServiceError):

@@ -30,6 +30,7 @@ CONSUMERS = {
     "scans": "scan_chain",
     "recordings": "record_transfers",
     "relayed": "follow_relayed",
+    "recurring": "execute_recurring",
 }
 
 SECONDS_BETWEEN_BLOCKS = {
@@ -131,7 +132,7 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["Namespace"] == "AWS/SQS"
     }
-    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings", "Relayed")
+    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings", "Relayed", "Recurring")
     dead = {("ApproximateNumberOfMessagesVisible", f"{name}DeadQueue") for name in names}
     assert watched == dead | {("ApproximateAgeOfOldestMessage", f"{name}Queue") for name in names}
 
