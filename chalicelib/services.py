@@ -40,6 +40,8 @@ class Services:
     entropy: Entropy
     last_uses: dict[str, datetime] = field(default_factory=dict, compare=False)
     """When this container last recorded the use of a credential, by its id. It only saves writes."""
+    dollar_rates: dict[tuple[str, datetime], Any] = field(default_factory=dict, compare=False)
+    """What a dollar was in a token in a minute, as this container last read it (rates/dollars.py)."""
     shown_rates: dict[tuple[str, str], tuple[datetime, Any]] = field(default_factory=dict, compare=False)
     """The rates, or None, that this container last showed, with the times at which they were read (rates/flows.py)."""
 

@@ -19,9 +19,7 @@ _OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
 _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
-_COIN_DECIMALS = 18
-_COIN: int = 10**_COIN_DECIMALS
-_COINS = re.compile(rf"([0-9]{{1,9}})(?:\.([0-9]{{1,{_COIN_DECIMALS}}}))?")
+_COINS = re.compile(r"(?=.*[1-9])(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,18})?")
 _TEST_NETWORKS = ("sepolia",)
 
 
@@ -56,6 +54,7 @@ def _matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
 
 
 _header = _matching(_HEADER, "must be the name of a header, or empty")
+_coins = _matching(_COINS, 'must be an amount of the native coin above 0, as text such as "0.5"')
 _base_url = _matching(_BASE_URL, "must be an http or https URL without a slash at its end")
 _optional_url = _matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end")
 
@@ -100,22 +99,17 @@ def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[
             return {}
         from chalicelib.catalogue.networks import network
 
+        found: dict[str, Any] = {}
         for name, value in values.items():
-            if network(name) is None:
+            known = network(name)
+            if known is None:
                 raise ValueError(f"{name} is not a network")
             if type(value) not in (kind, str):
                 raise ValueError(f"{name}: must be a {'number' if kind is int else 'text'}")
-        return {name: read(str(value)) for name, value in values.items()}
+            found[known.name] = read(str(value))
+        return found
 
     return read_all
-
-
-def _coins(text: str) -> int:
-    """An amount of a native coin such as 0.5 in its base units; all coins of EVM networks have 18 decimals."""
-    match = _COINS.fullmatch(text)
-    if match is None:
-        raise ValueError('must be an amount of the native coin as text, such as "0.5"')
-    return int(match[1]) * _COIN + int((match[2] or "").ljust(_COIN_DECIMALS, "0"))
 
 
 def _json(text: str) -> Any:
@@ -123,10 +117,6 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         raise ValueError("is not valid JSON") from None
-
-
-def _in_coins(**amounts: str) -> dict[str, int]:
-    return {name: _coins(text) for name, text in amounts.items()}
 
 
 def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
@@ -225,17 +215,32 @@ class Settings:
     """Where the key of the service's own account is, for each EVM network on which it sends transactions: `kms` is the
     key alias/<prefix>-relayer, which never leaves KMS; `secret` the private key in the secret <prefix>-relayer-key, for
     test networks only. Without an entry nothing is sent on a network."""
-    relayer_daily_limits: Mapping[str, int] = _setting(
-        _by_network(_coins, str), _in_coins(mainnet="0.5", base="0.1", matic="200", bsc="0.5", sepolia="5")
-        | _in_coins(**{"arbitrum-one": "0.1", "optimism": "0.1"})
+    relayer_daily_limits: Mapping[str, str] = _setting(
+        _by_network(_coins, str),
+        {
+            "mainnet": "0.5",
+            "arbitrum-one": "0.1",
+            "optimism": "0.1",
+            "base": "0.1",
+            "matic": "200",
+            "bsc": "0.5",
+            "sepolia": "5",
+        },
     )
-    """What the transactions of a day (UTC) may cost at most, in native coins as text: {"mainnet": "0.5"}; a network
-    without an entry has no limit. Read as base units."""
-    relayer_low_balances: Mapping[str, int] = _setting(
-        _by_network(_coins, str), _in_coins(mainnet="0.2", base="0.05", matic="100", bsc="0.2", sepolia="1")
-        | _in_coins(**{"arbitrum-one": "0.05", "optimism": "0.05"})
+    """What the transactions of a day (UTC) may cost at most, in native coins as text; without an entry no limit."""
+    relayer_low_balances: Mapping[str, str] = _setting(
+        _by_network(_coins, str),
+        {
+            "mainnet": "0.2",
+            "arbitrum-one": "0.05",
+            "optimism": "0.05",
+            "base": "0.05",
+            "matic": "100",
+            "bsc": "0.2",
+            "sepolia": "1",
+        },
     )
-    """Below which balance of the account an alarm is raised, in native coins as text. Read as base units."""
+    """Below which balance of the account an alarm is raised, in native coins as text."""
     relayer_max_fee_gwei: Mapping[str, int] = _setting(
         _by_network(_whole(1), int),
         {"mainnet": 100, "arbitrum-one": 5, "optimism": 5, "base": 5, "matic": 1000, "bsc": 10, "sepolia": 200},
@@ -243,6 +248,8 @@ class Settings:
     """The highest price of a unit of gas that is offered, in gwei; 100 for a network without an entry."""
     relayer_stuck_seconds: int = _setting(_whole(10), 120)
     """After how long without a block a transaction is replaced by the same one with a higher fee."""
+    recurring_retry_seconds: int = _setting(_whole(10), 3600)
+    """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
     page_client_id: str = _setting(
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
     )
@@ -310,6 +317,10 @@ class Settings:
     @property
     def recordings_queue(self) -> str:
         return f"{self.resource_prefix}-recordings"
+
+    @property
+    def recurring_queue(self) -> str:
+        return f"{self.resource_prefix}-recurring"
 
     @property
     def relayed_queue(self) -> str:

@@ -25,6 +25,7 @@ from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.relayer import flows
+from chalicelib.relayer.rules import COIN_DECIMALS
 from chalicelib.search import reindexing
 from chalicelib.services import Services, assemble
 from chalicelib.settings import InvalidSettings, Settings
@@ -32,7 +33,6 @@ from chalicelib.storage.store import WriteConflict
 
 FROM_STDIN = "-"
 _REPORT_EVERY = 10_000
-_COIN_DECIMALS = 18
 
 
 def create_account(services: Services, name: str) -> str:
@@ -107,7 +107,7 @@ def relayer(services: Services) -> list[str]:
     lines = []
     for network in services.settings.relayer_keys:
         state = flows.account_state(services, network)
-        balance = format_amount(state.balance, _COIN_DECIMALS)
+        balance = format_amount(state.balance, COIN_DECIMALS)
         facts = f"balance {balance}  next nonce {state.next_nonce}  open {state.open}"
         lines.append(f"{network:12}  {state.address}  {facts}")
     return lines

@@ -50,7 +50,7 @@ ACCESS = {
         tables={
             "identity": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "sessions": ("BatchGetItem", *_RECORDS),
-            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem"),
+            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem", "UpdateItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
             "keys": ("GetItem", "PutItem", "DeleteItem"),
@@ -119,7 +119,15 @@ ACCESS = {
         due=("payments",),
         rpc_urls=True,
     ),
-    "track_relayed": Access(sends=("relayed",)),
+    "run_recurring": Access(due=("payments",), sends=("recurring",)),
+    "execute_recurring": Access(
+        tables={"payments": ("BatchGetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
+        consumes=("recurring",),
+        sends=("announcements", "relayed"),
+        rpc_urls=True,
+        signs=True,
+    ),
+    "track_relayed": Access(sends=("relayed",), rpc_urls=True),
     "follow_relayed": Access(
         tables={"payments": ("GetItem", "Query", "PutItem")},
         consumes=("relayed",),

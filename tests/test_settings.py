@@ -64,7 +64,7 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("RATE_TOLERANCE_BPS", ["-1", "1001", "0.5"]),
         ("QUOTE_SECONDS", ["9", "3601"]),
         ("RELAYER_KEYS", ['{"sepolia": "vault"}', '{"nowhere": "kms"}', '{"tron": "kms"}', '{"sepolia": 1}']),
-        ("RELAYER_DAILY_LIMITS", ['{"sepolia": "-1"}', '{"sepolia": "1e3"}', '{"sepolia": 0.5}', '{"sepolia": ".5"}', '{"base": "1,5"}']),
+        ("RELAYER_DAILY_LIMITS", ['{"sepolia": "-1"}', '{"sepolia": "1e3"}', '{"sepolia": 0.5}', '{"sepolia": ".5"}', '{"base": "1,5"}', '{"base": "0.00"}']),
         ("RELAYER_LOW_BALANCES", ['{"sepolia": "0.0000000000000000001"}', '{"sepolia": ""}']),
         ("RELAYER_MAX_FEE_GWEI", ['{"sepolia": 0}', '{"sepolia": 0.5}']),
         ("RELAYER_STUCK_SECONDS", ["9", "x"]),
@@ -89,18 +89,12 @@ def test_values_are_read_in_their_types() -> None:
         SESSION_ORIGINS="[]",
         WEBHOOK_ALLOW_LOOPBACK="True",
     )
-    assert settings.confirmations == {"sepolia": 1, "polygon": 5}
+    assert settings.confirmations == {"sepolia": 1, "matic": 5}
     assert (settings.scan_interval_seconds, settings.header_brands, settings.session_origins) == (60, ("shop",), ())
     assert settings.safe_service_urls == {"base": "https://safe.test/base"}
     assert settings.webhook_allow_loopback is True
     assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [True, True, False, False]
     assert read(SAFE_SERVICE_URLS="{}").safe_service_urls == {}
-
-
-def test_amounts_of_coins_are_read_exactly_in_base_units() -> None:
-    settings = read(RELAYER_DAILY_LIMITS='{"base": "0.1", "sepolia": "12", "bsc": "0.000000000000000001"}')
-    assert settings.relayer_daily_limits == {"base": 10**17, "sepolia": 12 * 10**18, "bsc": 1}
-    assert read().relayer_low_balances["arbitrum-one"] == 5 * 10**16
 
 
 def test_a_private_key_in_a_secret_is_for_test_networks_alone_but_on_the_local_stack() -> None:

@@ -4,6 +4,7 @@ ServiceError                         a status and a message that tells the calle
 ├── BadRequest                 400   the input cannot be used; the message says what to change
 │   ├── ValidationFailed       400   a list of problems, one or more fields
 │   ├── MulticallRefused       400   payouts that cannot be paid together, in links.multicalls.rules
+│   ├── NoRelayer              400   the service sends no transactions on the network, in relayer.keys.signer
 │   └── TransfersOfChildren    400   a request for the transfers of a multicall, in transfers.rules
 ├── Unauthorized               401   no credential, or an unknown one
 ├── Forbidden                  403   the credential is valid but does not permit the call
@@ -88,14 +89,12 @@ class Problem:
 class ValidationFailed(BadRequest):
     """The input does not have the documented form.
 
-    The body's `message` is the first problem as a sentence and `errors` lists all problems. With `listed`, `message` is
-    a list of all sentences, as the interface documents it for currencies and the webhook test.
+    How the body shows `problems` depends on the operation (`ProblemForm` in http/operation.py).
     """
 
-    def __init__(self, problems: tuple[Problem, ...], listed: bool = False) -> None:
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__(problems[0].sentence)
         self.problems = problems
-        self.listed = listed
 
 
 class Unauthorized(ServiceError):

@@ -1,4 +1,4 @@
-"""Lists of accounts: their names and indexes, the places of records in them, and the parts of them that are read."""
+"""Lists of accounts: their names and indexes, the places of records in them, and the parts and days that are read."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -90,3 +90,63 @@ class Found(Generic[T]):
 def below(place: str) -> str:
     """The last place below `place`, for the `last` of a span that goes on there."""
     return place[:-1] + chr(ord(place[-1]) - 1) + LAST_SORT_KEY
+
+
+def day_of(instant: datetime) -> str:
+    return instant.astimezone(UTC).date().isoformat()
+
+
+@frozen
+class Edge:
+    """A day of which a search has a part: the records from `first` to `last` are to be counted on the index.
+
+    `is_outside` means that they are those of the day that the search leaves out, which are fewer.
+    """
+
+    day: str
+    first: datetime
+    last: datetime
+    is_outside: bool = False
+
+
+def edges(first: datetime | None, last: datetime | None) -> tuple[Edge, ...]:
+    """The days at the ends of a search, from `first` to `last`, that it does not have whole."""
+    if first is not None and last is not None and day_of(first) == day_of(last):
+        is_whole = first == _start(first) and last == _end(last)
+        return () if is_whole else (Edge(day_of(first), first, last),)
+    found = []
+    if first is not None and first != _start(first):
+        is_outside = first - _start(first) < _end(first) - first
+        span = (_start(first), first - _MILLISECOND) if is_outside else (first, _end(first))
+        found.append(Edge(day_of(first), *span, is_outside))
+    if last is not None and last != _end(last):
+        is_outside = _end(last) - last < last - _start(last)
+        span = (last + _MILLISECOND, _end(last)) if is_outside else (_start(last), last)
+        found.append(Edge(day_of(last), *span, is_outside))
+    return tuple(found)
+
+
+def with_edge(days: Mapping[str, int], edge: Edge, number: int) -> dict[str, int]:
+    """The numbers of days with that of a day that the search has in part; `number` are the records of the edge."""
+    of_day = days.get(edge.day, 0) - number if edge.is_outside else number
+    return {**days, edge.day: of_day}
+
+
+def skipped(days: Mapping[str, int], offset: int) -> tuple[str, int]:
+    """The place below which the record with this offset is, at the end of its day, and how many are between them.
+
+    `days` are in descending order.
+    """
+    for day, number in days.items():
+        if offset < number:
+            return last_place_at(_end(datetime.fromisoformat(day).replace(tzinfo=UTC))), offset
+        offset -= number
+    return FIRST_SORT_KEY, 0
+
+
+def _start(instant: datetime) -> datetime:
+    return instant.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _end(instant: datetime) -> datetime:
+    return instant.astimezone(UTC).replace(hour=23, minute=59, second=59, microsecond=999_000)

@@ -62,6 +62,11 @@ def token_with_id(id: str) -> Token | None:
     return _by_id().get(_ALIASES.get(canonical_id, canonical_id))
 
 
+def dollar() -> Token:
+    """The US dollar."""
+    return _by_id()["USD"]
+
+
 def family_of(token: Token) -> str:
     """The family of a token's network, `evm` or `tron`. Fiat has none."""
     chain = network(token.network)

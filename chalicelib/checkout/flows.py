@@ -17,7 +17,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
-from chalicelib.checkout.rules import Owed, Position, check_family, check_source, direct, owed_of
+from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, check_source, direct, owed_of
 from chalicelib.links.errors import WrongWallet
 from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
 from chalicelib.links.multicalls import reading as multicalls
@@ -152,8 +152,7 @@ def _payable_parts(
 def _check_options(options: PayOptions, parts: Sequence[SecurePayment], owed: Sequence[Owed]) -> None:
     name = owed[0].token.network
     for address, field_name in ((options.wallet, "wallet"), (options.eoa_wallet, "eoaWallet")):
-        if address is not None:
-            check_family(name, address, field_name)
+        check_payer([each.request for each in owed], address, field_name)
     if name == "tron" and (options.is_safe or options.eoa_wallet is not None):
         raise BadRequest("A link on tron is paid from a wallet of its own: omit isSafe and eoaWallet")
     if name == "tron" and options.source is not None:

@@ -1,9 +1,10 @@
 """What is due now of each request: in the token that is paid, or in the invoice currency if a contract converts it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, BaseUnits, Fee
@@ -17,6 +18,7 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.links.rules import LARGEST_TOTAL
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import most_to_spend, to_pay
+from chalicelib.requests.creation import refused
 from chalicelib.requests.records import Quote, Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 
@@ -83,6 +85,18 @@ def check_family(network_name: str, address: str, name: str) -> None:
     """Raises BadRequest if an EVM address is given for Tron, or a Tron address for an EVM network."""
     if address.startswith("T") != (network_name == "tron"):
         raise BadRequest(f"{name} is not an address of {network_name}, on which this is paid")
+
+
+def check_payer(requests: Iterable[Request], payer: str | None, field: str) -> None:
+    """Raises BadRequest if the payer's wallet is of another family of networks, ValidationFailed if it is a payee.
+
+    `requests` are those that are paid. `payer` is None if it is not known.
+    """
+    for request in requests if payer is not None else ():
+        assert payer is not None
+        check_family(request.network, payer, field)
+        if same_address(payer, request.payee):
+            raise refused((field,), f"is the payee {request.payee}: give the wallet that pays, or leave it out")
 
 
 def check_source(request: Request, source: SourceToken) -> None:

@@ -13,7 +13,7 @@ def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | To
     first_only = query.firstOnly == "true"
     if first_only and not (query.network and query.symbol):
         message = "can only be used when both network and symbol are provided"
-        raise ValidationFailed((Problem(("firstOnly",), message),), listed=True)
+        raise ValidationFailed((Problem(("firstOnly",), message),))
     tokens = filtered(query.network, query.symbol, query.id)
     if not tokens:
         raise NotFound("Token not found")

@@ -1,7 +1,7 @@
 """The operations that list currencies and conversion routes."""
 
 from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
@@ -13,7 +13,7 @@ OPERATIONS = (
         ),
         modes=(Mode.PUBLIC, Mode.API_KEY, Mode.CLIENT_ID),
         errors=(400, 401, 403, 404),
-        lists_problems=True,
+        problem_form=ProblemForm.LIST,
     ),
     Operation(
         "GET", "/v2/currencies/{currency_id}/conversion-routes", "list_conversion_routes",

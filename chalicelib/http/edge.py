@@ -158,7 +158,7 @@ def _respond(
                 count_unknown_token(services, caller)
             return error_response(error)
         except ServiceError as error:
-            return error_response(error)
+            return error_response(error, form=operation.problem_form)
 
     if operation.is_repeatable:
         return run(services)
@@ -173,17 +173,17 @@ def _run(
     request: HttpRequest,
     count: Callable[[int], None],
 ) -> HttpResponse:
-    models, listed = models_of(view), operation.lists_problems
+    models = models_of(view)
     body: Input | None = None
     if models.body is not None and (request.raw_body or not models.is_body_optional):
-        body = parse_body(request, models.body, listed)
+        body = parse_body(request, models.body)
         count(body.items_written)
     call = Call(
         services=services,
         caller=caller,
         actor=Actor(caller.account_id, caller.actor, request.ip_address, request.request_id),
         body=body,
-        query=parse_query(request, models.query, listed) if models.query else None,
+        query=parse_query(request, models.query) if models.query else None,
         path=request.parameters,
         headers=request.headers,
         raw_body=request.raw_body,

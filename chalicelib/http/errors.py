@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from chalicelib.base.errors import ServiceError, ValidationFailed
+from chalicelib.http.operation import ProblemForm
 
 
 @singledispatch
@@ -14,25 +15,28 @@ def details_of(error: ServiceError) -> dict[str, Any]:
     return {}
 
 
-def error_body(error: ServiceError) -> dict[str, Any]:
-    """The JSON body of an error: `{statusCode, message, error, ...details}` (supplement of the interface, part 7)."""
+def error_body(error: ServiceError, form: ProblemForm = ProblemForm.FIRST) -> dict[str, Any]:
+    """The JSON body of an error: `{statusCode, message, error, ...details}` (supplement of the interface, part 7).
+
+    `form` is how an operation shows the problems of a ValidationFailed.
+    """
     if error.shown_by is not None:
         import_module(error.shown_by)
     return {
         "statusCode": error.status,
         "message": error.message,
         "error": HTTPStatus(error.status).phrase,
-        **details_of(error),
+        **(_problems(error, form) if isinstance(error, ValidationFailed) else details_of(error)),
     }
 
 
-@details_of.register
-def _(error: ValidationFailed) -> dict[str, Any]:
-    """`errors`; or all problems as `message`, for operations where the interface documents that."""
-    if not error.listed:
-        return {"errors": [{"field": each.field, "message": each.message} for each in error.problems]}
-    listed = [
-        {"code": each.code, **dict(each.details), "path": list(each.path), "message": each.sentence}
-        for each in error.problems
-    ]
-    return {"message": listed}
+def _problems(error: ValidationFailed, form: ProblemForm) -> dict[str, Any]:
+    if form is ProblemForm.LIST:
+        return {
+            "message": [
+                {"code": each.code, **dict(each.details), "path": list(each.path), "message": each.sentence}
+                for each in error.problems
+            ]
+        }
+    summary = {"message": "Validation failed"} if form is ProblemForm.SUMMARY else {}
+    return {**summary, "errors": [{"field": each.field, "message": each.message} for each in error.problems]}

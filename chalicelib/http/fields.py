@@ -5,12 +5,13 @@ requests hold both together (tests/http/test_contract.py). A `format` names what
 checksum.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 
 def instant(text: str | None) -> datetime | None:
@@ -73,6 +74,21 @@ def _whole(value: Any) -> Any:
 
 WHOLE = BeforeValidator(_whole)
 """For strict integers: 1.0 is one too, as in JSON Schema. It stands after the bounds, which are else left out there."""
+
+
+def _digits(value: Any) -> Any:
+    if isinstance(value, str) and _DIGITS.fullmatch(value) is None:
+        raise PydanticKnownError("int_parsing")
+    return value
+
+
+_DIGITS = re.compile("-?[0-9]+")
+DIGITS = BeforeValidator(_digits)
+"""For the integers of queries: plain digits, where Python takes 5_0, +5 and 5.0, too. It stands after the bounds."""
+Limit = Annotated[int, Field(ge=1, le=100), DIGITS]
+"""How many entries a page has."""
+Offset = Annotated[int, Field(ge=0, le=2**53), DIGITS]
+"""How many entries of a list are passed over."""
 
 
 def together(needs: Mapping[str, Sequence[str]], excludes: Mapping[str, Sequence[str]] | None = None) -> dict[str, Any]:

@@ -1,8 +1,20 @@
 """The entry of an operation in the table of routes. It imports no model and no view."""
 
+from enum import Enum, auto
 
 from chalicelib.access.modes import Mode, Rate
 from chalicelib.base.frozen import frozen
+
+
+class ProblemForm(Enum):
+    """How a response says what is wrong with a body or a query. Each is what the interface documents somewhere."""
+
+    FIRST = auto()
+    """`message` is the first problem as a sentence, `errors` lists all."""
+    SUMMARY = auto()
+    """`message` says only that the validation failed, `errors` lists all."""
+    LIST = auto()
+    """`message` is the list of all."""
 
 
 @frozen
@@ -28,8 +40,8 @@ class Operation:
     """The scope that an API key limited to scopes needs."""
     rate: Rate | None = Rate.TIER
     """The rate limit; None for health and the OpenAPI document, which read nothing."""
-    lists_problems: bool = False
-    """True if validation problems are a list under `message`, as the interface documents it."""
+    problem_form: ProblemForm = ProblemForm.FIRST
+    """How an invalid body or query is refused, as the interface documents it."""
     shows_secret: bool = False
     """True if the response holds a secret: it is then stored encrypted for its idempotency key."""
     is_repeatable: bool = False

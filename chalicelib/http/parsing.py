@@ -27,8 +27,8 @@ def check_body(request: HttpRequest) -> None:
         raise UnsupportedMediaType("Send the body as JSON, with the header content-type: application/json")
 
 
-def parse_body(request: HttpRequest, model: type[M], listed: bool) -> M:
-    """The JSON body as the model. `listed` is Operation.lists_problems.
+def parse_body(request: HttpRequest, model: type[M]) -> M:
+    """The JSON body as the model.
 
     Raises BadRequest or ValidationFailed. Unlike Python's parser, pydantic's refuses lone surrogates, NaN, and nesting
     so deep that it could end the process.
@@ -39,24 +39,23 @@ def parse_body(request: HttpRequest, model: type[M], listed: bool) -> M:
         raise BadRequest("The body is not valid JSON in UTF-8, or nested too deeply") from None
     if not isinstance(body, dict):
         raise BadRequest("The body must be a JSON object")
-    return _validate(model, body, listed)
+    return _validate(model, body)
 
 
-def parse_query(request: HttpRequest, model: type[M], listed: bool) -> M:
+def parse_query(request: HttpRequest, model: type[M]) -> M:
     """The query as the model. Raises ValidationFailed, also for a parameter that is given more than once."""
     for name, values in request.query.items():
         if len(values) > 1:
-            raise ValidationFailed((Problem((name,), "is given more than once"),), listed)
-    return _validate(model, {name: values[0] for name, values in request.query.items()}, listed)
+            raise ValidationFailed((Problem((name,), "is given more than once"),))
+    return _validate(model, {name: values[0] for name, values in request.query.items()})
 
 
-def _validate(model: type[M], values: dict[str, Any], listed: bool) -> M:
+def _validate(model: type[M], values: dict[str, Any]) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)[:_MAX_PROBLEMS]
-        problems = tuple(_problem(detail) for detail in details)
-        raise ValidationFailed(problems, listed) from None
+        raise ValidationFailed(tuple(_problem(detail) for detail in details)) from None
 
 
 _SENTENCES = {

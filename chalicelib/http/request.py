@@ -52,6 +52,8 @@ def request_of(settings: Settings, request: Any, path_parameters: Mapping[str, s
     headers = dict(request.headers)
     if "cookie" in many:
         headers["cookie"] = "; ".join(many["cookie"])  # HTTP/2 may split it into several headers (RFC 9113, 8.2.3)
+    if "accept" in many:
+        headers["accept"] = ", ".join(many["accept"])  # several are one list (RFC 9110, 5.3)
     return HttpRequest(
         request_id=request.context.get("requestId") or str(uuid4()),
         method=request.method,

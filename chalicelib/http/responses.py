@@ -12,6 +12,7 @@ from chalicelib.access.rate_limits.flows import Allowance
 from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests
 from chalicelib.base.frozen import frozen
 from chalicelib.http.errors import error_body
+from chalicelib.http.operation import ProblemForm
 from chalicelib.http.request import HttpRequest
 from chalicelib.settings import Settings
 
@@ -44,7 +45,9 @@ def response_of(value: Any, status: int, headers: Mapping[str, str] | None = Non
     return HttpResponse(status, text, dict(headers or {}))
 
 
-def error_response(error: ServiceError, headers: Mapping[str, str] | None = None) -> HttpResponse:
+def error_response(
+    error: ServiceError, headers: Mapping[str, str] | None = None, form: ProblemForm = ProblemForm.FIRST
+) -> HttpResponse:
     """The response to an error. `Retry-After` is set if it is known when a retry can succeed."""
     own: dict[str, str] = {}
     if isinstance(error, TooManyRequests):
@@ -57,7 +60,7 @@ def error_response(error: ServiceError, headers: Mapping[str, str] | None = None
         }
     if isinstance(error, ChainUnavailable):
         own = {"Retry-After": str(_NODE_RETRY_SECONDS)}
-    response = response_of(error_body(error), error.status, {**(headers or {}), **own})
+    response = response_of(error_body(error, form), error.status, {**(headers or {}), **own})
     return replace(response, reason=error.logged or error.message)
 
 

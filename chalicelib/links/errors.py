@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class LinkCompleted(Conflict):
     """The link is paid already."""
 
-    shown_by = "chalicelib.links.schemas"
+    shown_by = "chalicelib.links.responses"
 
     def __init__(self, payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment has already been completed")
@@ -22,7 +22,7 @@ class LinkCompleted(Conflict):
 class LinkLocked(Locked):
     """The link is waiting for the announced transaction of `intent`, the first of those it waits for."""
 
-    shown_by = "chalicelib.links.schemas"
+    shown_by = "chalicelib.links.responses"
 
     def __init__(self, payment: SecurePayment, intent: Intent, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is in progress")
@@ -32,7 +32,7 @@ class LinkLocked(Locked):
 class LinkAwaitingChain(Forbidden):
     """The link is past its expiry, and its network was not read that far: payments sent in time may still be found."""
 
-    shown_by = "chalicelib.links.schemas"
+    shown_by = "chalicelib.links.responses"
 
     def __init__(self, payment: SecurePayment, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is past its expiry; payments sent before it are still being looked for")
@@ -42,7 +42,7 @@ class LinkAwaitingChain(Forbidden):
 class LinkClosed(Forbidden):
     """The link can no longer be paid; `link_status` says why. `payment` is None if the body omits the link."""
 
-    shown_by = "chalicelib.links.schemas"
+    shown_by = "chalicelib.links.responses"
 
     def __init__(
         self, link_status: LinkStatus, payment: SecurePayment | None = None, branding: "PageBranding | None" = None
@@ -54,7 +54,7 @@ class LinkClosed(Forbidden):
 class WrongWallet(Forbidden):
     """The payer's wallet is not the wallet that created the payout."""
 
-    shown_by = "chalicelib.links.schemas"
+    shown_by = "chalicelib.links.responses"
 
     def __init__(self, creator_wallet: str) -> None:
         super().__init__("Only the wallet that created this payout may pay it")

@@ -11,6 +11,7 @@ from chalicelib.links.creation import Draft, Terms, create_link
 from chalicelib.links.records import SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked, is_payable
 from chalicelib.requests import flows as requests
+from chalicelib.requests.counts import LARGEST
 from chalicelib.requests.permissions import check_creator, is_limited
 from chalicelib.requests.records import RequestPointer
 from chalicelib.services import Services
@@ -48,16 +49,18 @@ def terms_of(services: Services) -> Terms:
 def save(services: Services, payment: SecurePayment) -> None:
     """Writes a new link with its requests and their index entries. Raises BadRequest if its network is not served.
 
-    One transaction for up to 32 requests. For more, 99 records per transaction, with the Link record in the last one:
-    reads do not find the link before that, and no caller has received a payment reference that a crash leaves behind.
+    One transaction for up to 32 requests. For more, 97 records per transaction, with what the requests among them add
+    to the daily counts, and with the Link record in the last one: reads do not find the link before that, and no caller
+    has received a payment reference that a crash leaves behind.
     """
     requests.check_served(services, payment.requests)
     check_fee_addresses(services, (payment,))
     references = map(requests.reference_of, payment.requests)
     pointers = (RequestPointer(r.request_id, r.bill_id, r.position) for r in payment.requests)
     records = [*payment.requests, *references, *pointers, payment.link]
-    for start in range(0, len(records), LARGEST_TRANSACTION):
-        services.store.write(*records[start : start + LARGEST_TRANSACTION])
+    size = LARGEST_TRANSACTION - LARGEST
+    for start in range(0, len(records), size):
+        services.store.write(*requests.counted(records[start : start + size]))
 
 
 def require_payable(services: Services, payment: SecurePayment) -> None:

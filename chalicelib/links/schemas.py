@@ -1,17 +1,13 @@
-"""Models of secure payment links, and the bodies of the errors about them."""
+"""Models of secure payment links."""
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
-from chalicelib.accounts.branding.records import PageBranding
-from chalicelib.accounts.branding.rules import link_branding
-from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.interop import Destination, destination_id, interop_address
 from chalicelib.catalogue.networks import network
-from chalicelib.http.errors import details_of
 from chalicelib.http.fields import (
     SAFE_URL,
     Amount,
@@ -23,14 +19,13 @@ from chalicelib.http.fields import (
     form,
     together,
 )
-from chalicelib.http.schemas import Dated, Input, Output, iso_or_none, rule
+from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.creation import Draft
-from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
-from chalicelib.links.records import Intent, Link, LinkStatus, SecurePayment
+from chalicelib.links.records import Link, LinkStatus, SecurePayment
 from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
 
 
@@ -61,9 +56,6 @@ class ChainAnswer(Output):
 
 
 _SAFE_LABEL = "^[^<>&\"'`]*$"
-
-
-ListedStatus = Literal["pending", "completed", "expired", "invalidated", "compliance_failed"]
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -183,60 +175,6 @@ class CreateSecurePayment(NewLink):
         )
 
 
-class LookupQuery(Dated):
-    requestId: str | None = Field(None, description="One of the `requestIds` of a link: finds that link")
-    status: ListedStatus | None = Field(None, description="What became of the link")
-    clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
-    reference: ShortText | None = Field(None, description="The merchant's own, exactly")
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Links on a page")
-    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
-        None, description="`nextCursor` of the page before"
-    )
-
-
-class ListedLink(Output):
-    token: str = Field(description="Anybody who has it can open the link")
-    securePaymentUrl: str = Field(description="The payment page")
-    status: str = Field(description="As when the link is read")
-    paymentType: str = Field(description="single, batch or multicall")
-    flow: str = Field(description="get_paid, or pay for a payout")
-    reference: str | None = Field(description="Your own reference of the link")
-    clientId: str | None = Field(description="The client id that it was created with")
-    payerIdentifier: str | None = Field(description="As the link was created with")
-    createdAt: str = Field(description="When it was created")
-    expiresAt: str = Field(description="When it can no longer be paid")
-    completedAt: str | None = Field(description="When it was paid; null before")
-
-    @classmethod
-    def of(cls, link: Link, pay_url: str) -> Self:
-        return cls(
-            token=link.token,
-            securePaymentUrl=page_url(link, pay_url),
-            status=link.status,
-            paymentType=link.payment_type,
-            flow=link.flow,
-            reference=link.reference,
-            clientId=link.client_id,
-            payerIdentifier=link.payer_identifier,
-            createdAt=iso(link.created_at),
-            expiresAt=iso(link.expires_at),
-            completedAt=iso_or_none(link.completed_at),
-        )
-
-
-class LinksPagination(Output):
-    limit: int = Field(description="As asked for")
-    hasMore: bool = Field(description="Whether there are more")
-    nextCursor: str | None = Field(description="Null on the last page")
-
-
-class LinksPage(Output):
-    """Links, the newest first."""
-
-    securePayments: list[ListedLink] = Field(description="The links")
-    pagination: LinksPagination = Field(description="How to read on")
-
-
 class Branding(Output):
     whitelabelEnabled: bool
     source: Literal["client_id", "service"]
@@ -319,54 +257,3 @@ def destination_answer(request: Request) -> DestinationAnswer:
 def page_url(link: Link, pay_url: str) -> str:
     """The address of a link's payment page."""
     return f"{pay_url}/?token={link.token}"
-
-
-@details_of.register
-def _(error: LinkCompleted) -> dict[str, Any]:
-    paid = [
-        {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
-    ]
-    return {"status": LinkStatus.COMPLETED.value, **_page_facts(error.payment, error.branding), "requestStatuses": paid}
-
-
-@details_of.register
-def _(error: LinkLocked) -> dict[str, Any]:
-    statuses = [_locked_status(request, error.intent) for request in error.payment.requests]
-    facts = _page_facts(error.payment, error.branding)
-    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses}
-
-
-@details_of.register
-def _(error: LinkAwaitingChain) -> dict[str, Any]:
-    facts = _page_facts(error.payment, error.branding)
-    return {"code": LinkStatus.AWAITING_CHAIN.value, "status": LinkStatus.PENDING.value, **facts}
-
-
-@details_of.register
-def _(error: LinkClosed) -> dict[str, Any]:
-    facts = _page_facts(error.payment, error.branding) if error.payment is not None else {}
-    return {"status": error.link_status.value, **facts}
-
-
-@details_of.register
-def _(error: WrongWallet) -> dict[str, Any]:
-    return {"creatorWalletAddress": error.creator_wallet}
-
-
-def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[str, Any]:
-    """What the payment page shows of a link that cannot be paid: its branding and its redirect."""
-    link = payment.link
-    return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
-
-
-def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
-    chain = network(intent.network)
-    assert chain is not None, "an intent is recorded on a catalogued network"
-    facts = {
-        "requestId": request.request_id,
-        "hasBeenPaid": request.status is RequestStatus.PAID,
-        **({"safeTxHash": intent.safe_tx_hash} if intent.safe_tx_hash else {"txHash": intent.transaction_hash}),
-        "chainId": chain.chain_id,
-    }
-    deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}
-    return {**facts, **deadline}

@@ -91,6 +91,20 @@ def value_of(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnit
     return BaseUnits(units * denominator // numerator)
 
 
+def part_asked(units: int, rate: Rate, invoice: Token, payment: Token) -> BaseUnits | None:
+    """The amount for which `to_pay` asks just so many units of the payment currency, in the units that it takes.
+
+    Of several, the one with the fewest decimals, which is what a payer has most likely named, and of these the highest.
+    None if no amount with the decimals of an invoice costs as much.
+    """
+    lowest = value_of(max(units - 1, 0), rate, invoice, payment) + 1
+    highest = value_of(units, rate, invoice, payment)
+    found, step = None, 10 ** (on_chain_decimals(invoice) - invoice.decimals)
+    while (rounded := highest // step * step) >= lowest:
+        found, step = BaseUnits(rounded), step * 10
+    return found
+
+
 def most_to_spend(on_chain_units: int, found: "PathRate", slippage_bps: int) -> BaseUnits:
     """The limit of a conversion by the contracts, in base units of the payment currency, rounded up.
 

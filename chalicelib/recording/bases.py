@@ -35,6 +35,16 @@ class Bases:
         found = ((entry.transfer_id, self._basis(entry, request)) for entry, request in transfers)
         return {transfer_id: basis for transfer_id, basis in found if basis is not None}
 
+    def dollars(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Rate]:
+        """What one US dollar was in the tokens of these transfers; without those of which that cannot be had."""
+        from chalicelib.rates.dollars import dollar_rate
+
+        found = (
+            (entry.transfer_id, dollar_rate(self._services, currency_of(request), entry.paid_at))
+            for entry, request in transfers
+        )
+        return {transfer_id: rate for transfer_id, rate in found if rate is not None}
+
     def _basis(self, entry: LoggedTransfer, request: Request) -> Basis | None:
         quote = self._quote(request.request_id, entry.paid_at)
         if quote is not None:

@@ -4,19 +4,41 @@ A payment is counted as long as it is confirmed. `Payment.is_counted` says so, a
 so that a payment is counted once, however often it is recorded, reversed, moved to another block or reindexed.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
-from hashlib import sha256
+from enum import StrEnum
 
-from chalicelib.recording.records import SHARDS, DailyCount, Facets, Role
+from chalicelib.base.frozen import frozen
+from chalicelib.base.lists import day_of
+from chalicelib.requests.counts import Amounts, shard_of, summed
 from chalicelib.requests.listing import wallet
-from chalicelib.requests.records import Payment, PaymentStatus
+from chalicelib.requests.records import DailyCount, Payment, PaymentStatus
 
 ACCOUNT = "ACCOUNT"
 LARGEST = 5
 """The most records that one payment adds to: account, client id, payer, payee, reference."""
+
+
+class Role(StrEnum):
+    """What a wallet is in a payment."""
+
+    PAYER = "payer"
+    PAYEE = "payee"
+    BOTH = "both"
+
+
+@frozen
+class Facets:
+    """What the payments of one count have in common. `role` is that of the wallet in a series of a wallet."""
+
+    currency: str
+    invoice_currency: str
+    type: str
+    role: Role | None = None
+
+    @property
+    def name(self) -> str:
+        return "|".join((self.currency, self.invoice_currency, self.type, self.role or ""))
 
 
 def marked(payment: Payment) -> Payment:
@@ -25,24 +47,16 @@ def marked(payment: Payment) -> Payment:
     return payment if payment.is_counted == is_counted else replace(payment, is_counted=is_counted)
 
 
-def amounts(before: Iterable[Payment], after: Iterable[Payment]) -> list[tuple[DailyCount, dict[str, int]]]:
+def amounts(before: Iterable[Payment], after: Iterable[Payment]) -> Amounts:
     """What is added to which record when payments are written that are `marked`; `before` are they as stored."""
     known = {payment.key: payment for payment in before}
-    records: dict[Hashable, DailyCount] = {}
-    total: dict[Hashable, Counter[str]] = defaultdict(Counter)
-    for payment in after:
-        stored = known.get(payment.key)
-        for each, amount in ((stored, -1), (payment, 1)):
-            if each is not None and each.is_counted:
-                for record, facets in _counts(each):
-                    records[record.key] = record
-                    total[record.key][facets.name] += amount
-    by_key = ((key, {name: amount for name, amount in changed.items() if amount}) for key, changed in total.items())
-    return [(records[key], changed) for key, changed in by_key if changed]
-
-
-def day_of(instant: datetime) -> str:
-    return instant.astimezone(UTC).date().isoformat()
+    return summed(
+        (record, facets.name, amount)
+        for payment in after
+        for each, amount in ((known.get(payment.key), -1), (payment, 1))
+        if each is not None and each.is_counted
+        for record, facets in _counts(each)
+    )
 
 
 def of_client(client_id: str) -> str:
@@ -80,5 +94,4 @@ def _roles(payment: Payment) -> list[tuple[str, Role]]:
 
 def _record(payment: Payment, series: str, client_id: str) -> DailyCount:
     """One record of a series. The payments of a request are in one shard."""
-    shard = sha256(payment.request_id.encode()).digest()[0] % SHARDS
-    return DailyCount(payment.account_id, series, day_of(payment.at), client_id, shard)
+    return DailyCount(payment.account_id, series, day_of(payment.at), client_id, shard_of(payment.request_id))

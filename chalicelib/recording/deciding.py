@@ -111,7 +111,8 @@ class _Deciding:
         basis = self._stored.bases.get(entry.transfer_id)
         if basis is None and valuing.needs_basis(request, entry, self._accepted):
             return None
-        return valuing.worth(request, entry, basis, self._accepted)
+        worth = valuing.worth(request, entry, basis, self._accepted)
+        return replace(worth, dollar_rate=self._stored.dollar_rates.get(entry.transfer_id))
 
     def _add_refund(self, entry: LoggedTransfer) -> None:
         """Adds a transfer that has no request's reference: it sends a refund, or has no effect."""

@@ -39,7 +39,7 @@ def payment_event(bill: Bill, request: Request, payment: Payment, context: Event
         kinds.append(f"{kind}.client_id")
     if bill.link is not None:
         kinds.append(f"{kind}.checkout")
-    return _event(request, [{**payload, "event": each} for each in kinds], context)
+    return event_of(request, [{**payload, "event": each} for each in kinds], context)
 
 
 def failed_event(request: Request, payment: Payment, context: EventContext) -> Event:
@@ -49,7 +49,7 @@ def failed_event(request: Request, payment: Payment, context: EventContext) -> E
         "subStatus": "failed",
         "failureReason": "chain_reorganization",
     }
-    return _event(request, [payload], context)
+    return event_of(request, [payload], context)
 
 
 def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
@@ -71,7 +71,7 @@ def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context:
         "paymentProcessor": context.payment_processor,
         "createdWith": request.created_with,
     }
-    return _event(request, [payload], context)
+    return event_of(request, [payload], context)
 
 
 def _fees(fee_address: str | None, payment: Payment, token: Token) -> list[dict[str, str]]:
@@ -103,6 +103,7 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
         "paymentProcessor": context.payment_processor,
         "createdWith": request.created_with,
         **_conversion(request, payment),
+        **_recurring(request),
     }
 
 
@@ -125,6 +126,11 @@ def _conversion(request: Request, payment: Payment) -> dict[str, str]:
     }
 
 
+def _recurring(request: Request) -> Payload:
+    """The recurring payout of which the request is one period; nothing for another request."""
+    return {"recurringPayment": {"id": request.recurring_payment_id}} if request.recurring_payment_id else {}
+
+
 def _customer_info(info: CustomerInfo) -> Payload:
     """What the merchant sent of it, under the names under which it was sent."""
     address = info.address
@@ -143,7 +149,8 @@ def _without_none(fields: Payload) -> Payload:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _event(request: Request, variants: list[Payload], context: EventContext) -> Event:
+def event_of(request: Request, variants: list[Payload], context: EventContext) -> Event:
+    """The event of a request's owner with these bodies, the first of which is its own."""
     first, *others = (EventVariant(payload["event"], compact_json(payload)) for payload in variants)
     return Event(
         event_id=ids.ulid(context.now, context.entropy),

@@ -6,6 +6,7 @@ It reads only the transfers in question, never the history of a request. The wor
 records it, so a crash or a race repeats nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -17,11 +18,12 @@ from chalicelib.recording.bases import Bases
 from chalicelib.recording.deciding import Changes, decide
 from chalicelib.recording.rules import Stored
 from chalicelib.recording.valuing import Accepted
+from chalicelib.requests import counts
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Payment, Request
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
-from chalicelib.scanning.records import UnrecordedTransfers
+from chalicelib.scanning.records import LoggedTransfer, UnrecordedTransfers
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
 from chalicelib.webhooks import flows as webhooks
@@ -125,7 +127,7 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     """Writes what a part changes. What has no rate stays in a part that waits for rates."""
     bill, stored = _read(services, part, before)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
-    stored = replace(stored, bases=bases.of(rules.without_basis(bill, part, stored, accepted)))
+    stored = _with_rates(bases, rules.new_payments(bill, part, stored), stored, accepted)
     changes = decide(bill, part, stored, accepted, webhooks.event_context(services))
     work: list[UnrecordedTransfers | Delete] = [Delete(part)]
     if changes.unvalued:
@@ -136,8 +138,8 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
         waiting = rules.waiting(part, changes.unvalued)
         work = [waiting] if part.waits_for_rate else [*work, waiting]
     written = _link_to_write(bill, changes)
-    counts = _count(stored, changes)
-    services.store.write(*work, *changes.records.values(), *changes.events, *written, *counts)
+    added = _count(bill, stored, changes)
+    services.store.write(*work, *changes.records.values(), *changes.events, *written, *added)
     for transfer, reason in changes.skipped:
         facts = {"reason": reason, "network": transfer.network, "tx_hash": transfer.tx_hash}
         services.log.warning("transfer does not count", extra={**facts, "bill": part.bill_id})
@@ -145,20 +147,36 @@ def _commit(services: Services, bases: Bases, part: UnrecordedTransfers, before:
     return _after(changes, bool(written)), changes.recorded
 
 
-def _count(stored: Stored, changes: Changes) -> list[Add]:
-    """Marks the payments that are written; returns what that adds to the daily counts.
+def _with_rates(
+    bases: Bases, new: Sequence[tuple[LoggedTransfer, Request]], stored: Stored, accepted: Accepted
+) -> Stored:
+    """What is stored for a part, with what its new payments are valued by, and what a dollar was in their tokens."""
+    known = bases.of(rules.without_basis(new, accepted))
+    return replace(stored, bases=known, dollar_rates=bases.dollars(rules.without_dollars(new, known, accepted)))
 
-    Nothing if the transaction has no room for it: work that an earlier version made has up to 24 transfers, and
-    `python -m infra.admin reindex` counts the payments of that time.
+
+def _count(before: Bill, stored: Stored, changes: Changes) -> list[Add]:
+    """Marks the payments and requests that are written; returns what that adds to the daily counts.
+
+    Nothing of payments, or of requests, if the transaction has no room for it: work that an earlier version made has up
+    to 24 transfers, and the requests of a batch may be of many days. What is not marked is counted when it is written
+    again, or by `python -m infra.admin reindex`.
     """
     payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
-    before = [*stored.payments.values(), *(each for listed in stored.listed.values() for each in listed)]
-    counts = [Add(*each) for each in counting.amounts(before, payments.values())]
+    known = [*stored.payments.values(), *(each for listed in stored.listed.values() for each in listed)]
+    requests = {key: counts.marked(each) for key, each in changes.records.items() if isinstance(each, Request)}
+    added = list[Add]()
     others = len(changes.records) + len(changes.events) + 3  # the work itself, what of it waits, and the link
-    if len(counts) + others > LARGEST_TRANSACTION:
-        return []
-    changes.records |= payments
-    return counts
+    for marked, amounts in (
+        (payments, counting.amounts(known, payments.values())),
+        (requests, counts.amounts(before.requests, requests.values())),
+    ):
+        if len(added) + len(amounts) + others <= LARGEST_TRANSACTION:
+            added += (Add(*each) for each in amounts)
+            changes.records |= marked
+    of_bill = (changes.records.get(each.key, each) for each in changes.bill.requests)
+    changes.bill = replace(changes.bill, requests=tuple(each for each in of_bill if isinstance(each, Request)))
+    return added
 
 
 def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bill, Stored]:

@@ -16,7 +16,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
@@ -118,6 +118,7 @@ def record(
             ),
             _complete(bill, settled, context.now),
         )
+    settled = _with_confirmed(settled, 1)
     if known is None:
         settled = replace(settled, payment_count=(request.payment_count or 0) + 1)
     payment = replace(new, version=known.version if known else 0, is_announced=not was_paid)
@@ -146,7 +147,7 @@ def reverse(
     reversed_payment = replace(known, status=PaymentStatus.REVERSED)
     rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
     newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
-    settled = _with_amount(request, request.paid - known.counted)
+    settled = _with_confirmed(_with_amount(request, request.paid - known.counted), -1)
     settled = replace(settled, tx_hash=newest.tx_hash if newest else None)
     link = _reopened(bill, settled)
     if not known.is_announced and not _is_unpaid_by(request, settled):
@@ -199,9 +200,10 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         detected_at=now,
         paid_at=transfer.paid_at,
         payer=transfer.payer,
-        type=worth.type,
+        type=PaymentKind.RECURRING if request.recurring_payment_id else worth.type,
         rate=worth.rate,
         value=worth.value,
+        dollar_rate=worth.dollar_rate,
         account_id=request.account_id,
         client_id=request.client_id,
         payee=request.payee,
@@ -209,6 +211,7 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         invoice_currency=request.invoice_currency or request.currency,
         payment_reference=request.payment_reference,
         reference=bill.reference_of(request),
+        recurring_payment_id=request.recurring_payment_id,
     )
 
 
@@ -221,6 +224,12 @@ def _is_listed(before: Request, after: Request, payment: Payment) -> bool:
         return False
     is_small = payment.counted * SMALL_PART < before.amount
     return count < (MAX_SMALL_PAYMENTS if is_small else MAX_PAYMENTS)
+
+
+def _with_confirmed(request: Request, change: int) -> Request:
+    """The request with more or fewer confirmed payments; unchanged if their number is not known."""
+    known = 0 if request.payment_count == 0 else request.confirmed_count
+    return request if known is None else replace(request, confirmed_count=known + change)
 
 
 def _with_amount(request: Request, paid: int) -> Request:

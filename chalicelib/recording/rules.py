@@ -5,11 +5,14 @@ from dataclasses import field, replace
 from typing import Self, TypeVar
 
 from chalicelib.base.frozen import frozen
+from chalicelib.catalogue.tokens import dollar
 from chalicelib.links.records import Bill
+from chalicelib.rates.records import Rate
 from chalicelib.recording import payments, refunds, unmatched, valuing
 from chalicelib.recording.valuing import Accepted, Basis
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
 from chalicelib.requests.references import reference_topic
+from chalicelib.requests.rules import invoice_of
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 
 R = TypeVar("R", Payment, UnmatchedTransfer)
@@ -36,7 +39,7 @@ class Stored:
 
     `listed` are all listed payments of the requests from which the part removes transfers; they are needed for what
     follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `bases` are what transfers
-    are valued by (`without_basis`).
+    are valued by (`without_basis`), `dollar_rates` what one US dollar was in their token (`without_dollars`).
     """
 
     entries: Mapping[TransferId, LoggedTransfer]
@@ -45,6 +48,7 @@ class Stored:
     listed: Mapping[str, tuple[Payment, ...]]
     refunds: Mapping[tuple[str, str], Refund] = field(default_factory=dict)
     bases: Mapping[TransferId, Basis] = field(default_factory=dict)
+    dollar_rates: Mapping[TransferId, Rate] = field(default_factory=dict)
 
 
 def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
@@ -73,7 +77,8 @@ def with_totals(
     request: Request, listed: Iterable[Payment], unmatched_transfers: Iterable[UnmatchedTransfer]
 ) -> Request:
     """A request that was written before its totals were kept, with the totals of everything that is stored for it."""
-    counted = replace(request, payment_count=sum(1 for _ in listed))
+    stored = tuple(listed)
+    counted = replace(request, payment_count=len(stored), confirmed_count=len(confirmed(stored)))
     for each in unmatched_transfers:
         kind = unmatched.kind_of(request, each.token_address, each.payee, each.network)
         counted = unmatched.with_one_more(counted, kind)
@@ -82,8 +87,15 @@ def with_totals(
 
 def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
     """Whether the totals of a request are not those of its listed payments and of what was only summed up."""
-    confirmed = sum(each.counted for each in listed if each.status is PaymentStatus.CONFIRMED)
-    return request.paid != confirmed + request.unlisted_amount or request.payment_count != len(listed)
+    counting = confirmed(listed)
+    paid = sum(each.counted for each in counting) + request.unlisted_amount
+    numbers = (request.payment_count, len(counting) if request.confirmed_count is None else request.confirmed_count)
+    return request.paid != paid or numbers != (len(listed), len(counting))
+
+
+def confirmed(payments: Iterable[Payment]) -> list[Payment]:
+    """The payments that are on the chain."""
+    return [each for each in payments if each.status is PaymentStatus.CONFIRMED]
 
 
 def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[tuple[LoggedTransfer, R]]:
@@ -97,12 +109,12 @@ def same_logs(entries: Iterable[LoggedTransfer], recorded: Iterable[R]) -> list[
     return [(entry, replace(each, event_key=entry.event_key, version=0)) for entry, each in found if each is not None]
 
 
-def without_basis(
-    bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted
+def new_payments(
+    bill: Bill, part: UnrecordedTransfers, stored: Stored
 ) -> list[tuple[LoggedTransfer, Request]]:
-    """The transfers that a part adds and that have to be valued by a quote or a rate, with their requests.
+    """The transfers that a part adds and that count for a request, with their requests.
 
-    Those that only moved to another block, or come back after a fork, keep their value.
+    Without those that only moved to another block, or come back after a fork: they keep their value.
     """
     requests, by_request = ids(bill, stored.entries.values()), {each.request_id: each for each in bill.requests}
     removed = (stored.entries[each] for each in part.removed if each in stored.entries)
@@ -115,11 +127,28 @@ def without_basis(
         if has_value(stored.payments.get(recorded), entry):
             continue
         request = by_request[recorded.request_id]
-        if (entry.tx_hash, entry.event_key) in moved or payments.mismatch(request, entry) is not None:
-            continue
-        if valuing.needs_basis(request, entry, accepted):
+        if (entry.tx_hash, entry.event_key) not in moved and payments.mismatch(request, entry) is None:
             found.append((entry, request))
     return found
+
+
+def without_basis(
+    new: Iterable[tuple[LoggedTransfer, Request]], accepted: Accepted
+) -> list[tuple[LoggedTransfer, Request]]:
+    """Those of new payments that have to be valued by a quote or a rate."""
+    return [(entry, request) for entry, request in new if valuing.needs_basis(request, entry, accepted)]
+
+
+def without_dollars(
+    new: Iterable[tuple[LoggedTransfer, Request]], bases: Mapping[TransferId, Basis], accepted: Accepted
+) -> list[tuple[LoggedTransfer, Request]]:
+    """Those of new payments that are recorded now, and whose value in dollars nothing else says."""
+    return [
+        (entry, request)
+        for entry, request in new
+        if invoice_of(request) != dollar()
+        and (entry.transfer_id in bases or not valuing.needs_basis(request, entry, accepted))
+    ]
 
 
 def waiting(part: UnrecordedTransfers, unvalued: Sequence[TransferId]) -> UnrecordedTransfers:

@@ -15,7 +15,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.chain.logs import LoggedConversion
 from chalicelib.rates.records import Rate, RateSource
-from chalicelib.rates.rules import to_pay, value_of
+from chalicelib.rates.rules import part_asked, to_pay, value_of
 from chalicelib.requests.records import Payment, PaymentKind, Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 from chalicelib.scanning.records import LoggedTransfer
@@ -42,16 +42,20 @@ class Basis:
 
 @frozen
 class Worth:
-    """What a payment counts for; `rate` is None if invoice and payment are in one currency."""
+    """What a payment counts for; `rate` is None if invoice and payment are in one currency.
+
+    `dollar_rate` is what one US dollar was in the token, where `rate` does not say it and it is known.
+    """
 
     value: BaseUnits
     rate: Rate | None = None
     type: PaymentKind = PaymentKind.DIRECT
+    dollar_rate: Rate | None = None
 
     @classmethod
     def known(cls, payment: Payment) -> "Worth":
         """What a stored payment counts for: a fork does not change it, however rates have moved since."""
-        return cls(payment.counted, payment.rate, payment.type)
+        return cls(payment.counted, payment.rate, payment.type, payment.dollar_rate)
 
     @classmethod
     def summed(cls, transfer: LoggedTransfer) -> "Worth":
@@ -67,8 +71,9 @@ def needs_basis(request: Request, transfer: LoggedTransfer, accepted: Accepted) 
 def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accepted: Accepted) -> Worth:
     """What a transfer that counts for a request is worth now; `basis` is there if `needs_basis`.
 
-    By a quote, what it asks for the rest of the request is worth that rest exactly. By a rate, so is what is worth less
-    than the rest by no more than the tolerance: whoever paid could not know the rate of the block.
+    What is asked for the rest of the request is worth that rest exactly, and by a quote, what it asks for a part is
+    worth that part. By a rate, what is worth less than the rest by no more than the tolerance is worth the rest:
+    whoever paid could not know the rate of the block.
     """
     invoice, payment = invoice_of(request), currency_of(request)
     if invoice == payment:
@@ -78,14 +83,12 @@ def worth(request: Request, transfer: LoggedTransfer, basis: Basis | None, accep
         return Worth(conversion.amount, _rate_of(request, transfer, conversion), PaymentKind.CONVERSION)
     assert basis is not None, "it was read before"
     rest, rate = remaining(request), basis.rate
-    asked = to_pay(rest, rate, invoice, payment)
-    if transfer.amount >= asked:
-        value = rest + value_of(transfer.amount - asked, rate, invoice, payment)
-    else:
-        value = value_of(transfer.amount, rate, invoice, payment)
-        if not basis.is_quoted and _is_within(value, rest, accepted.tolerance_bps):
-            value = rest
-    return Worth(BaseUnits(value), rate, PaymentKind.CONVERSION)
+    part = part_asked(transfer.amount, rate, invoice, payment) if basis.is_quoted else None
+    value = part or value_of(transfer.amount, rate, invoice, payment)
+    is_short = value < rest and not basis.is_quoted and _is_within(value, rest, accepted.tolerance_bps)
+    if is_short or transfer.amount == to_pay(rest, rate, invoice, payment):
+        value = rest
+    return Worth(value, rate, PaymentKind.CONVERSION)
 
 
 def _as_asked(request: Request, transfer: LoggedTransfer, accepted: Accepted) -> LoggedConversion | None:

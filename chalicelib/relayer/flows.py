@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits
+from chalicelib.base.money import BaseUnits, parse_amount
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer import rules, store
@@ -114,7 +114,8 @@ def outcome_of(call: RelayedCall) -> Outcome:
 def budget_of(services: Services, network: str) -> Budget:
     settings = services.settings
     most = settings.relayer_max_fee_gwei.get(network, 100)
-    return Budget(most * rules.GWEI, settings.relayer_daily_limits.get(network))
+    limit = settings.relayer_daily_limits.get(network)
+    return Budget(most * rules.GWEI, None if limit is None else parse_amount(limit, rules.COIN_DECIMALS))
 
 
 def _reserved(

@@ -19,12 +19,15 @@ from chalicelib.relayer.records import (
 )
 
 GWEI = 10**9
-DAILY_LIMIT = "RELAYER_DAILY_LIMITS is reached for today"
+COIN_DECIMALS = 18
+"""Of the native coin of every EVM network."""
 MOST_GAS = 5_000_000
 """The most gas of a call that names no limit."""
-MOST_BYTES = 100_000
-"""Of calldata; nodes accept 128 kB of a transaction."""
+MOST_BYTES = 24_000
+"""Of calldata. Nodes accept 128 kB of a transaction; an item of DynamoDB has 400 kB, and holds this twice, as text."""
 LONGEST_KEY = 200
+_OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
+"""How the reasons begin with which contracts refuse this sender, or everybody, whatever the call (OpenZeppelin)."""
 _GAS_MARGIN = (5, 4)
 """How much more gas than estimated a transaction may take: the state may change until its block."""
 _RAISE = (9, 8)
@@ -47,8 +50,8 @@ class Call:
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no node would take."""
-        if not 0 < len(self.key) <= LONGEST_KEY or len(self.data) > 2 * MOST_BYTES or self.value < 0:
-            raise ValueError("a call has a key of 1 to 200 characters, at most 100,000 bytes, and no negative value")
+        if not 0 < len(self.key) <= LONGEST_KEY or len(self.data) > len("0x") + 2 * MOST_BYTES or self.value < 0:
+            raise ValueError("a call has a key of 1 to 200 characters, at most 24,000 bytes, and no negative value")
 
     @property
     def most_gas(self) -> int:
@@ -63,7 +66,8 @@ class SubmissionStatus(StrEnum):
     REFUSED = "refused"
     """It would revert now. Nothing was written: the same key may be submitted again."""
     POSTPONED = "postponed"
-    """The service cannot pay for it now, or the node cannot run it. Nothing was written; the call may be in order."""
+    """The service cannot pay for it now or may not make it, the contract is paused, or the node cannot run it. Nothing
+    was written; the call itself may be in order."""
 
 
 @frozen
@@ -159,15 +163,17 @@ def _submission(
 ) -> Submission:
     """What becomes of a call that may cost `cost`, with which the day's costs would be `spent`."""
     network = call.network
-    if result.success is False:
-        return Submission(call.key, SubmissionStatus.REFUSED, result.reason)
     postponed: str | None = None
-    if result.success is None:
+    if call.value > balance:
+        postponed = f"the service's account on {network} does not have what the call sends"
+    elif result.success is None or (result.reason or "").startswith(_OPERATORS_TROUBLE):
         postponed = result.reason
+    elif result.success is False:
+        return Submission(call.key, SubmissionStatus.REFUSED, result.reason)
     elif fees is None:
         postponed = f"gas on {network} costs more than RELAYER_MAX_FEE_GWEI allows"
     elif budget.daily_limit is not None and spent > budget.daily_limit:
-        postponed = f"{DAILY_LIMIT} on {network}"
+        postponed = f"RELAYER_DAILY_LIMITS is reached for today on {network}"
     elif cost > balance:
         postponed = f"the service's account on {network} cannot pay for the gas"
     return Submission(call.key, SubmissionStatus.POSTPONED if postponed else SubmissionStatus.ACCEPTED, postponed)

@@ -8,10 +8,12 @@ Each step is one conditional write, before anything is sent: two checks at once,
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from chalicelib.base.money import parse_amount
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.chain.readings import AccountReading, Receipt
@@ -157,11 +159,14 @@ def _replace(
         services.log.error("transaction is stuck", extra=facts)
         send(services, chain, reading, [stuck])
         return
-    account = store.account(services.store, stuck.network, stuck.sender)
-    assert account is not None, "it was written with the transaction"
     raised = replace(stuck, max_fee=fees.max_fee, tip=fees.tip)
     services.log.warning("transaction is replaced", extra={**facts, "max_fee": fees.max_fee})
-    sign_and_send(services, chain, signer, reading, [raised], rules.spent_more(account, stuck, fees))
+    for _ in range(_ATTEMPTS):
+        account = store.account(services.store, stuck.network, stuck.sender)
+        assert account is not None, "it was written with the transaction"
+        with suppress(WriteConflict):  # calls were submitted at the same moment, or another check has replaced it
+            sign_and_send(services, chain, signer, reading, [raised], rules.spent_more(account, stuck, fees))
+            return
 
 
 def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) -> None:
@@ -170,21 +175,19 @@ def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) 
         account = store.account(services.store, lost.network, lost.sender)
         if account is None or account.next_nonce >= nonce:
             return
-        try:
+        with suppress(WriteConflict):
             services.store.write(replace(account, next_nonce=nonce))
-        except WriteConflict:
-            continue
-        return
+            return
 
 
 def _watch(services: Services, network: str, signer: Signer, reading: AccountReading) -> None:
     """Logs a low balance, and a day's costs near their limit; alarms are made of these lines (infra/template.yaml)."""
-    settings = services.settings
     facts = {"network": network, "address": signer.address, "balance": str(reading.balance)}
     services.log.info("relayer balance", extra=facts)
-    if reading.balance < settings.relayer_low_balances.get(network, 0):
+    lowest = services.settings.relayer_low_balances.get(network)
+    if lowest is not None and reading.balance < parse_amount(lowest, rules.COIN_DECIMALS):
         services.log.error("relayer balance is low", extra=facts)
-    limit = settings.relayer_daily_limits.get(network)
+    limit = budget_of(services, network).daily_limit
     account = store.account(services.store, network, signer.address)
     if limit is None or account is None or account.day != f"{services.clock():%Y-%m-%d}":
         return

@@ -10,13 +10,14 @@ from chalicelib.base.records import Record
 from chalicelib.catalogue.interop import Destination
 from chalicelib.currencies.flows import conversion_facts
 from chalicelib.payees import flows as destinations
-from chalicelib.requests import permissions, store
+from chalicelib.requests import counts, permissions, store
 from chalicelib.requests.creation import Draft, Terms, create_request, for_each
 from chalicelib.requests.records import Quote, Reference, Request
+from chalicelib.requests.recurring import with_recurrence
 from chalicelib.requests.references import reference_topic
-from chalicelib.requests.rules import currency_of, with_recurrence
+from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
-from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
+from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
 
 _ATTEMPTS = 3
 
@@ -62,36 +63,44 @@ def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[
 def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[Quote] = ()) -> None:
     """Writes new requests that stand by themselves, each with the entry that finds it by its reference, and any quotes.
 
-    One transaction for up to 49 requests. For more there are several, and no request is written in part: if the process
-    dies between two, those that are written are complete, and nobody was told of them. With an idempotency key, the
-    repeated call writes the others (access/idempotency/flows.py). One quote for each pair of currencies is written
-    first, by which `quotes.first` finds the rates again; the others are written at the end.
+    One transaction for up to 48 requests. For more there are several, and no request is written in part: if the process
+    dies between two, those that are written are complete and counted, and nobody was told of them. With an idempotency
+    key, the repeated call writes the others (access/idempotency/flows.py). One quote for each pair of currencies is
+    written first, by which `quotes.first` finds the rates again; the others are written at the end.
     """
     of_pairs = {(quote.rate.base, quote.rate.quote): quote for quote in reversed(quotes)}
     first = list(of_pairs.values())[:LARGEST_TRANSACTION]
     together: list[Record] = [*first]
     for request in requests:
-        if len(together) + 2 > LARGEST_TRANSACTION:
-            services.store.write(*together)
+        if len(together) + 2 > LARGEST_TRANSACTION - counts.LARGEST:
+            services.store.write(*counted(together))
             together = []
         together += (request, reference_of(request))
-    services.store.write(*together)
+    services.store.write(*counted(together))
     services.store.put_many(quote for quote in quotes if quote not in first)
 
 
-def stop_recurrence(services: Services, request_id: str, owner: Owner, is_stopped: bool) -> Request:
-    """Stops or resumes the recurrence of a request. One or two reads and one write, none if nothing changes.
+def counted(new: Sequence[Record]) -> list[Write]:
+    """New records as they are written in one transaction: requests with what they add to the daily counts."""
+    marked = [counts.marked(each) if isinstance(each, Request) else each for each in new]
+    amounts = counts.amounts((), (each for each in marked if isinstance(each, Request)))
+    return [*marked, *(Add(*each) for each in amounts)]
+
+
+def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: bool) -> Request:
+    """Stops or resumes the recurrence of a request; `name` is its id or its payment reference. One or two reads and one
+    write, none if nothing changes.
 
     Raises NotFound unless the owner sees the request and may change it, BadRequest if it has no recurrence,
     WriteConflict after three conflicts.
     """
     for _ in range(_ATTEMPTS):
-        request = store.request(services.store, request_id.lower())
+        request = store.request(services.store, name)
         if request is None or not permissions.sees(owner.account_id, owner.client_id, request):
             raise NotFound("Request not found")
         if not permissions.may_change(owner, request):
             raise NotFound("Request not found; the API key that has created it can change it")
-        changed = with_recurrence(request, is_stopped)
+        changed = with_recurrence(request, is_stopped, services.clock())
         if changed == request:
             return request
         with suppress(WriteConflict):  # paid or changed meanwhile: read again

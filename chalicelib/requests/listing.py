@@ -17,6 +17,11 @@ def wallet(address: str) -> str:
     return address.lower() if address.startswith("0x") else address
 
 
+def transaction(tx_hash: str) -> str:
+    """A transaction's hash as lists name it: in lower case and without 0x, which those of Tron do not have."""
+    return tx_hash.lower().removeprefix("0x")
+
+
 def symbol(currency: str) -> str:
     """The symbol of a currency as lists name it."""
     from chalicelib.catalogue.tokens import token_with_id  # most workers write no payment
@@ -34,7 +39,7 @@ def of_payment(payment: "Payment") -> dict[str, str]:
             "by_payer": wallet(payment.payer) if payment.payer else None,
             "by_payee": wallet(payment.payee),
             "by_reference": payment.reference,
-            "by_tx": payment.tx_hash,
+            "by_tx": transaction(payment.tx_hash),
             "by_request": payment.request_id,
             "by_network": payment.network,
             "by_type": payment.type,

@@ -10,12 +10,16 @@ from chalicelib.access.modes import Mode
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
+RECURRING = "RECURRING"
+"""The group of what recurs in the index `by_due`: these requests, and recurring payouts (recurring/records.py)."""
 QUOTE_RETENTION = timedelta(days=30)
 """How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
+SHARDS = 4
+"""The number of records that share the counts of a day, so that links that are recorded at once do not wait."""
 
 
 @frozen
@@ -82,12 +86,16 @@ class Frequency(StrEnum):
 
 @frozen
 class Recurrence:
-    """How often an invoice recurs. It is kept for the merchant; nothing is done by it."""
+    """How often an invoice recurs: on each date after the first there is a new request (requests/recurring.py)."""
 
     start_date: str
     """As it was sent: a date or an instant, in ISO 8601."""
     frequency: Frequency
     is_stopped: bool = False
+    period: int | None = None
+    """The number of the last date that has its request or was passed over; None for the first."""
+    next_at: datetime | None = None
+    """The date after that. None while it is stopped, and in items from before new requests were created."""
 
 
 @frozen
@@ -103,12 +111,14 @@ class Request(Record):
 
     The totals change in the transaction that records a transfer, so that recording reads no earlier payments.
     `payment_count` is the number of its Payments, confirmed or reversed; None in items that were written before it
-    existed, and they have no other totals either. `unlisted_count` and `unlisted_amount` (a value, as `paid`) are the
-    payments that are too small to have a Payment; the next three fields are the numbers of its UnmatchedTransfers by
-    kind.
+    existed, and they have no other totals either. `confirmed_count` is the number of those that are confirmed, as lists
+    have them; None in items from before it was kept that have payments. `unlisted_count` and `unlisted_amount` (a
+    value, as `paid`) are the payments that are too small to have a Payment; the next three fields are the numbers of
+    its UnmatchedTransfers by kind.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "REQUEST#{position:04}")
+    DUE_GROUP = RECURRING
 
     bill_id: str = field(metadata={"attribute": "link_token"})
     position: int
@@ -152,7 +162,17 @@ class Request(Record):
     """When calldata for it was first asked for; None before, and for the requests of links."""
     is_moved: bool = False
     """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
+    recurring_payment_id: str | None = None
+    """The recurring payout of which this is one period."""
+    confirmed_count: int | None = None
+    counted_as: RequestStatus | None = None
+    """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0
+
+    @property
+    def next_due(self) -> datetime | None:
+        """When it recurs."""
+        return self.recurrence.next_at if self.recurrence is not None else None
 
     @property
     def link_token(self) -> str | None:
@@ -178,6 +198,8 @@ class PaymentKind(StrEnum):
     DIRECT = "direct"
     CONVERSION = "conversion"
     """Invoice and payment are in different currencies."""
+    RECURRING = "recurring"
+    """It pays one period of a recurring payout."""
 
 
 @frozen
@@ -222,8 +244,12 @@ class Payment(Record):
     invoice_currency: str = ""
     payment_reference: str = ""
     reference: str | None = None
+    dollar_rate: Rate | None = None
+    """What one US dollar was in `currency` when it was paid; None if the invoice is in dollars, which `rate` is of, if
+    no rate could be had when it was recorded, and in items from before it was kept."""
     is_counted: bool = False
     """Whether the daily counts of its account have it (recording/counting.py)."""
+    recurring_payment_id: str | None = None
     version: int = 0
 
     @property
@@ -251,6 +277,28 @@ class Payment(Record):
     def counted(self) -> BaseUnits:
         """What counts for the request, in its units; `amount` in items from before `value` was kept."""
         return self.amount if self.value is None else self.value
+
+
+@frozen
+class DailyCount(Record):
+    """How many records of a series an account has of a day (UTC), by what they have in common.
+
+    A series is all confirmed payments of an account (`ACCOUNT`), of a client id (`CLIENT#...`), of a wallet
+    (`WALLET#...`), or those with a reference (`REFERENCE#...`); all requests of an account (`REQUESTS`), or of a client
+    id (`REQUESTS#...`), by their status. Series of wallets and references have records of their own for each
+    `client_id`. The transaction that writes a payment or a request adds to the counts; nothing reads them before. The
+    number of a day is the sum of all shards, in some of which a count may be negative.
+    """
+
+    KEY = KeyPattern(PAYMENTS, "COUNTS#{account_id}#{series}", "{day}#{client_id}#{shard}")
+
+    account_id: str
+    series: str
+    day: str
+    client_id: str
+    shard: int
+    counts: Counts = field(default_factory=lambda: Counts({}))
+    version: int = 0
 
 
 @frozen

@@ -20,7 +20,10 @@ OPERATIONS = (
     Operation(
         "PATCH", "/v2/request/{request_id}", "update_request",
         "Stop or resume the recurrence of a request",
-        description="Only for a request that was created with a `recurrence`; it is kept and shown, nothing else.",
+        description=(
+            "`request_id` is its id or its payment reference. Only for a request that was created with a `recurrence`; "
+            "it is kept and shown, nothing else."
+        ),
         modes=CREDENTIALS,
         scope="requests:write",
         errors=(400, 401, 403, 404),

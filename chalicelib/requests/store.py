@@ -2,9 +2,20 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 
-from chalicelib.base.records import Key, Record
-from chalicelib.requests.records import Payment, Quote, Reference, Refund, Request, RequestPointer, UnmatchedTransfer
+from chalicelib.base.lists import day_of
+from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
+from chalicelib.requests.records import (
+    DailyCount,
+    Payment,
+    Quote,
+    Reference,
+    Refund,
+    Request,
+    RequestPointer,
+    UnmatchedTransfer,
+)
 from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Store
 
@@ -15,33 +26,26 @@ _PAYMENT_REFERENCE = re.compile("0x[0-9a-f]{16}")
 def bill_id(store: Store, name: str) -> str | None:
     """The bill of the request with this id or payment reference, in any case of letters; None if there is none. One
     read, in which a request that stands by itself is found without a pointer."""
+    found = _place(store, name)
+    return found.bill_id if found else None
+
+
+def request(store: Store, name: str) -> Request | None:
+    """The request with this id or payment reference, in any case of letters, alone or in the link that it was created
+    for; None if there is none. One read for the id of one that stands by itself, else two."""
+    found = _place(store, name)
+    if found is None or isinstance(found, Request):
+        return found
+    return store.get(Request, Request.KEY.of(bill_id=found.bill_id, position=found.position))
+
+
+def _place(store: Store, name: str) -> Request | RequestPointer | Reference | None:
+    """The request with this id if it stands by itself, else what says where the one with this id or reference is."""
     name = name.lower()
     if _PAYMENT_REFERENCE.fullmatch(name):
         found = references(store, [reference_topic(bytes.fromhex(name[2:]))])
-        return next((each.bill_id for each in found if not each.is_refund), None)
-    return bill_ids(store, [name]).get(name)
-
-
-def bill_ids(store: Store, request_ids: Iterable[str]) -> dict[str, str]:
-    """The bills of the requests that exist, by request id. Two keys for each request, in batches of 100."""
-    keys: dict[Key, type[Record]] = {}
-    for request_id in request_ids:
-        if _REQUEST_ID.fullmatch(request_id):
-            keys[Request.KEY.of(bill_id=request_id, position=0)] = Request
-            keys[RequestPointer.KEY.of(request_id=request_id)] = RequestPointer
-    return {each.request_id: each.bill_id for each in store.get_many(keys).values()} if keys else {}
-
-
-def request(store: Store, request_id: str) -> Request | None:
-    """A request, alone or in the link that it was created for; None if there is none. One read, two for a link's."""
-    if _REQUEST_ID.fullmatch(request_id) is None:
-        return None
-    alone, pointer = Request.KEY.of(bill_id=request_id, position=0), RequestPointer.KEY.of(request_id=request_id)
-    found = store.get_many({alone: Request, pointer: RequestPointer})
-    if pointer in found:
-        of_link = found[pointer]
-        return store.get(Request, Request.KEY.of(bill_id=of_link.bill_id, position=of_link.position))
-    return found.get(alone)
+        return next((each for each in found if not each.is_refund), None)
+    return pointers(store, [name]).get(name) if _REQUEST_ID.fullmatch(name) else None
 
 
 def pointers(store: Store, request_ids: Iterable[str]) -> dict[str, Request | RequestPointer]:
@@ -51,16 +55,6 @@ def pointers(store: Store, request_ids: Iterable[str]) -> dict[str, Request | Re
         keys[Request.KEY.of(bill_id=request_id, position=0)] = Request
         keys[RequestPointer.KEY.of(request_id=request_id)] = RequestPointer
     return {each.request_id: each for each in store.get_many(keys).values()} if keys else {}
-
-
-def id_of_reference(store: Store, payment_reference: str) -> str | None:
-    """The id of the request with a payment reference, in lower case; None if there is none. Two reads."""
-    topic = reference_topic(bytes.fromhex(payment_reference[2:]))
-    for each in references(store, [topic]):
-        key = Request.KEY.of(bill_id=each.bill_id, position=each.position)
-        if not each.is_refund and (request := store.get(Request, key)) is not None:
-            return request.request_id
-    return None
 
 
 def standing_alone(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
@@ -106,3 +100,13 @@ def payments(store: Store, request_id: str) -> tuple[Payment, ...]:
 def unmatched_transfers(store: Store, request_id: str) -> tuple[UnmatchedTransfer, ...]:
     """The unmatched transfers of a request, in the order of their log positions. One query."""
     return store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request_id))
+
+
+def daily_counts(
+    store: Store, account_id: str, series: str, first: datetime | None, last: datetime | None
+) -> tuple[DailyCount, ...]:
+    """The counts of a series from one day to another. One query for each MB, which is about five years of payments."""
+    partition = DailyCount.KEY.partition(account_id=account_id, series=series)
+    first_day = day_of(first) if first is not None else FIRST_SORT_KEY
+    last_day = f"{day_of(last)}{LAST_SORT_KEY}" if last is not None else LAST_SORT_KEY
+    return store.query(DailyCount, KeyRange(DailyCount.KEY.table, partition, first_day, last_day))

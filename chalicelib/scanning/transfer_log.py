@@ -12,7 +12,7 @@ from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferStat
 TRANSFERS_PER_PART = 10
 """The most transfers of one piece of work. Recording a transfer writes up to nine records (its entry in the log, a
 payment, its request, an event, five daily counts), and DynamoDB accepts 100 in a transaction, with the link and the
-work itself."""
+work itself. What its requests add to daily counts is left out if it does not fit (recording/flows.py)."""
 REMOVALS_PER_PART = 6
 """As TRANSFERS_PER_PART, for work with removed transfers: undoing one writes up to 17 records, of which ten are daily
 counts, as the payment that is announced in its place may be counted then, too."""

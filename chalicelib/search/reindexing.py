@@ -2,22 +2,26 @@
 
 Each record is read, completed and written again, with the counts that it adds to, in one transaction on the condition
 that nobody changed it. So it can be interrupted, repeated, and run beside the recorder: what is complete is left alone,
-and `Payment.is_counted` keeps a payment from being counted twice.
+and `Payment.is_counted` and `Request.counted_as` keep a record from being counted twice.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Record
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill, Flow
 from chalicelib.recording import counting
+from chalicelib.recording.rules import confirmed
+from chalicelib.requests import counts
 from chalicelib.requests import store as request_store
+from chalicelib.requests.counts import Amounts
 from chalicelib.requests.records import Payment, Request
 from chalicelib.search import store
 from chalicelib.services import Services
-from chalicelib.storage.store import Add, WriteConflict
+from chalicelib.storage.store import Add, Unchanged, WriteConflict
 
 _ATTEMPTS = 10
 
@@ -28,79 +32,132 @@ def reindex(services: Services, segment: int = 0, segments: int = 1) -> Iterator
     Raises WriteConflict for a record that others change ten times in a row: run it again.
     """
     written = Counter[str]()
-    bills: dict[str, Bill | None] = {}
+    run = _Reindexing(services)
     for record, is_listed in store.everything(services.store, segment, segments):
-        if _complete(services, record, is_listed, bills):
+        if run.complete(record, is_listed):
             written[type(record).__name__] += 1
         yield written
 
 
-def _complete(services: Services, record: Record, is_listed: bool, bills: dict[str, Bill | None]) -> bool:
-    """Writes one record again if it is not complete; returns whether it was written."""
-    current: Record | None = record
-    for _ in range(_ATTEMPTS):
-        if current is None:
-            return False
-        complete = _completed(services, current, bills)
-        if complete == current and is_listed:
-            return False
-        before = [current] if isinstance(current, Payment) else []
-        after = [complete] if isinstance(complete, Payment) else []
-        try:
-            services.store.write(complete, *(Add(*each) for each in counting.amounts(before, after)))
-            return True
-        except WriteConflict:
-            bills.clear()
-            current = store.again(services.store, record)
-    raise WriteConflict
+@frozen
+class _Paid:
+    """A request with its bill, and the logs of its payments that have an event key, by network, block and index."""
+
+    bill: Bill
+    request: Request
+    logs: frozenset[tuple[str, str, int]]
 
 
-def _completed(services: Services, record: Record, bills: dict[str, Bill | None]) -> Record:
-    if isinstance(record, Request):
-        return _request(services, record)
-    return _payment(services, record, bills) if isinstance(record, Payment) else record
+class _Reindexing:
+    """One run. It keeps what it has read for the payments of one request, which come together."""
 
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._paid: dict[str, _Paid | None] = {}
 
-def _request(services: Services, request: Request) -> Request:
-    """The request with the owner of its link, and with what is known of it since requests stand by themselves."""
-    link = link_store.link(services.store, request.bill_id) if request.link_token is not None else None
-    if link is None:
-        return request  # it has no link, or that is not complete
-    owned = request if request.account_id else link_store.owned(request, link)
-    payer = owned.payer or (link.creator_wallet if link.flow is Flow.PAY else None)
-    return replace(owned, payer=payer, is_moved=link.successor_token is not None)
+    def complete(self, record: Record, is_listed: bool) -> bool:
+        """Writes one record again if it is not complete; returns whether it was written."""
+        current: Record | None = record
+        for _ in range(_ATTEMPTS):
+            if current is None:
+                return False
+            complete = self._completed(current)
+            if complete == current and is_listed:
+                return False
+            try:
+                added = (Add(*each) for each in _amounts(current, complete))
+                self._services.store.write(complete, *added, *self._condition(complete))
+                return True
+            except WriteConflict:
+                self._paid.clear()
+                current = store.again(self._services.store, record)
+        raise WriteConflict
 
+    def _completed(self, record: Record) -> Record:
+        if isinstance(record, Request):
+            return counts.marked(self._request(record))
+        return self._payment(record) if isinstance(record, Payment) else record
 
-def _payment(services: Services, payment: Payment, bills: dict[str, Bill | None]) -> Payment:
-    """The payment with what it repeats of its request, and whether it has to be counted."""
-    if payment.account_id:
-        return counting.marked(payment)
-    if payment.request_id not in bills:
-        bills.clear()  # the payments of a request come together
-        bill_id = request_store.bill_id(services.store, payment.request_id)
-        bills[payment.request_id] = link_store.bill(services.store, bill_id) if bill_id is not None else None
-    bill = bills[payment.request_id]
-    request = next((each for each in bill.requests if each.request_id == payment.request_id), None) if bill else None
-    if bill is None or request is None or _is_written_again(services, payment):
-        return payment
-    return counting.marked(
-        replace(
-            payment,
-            account_id=request.account_id,
-            client_id=request.client_id,
-            payee=request.payee,
-            currency=request.currency,
-            invoice_currency=request.invoice_currency or request.currency,
-            payment_reference=request.payment_reference,
-            reference=bill.reference_of(request),
+    def _condition(self, record: Record) -> list[Unchanged]:
+        """That no payment was recorded since it was found out which payments are written under their keys of today."""
+        if not isinstance(record, Payment) or record.event_key:
+            return []
+        paid = self._paid_by(record)
+        return [Unchanged(paid.request)] if paid is not None else []
+
+    def _request(self, request: Request) -> Request:
+        """The request with the owner of its link, and with what is known of it since requests stand by themselves."""
+        if request.link_token is not None:
+            link = link_store.link(self._services.store, request.bill_id)
+            if link is None:
+                return request  # its link is not complete
+            owned = request if request.account_id else link_store.owned(request, link)
+            payer = owned.payer or (link.creator_wallet if link.flow is Flow.PAY else None)
+            request = replace(owned, payer=payer, is_moved=link.successor_token is not None)
+        if request.confirmed_count is not None or request.payment_count is None:
+            return request  # without totals, it gets all of them with its next payment
+        has_any = request.payment_count > 0
+        payments = request_store.payments(self._services.store, request.request_id) if has_any else ()
+        return replace(request, confirmed_count=len(_listed(payments)))
+
+    def _payment(self, payment: Payment) -> Payment:
+        """The payment with what it repeats of its request, and whether it has to be counted."""
+        if payment.account_id:
+            return counting.marked(payment)
+        paid = self._paid_by(payment)
+        if paid is None or (not payment.event_key and _log(payment) in paid.logs):
+            return payment
+        request = paid.request
+        return counting.marked(
+            replace(
+                payment,
+                account_id=request.account_id,
+                client_id=request.client_id,
+                payee=request.payee,
+                currency=request.currency,
+                invoice_currency=request.invoice_currency or request.currency,
+                payment_reference=request.payment_reference,
+                reference=paid.bill.reference_of(request),
+            )
         )
-    )
+
+    def _paid_by(self, payment: Payment) -> _Paid | None:
+        """What a payment pays, by two or three reads for all payments of a request."""
+        if payment.request_id not in self._paid:
+            self._paid.clear()
+            self._paid[payment.request_id] = self._read(payment.request_id)
+        return self._paid[payment.request_id]
+
+    def _read(self, request_id: str) -> _Paid | None:
+        bill_id = request_store.bill_id(self._services.store, request_id)
+        bill = link_store.bill(self._services.store, bill_id) if bill_id is not None else None
+        request = next((each for each in bill.requests if each.request_id == request_id), None) if bill else None
+        if bill is None or request is None:
+            return None
+        payments = request_store.payments(self._services.store, request_id)
+        return _Paid(bill, request, _logs_of_today(payments))
 
 
-def _is_written_again(services: Services, payment: Payment) -> bool:
-    """Whether the recorder has written a payment from before event keys again, under its key of today."""
-    if payment.event_key:
-        return False
-    of_request = request_store.payments(services.store, payment.request_id)
-    log = (payment.network, payment.block_hash, payment.log_index)
-    return any(each.event_key and (each.network, each.block_hash, each.log_index) == log for each in of_request)
+def _amounts(before: Record, after: Record) -> Amounts:
+    """What a record that is written again adds to the daily counts."""
+    if isinstance(before, Payment) and isinstance(after, Payment):
+        return counting.amounts((before,), (after,))
+    if isinstance(before, Request) and isinstance(after, Request):
+        return counts.amounts((before,), (after,))
+    return []
+
+
+def _listed(payments: Sequence[Payment]) -> list[Payment]:
+    """The payments that are in lists, once all of these are complete."""
+    logs = _logs_of_today(payments)
+    return [each for each in confirmed(payments) if each.event_key or _log(each) not in logs]
+
+
+def _logs_of_today(payments: Sequence[Payment]) -> frozenset[tuple[str, str, int]]:
+    """The logs of payments with an event key. The recorder may have written a payment from before them again, under its
+    key of today."""
+    return frozenset(_log(each) for each in payments if each.event_key)
+
+
+def _log(payment: Payment) -> tuple[str, str, int]:
+    return payment.network, payment.block_hash, payment.log_index

@@ -28,18 +28,18 @@ def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attri
     return items, _place(start["ExclusiveStartKey"]) if start else None
 
 
-def count(query: Query, span: Span, queries: int) -> int | None:
-    """The number of items of a span; None if it takes more `queries`."""
+def count(query: Query, span: Span, queries: int) -> tuple[int, bool]:
+    """The number of items of a span, and whether it is exact; if that takes more `queries`, it is lower."""
     start, counted = dict[str, Any](), 0
     if span.first > span.last:
-        return counted
+        return counted, True
     for _ in range(queries):
         response = query(**_parameters(span), Select="COUNT", **start)
         counted += int(response["Count"])
         if "LastEvaluatedKey" not in response:
-            return counted
+            return counted, True
         start = {"ExclusiveStartKey": response["LastEvaluatedKey"]}
-    return None
+    return counted, False
 
 
 def scan(read: Query, segment: int, segments: int) -> Iterator[Attributes]:

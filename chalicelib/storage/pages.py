@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import Named, Span, below, last_place_at, list_of, place_at
+from chalicelib.base.lists import Named, Span, below, last_place_at, list_of, place_at, skipped
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Record
 from chalicelib.storage.store import Store
 
@@ -61,30 +61,52 @@ def page_after(store: Store, cls: type[T], listing: Listing, cursor: str | None,
     It is shorter than `limit` if these take more than MOST_QUERIES. Raises ValidationFailed for a foreign cursor.
     """
     position = position_of(cursor, listing.scope) if cursor else Position("", (), 0, None)
-    return _page(store, cls, listing, position, limit)
-
-
-def page_at(store: Store, cls: type[T], listing: Listing, offset: int, limit: int) -> ListPage[T]:
-    """The page at an offset, with the number of all records if MOST_QUERIES can count them. Raises BadRequest."""
-    total = store.count_listed(cls, listing.span, MOST_QUERIES)
-    if total is not None and offset >= total:
-        return ListPage((), None, offset, total)
-    place = ""
-    if offset:
-        passed = store.newest(cls, listing.span, offset, MOST_QUERIES)
-        if len(passed.records) < offset or passed.end is None:
-            raise BadRequest("offset is too far in this list: read it by cursor (nextCursor)")
-        place = passed.end
-    return _page(store, cls, listing, Position(place, (), offset, total), limit)
-
-
-def _page(store: Store, cls: type[T], listing: Listing, position: Position, limit: int) -> ListPage[T]:
     span = listing.span
     if position.place:
         span = replace(span, last=min(span.last, below(position.place)))
+    return _page(store, cls, listing, span, limit, position.offset, position.total)
+
+
+def page_at(
+    store: Store, cls: type[T], listing: Listing, offset: int, limit: int, days: Mapping[str, int] | None
+) -> ListPage[T]:
+    """The page at an offset, with the number of all records. `days` are their numbers by day, in descending order.
+
+    With None they are counted here: if that takes more than MOST_QUERIES, `total` is the number up to there, and never
+    less than the page shows. Raises BadRequest for an offset that takes more to get to.
+    """
+    span = listing.span
+    if days is None:
+        (total, is_exact), left = store.count_listed(cls, span, MOST_QUERIES), offset
+    else:
+        (last, left), total, is_exact = skipped(days, offset), sum(days.values()), True
+        span = replace(span, last=min(span.last, last))
+    if is_exact and offset >= total:
+        return ListPage((), None, offset, total)
+    if left:
+        passed = store.newest(cls, span, left, MOST_QUERIES)
+        if passed.end is None:
+            return ListPage((), None, offset, total)
+        if len(passed.records) < left:
+            raise BadRequest("offset is too far in this list: read it by cursor (nextCursor)")
+        span = replace(span, last=below(passed.end))
+    return _page(store, cls, listing, span, limit, offset, total)
+
+
+def number(store: Store, cls: type[Record], listing: Listing, shares: int = 1) -> int | None:
+    """The number of records; None if it takes more than MOST_QUERIES, which so many such numbers share."""
+    counted, is_exact = store.count_listed(cls, listing.span, MOST_QUERIES // shares)
+    return counted if is_exact else None
+
+
+def _page(
+    store: Store, cls: type[T], listing: Listing, span: Span, limit: int, offset: int, total: int | None
+) -> ListPage[T]:
     found = store.newest(cls, span, limit, MOST_QUERIES)
+    passed = offset + len(found.records)
+    if total is not None:
+        total = max(total, passed + (found.end is not None))
     cursor = None
     if found.end is not None:
-        following = Position(found.end, (), position.offset + len(found.records), position.total)
-        cursor = cursor_of(following, listing.scope)
-    return ListPage(found.records, cursor, position.offset, position.total)
+        cursor = cursor_of(Position(found.end, (), passed, total), listing.scope)
+    return ListPage(found.records, cursor, offset, total)

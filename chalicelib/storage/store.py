@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import cached_property, partial
+from random import uniform
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
@@ -231,8 +232,11 @@ class Store:
         items, end = lists.read(self._query_of(cls), span, limit, queries)
         return Found(tuple(codec.decode(cls, item) for item in items), end)
 
-    def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
-        """The number of records in a span of a list, by one query for each MB; None if that takes more `queries`."""
+    def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
+        """The number of records in a span of a list, by one query for each MB, and whether it is exact.
+
+        If that takes more `queries`, there are at least so many.
+        """
         return lists.count(self._query_of(cls), span, queries)
 
     def _query_of(self, cls: type[Record]) -> lists.Query:
@@ -282,7 +286,7 @@ class Store:
                     raise
             except (errors.TransactionConflictException, errors.TransactionInProgressException):
                 pass  # another transaction holds the record, or an earlier attempt of this one is not finished
-            time.sleep(0.01 * 2**attempt)
+            time.sleep(uniform(0.01, 0.02) * 2**attempt)  # not in step with the others that add to a count
         raise WriteConflict
 
     def put_many(self, records: Iterable[Record]) -> None:

@@ -94,11 +94,18 @@ class PaymentEventPayload(RequestPayload):
     )
 
 
-class _MovedPayload(PaymentEventPayload):
+class EventRecurringPayment(BaseModel):
+    """The recurring payout of which a request is one period."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    id: str = Field(default="", description="As POST /v2/payouts returned it")
+
+
+class _AmountPayload(PaymentEventPayload):
     amount: str = Field(description="The amount of this payment, in the invoice currency")
     totalAmountPaid: str = Field(description="What is paid of the request in all, in the invoice currency")
     expectedAmount: str = Field(description="What the request asks for, in the invoice currency")
-    txHash: str = Field(description="The transaction of the payment")
     network: str = Field(description="The network of the payment")
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of the token that was paid")
@@ -111,6 +118,13 @@ class _MovedPayload(PaymentEventPayload):
     convertedAmountSource: str = Field("", description="The amount that was paid, in units of the token")
     convertedAmountDestination: str = Field("", description="The same as amount")
     rateProvider: str = Field("", description="Who gave the rate")
+    recurringPayment: EventRecurringPayment = Field(
+        default_factory=EventRecurringPayment, description="If the request is a period of one; otherwise absent"
+    )
+
+
+class _MovedPayload(_AmountPayload):
+    txHash: str = Field(description="The transaction of the payment")
 
 
 class _ConfirmedPayload(_MovedPayload):
@@ -151,12 +165,16 @@ class ClientPaymentPayload(_ConfirmedPayload):
     origin: str = Field(description="The page that it was created from; empty without one")
 
 
-class FailedPayload(_MovedPayload):
-    """A confirmed payment that a chain reorganization removed: `totalAmountPaid` is what is still paid."""
+class FailedPayload(_AmountPayload):
+    """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; or a
+    recurring payout that is paused, because its payment failed three times."""
 
     event: Literal["payment.failed"] = Field(description="The kind of the event")
-    subStatus: Literal["failed"] = Field(description="Always failed")
-    failureReason: Literal["chain_reorganization"] = Field(description="Why")
+    txHash: str | None = Field(description="The transaction that was removed; null for a recurring payout")
+    subStatus: Literal["failed", "insufficient_funds"] = Field(
+        description="insufficient_funds if the payer of a recurring payout does not have the amount"
+    )
+    failureReason: str = Field(description="chain_reorganization, or why the payment of a recurring payout failed")
 
 
 class RefundedPayload(PaymentEventPayload):
@@ -179,12 +197,15 @@ class ProcessingPayload(PaymentEventPayload):
     rawPayload: dict[str, Any] = Field(description="What the provider said")
 
 
-class RecurringPayload(RequestPayload):
-    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+class RecurringPayload(PaymentEventPayload):
+    """A new request: of the next date of a request that recurs, or of the next period of a recurring payout."""
 
     event: Literal["request.recurring"] = Field(description="The kind of the event")
-    originalRequestId: str = Field(description="The first request of the series")
+    originalRequestId: str = Field(description="The first request of the series, which may be this one")
     originalRequestPaymentReference: str = Field(description="Its reference")
+    recurringPayment: EventRecurringPayment = Field(
+        default_factory=EventRecurringPayment, description="If the request is a period of one; otherwise absent"
+    )
 
 
 class CompliancePayload(Payload):
@@ -230,10 +251,10 @@ EVENTS = {
     "payment.partial": _PARTIAL,
     "payment.partial.checkout": _PARTIAL,
     "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
-    "payment.failed": EventKind("A chain reorganization removed a payment that was reported", FailedPayload),
+    "payment.failed": EventKind("A reported payment was reversed, or a recurring payout is paused", FailedPayload),
     "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
     "payment.processing": EventKind("A sample only", ProcessingPayload),
-    "request.recurring": EventKind("A sample only", RecurringPayload),
+    "request.recurring": EventKind("A new request of a series was created", RecurringPayload),
     "payment_detail.updated": EventKind("The check of a bank account has an outcome", PaymentDetailPayload),
     "compliance.updated": EventKind("The compliance status of a person changes", CompliancePayload),
 }

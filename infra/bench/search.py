@@ -1,24 +1,28 @@
-"""Searching a million payments: DynamoDB queries, what they read, and CPU, for the first page and for those far behind.
+"""Searching a million payments, and as many requests: DynamoDB queries, what they read, and CPU, on near and far pages.
 
 The local cloud would take an hour to load them, and reads whole tables for each query of an index. So the queries are
-answered by a double of DynamoDB that makes the payments of a list when they are read, as many as fit into 1 MB.
+answered by a double of DynamoDB that makes the records of a list when they are read, as many as fit into 1 MB.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib.base.lists import place_at
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import Counts
-from chalicelib.recording.records import SHARDS, DailyCount, Facets
-from chalicelib.requests.records import Payment, PaymentStatus
+from chalicelib.base.records import Counts, Record
+from chalicelib.recording.counting import Facets
+from chalicelib.requests.counts import series_of
+from chalicelib.requests.records import SHARDS, DailyCount, Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.export import table
 from chalicelib.search.payments.records import Filters, Page
+from chalicelib.search.requests import listing
+from chalicelib.search.requests.listing import Wanted
 from chalicelib.storage.items import item_of
+from chalicelib.storage.pages import MOST_QUERIES, ListPage
 from chalicelib.storage.store import Store
 from infra.bench.figures import Figure
 
@@ -27,36 +31,56 @@ A_DAY = PAYMENTS // DAYS
 FIRST = datetime(2023, 7, 1, tzinfo=UTC)
 SPACE = timedelta(days=1) / A_DAY
 MOST_BYTES = 1_000_000
+P = TypeVar("P", Page, ListPage[Request])
 ITEM_BYTES = 2_000
 """About what an item has with its index attributes."""
 
 
 class Million:
-    """A DynamoDB client: one account with a thousand payments on each of a thousand days, all in every list."""
+    """A DynamoDB client: one account with a thousand records on each of a thousand days, all in every list.
 
-    def __init__(self) -> None:
+    `make` returns the record of a number, `name` is the count that has it.
+    """
+
+    def __init__(self, make: Callable[[int], Record], series: str, name: str) -> None:
         self.queries, self.read = 0, 0
+        self._make, self._series, self._name = make, series, name
 
     def query(self, **sent: Any) -> dict[str, Any]:
         self.queries += 1
         values = {name: each["S"] for name, each in sent["ExpressionAttributeValues"].items()}
         if "IndexName" not in sent:
-            items = [item_of(each, each.key) for each in _counts()]
+            items = [item_of(each, each.key) for each in _counts(self._series, self._name)]
             self.read += sum(map(_size, items))
             return {"Items": items}
         if "ExclusiveStartKey" in sent:
-            newest = _newest_below(sent["ExclusiveStartKey"]["listed_at"]["S"]) - 1
+            newest = self._newest_below(sent["ExclusiveStartKey"]["listed_at"]["S"]) - 1
         else:
-            newest = _newest_below(values[":last"])
+            newest = self._newest_below(values[":last"])
         size = min(sent.get("Limit", PAYMENTS), MOST_BYTES // ITEM_BYTES, newest + 1)
-        items = [item_of(each, each.key) for each in map(_payment, range(newest, newest - size, -1))]
+        items = [item_of(each, each.key) for each in map(self._make, range(newest, newest - size, -1))]
         self.read += sum(map(_size, items))
         following = {"LastEvaluatedKey": {"listed_at": items[-1]["listed_at"]}} if size <= newest else {}
         return {"Items": items, "Count": len(items), **following}
 
+    def _newest_below(self, place: str) -> int:
+        """The number of the newest record up to a place."""
+        low, high = -1, PAYMENTS - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if place_at(FIRST + middle * SPACE) <= place and self._make(middle).listed_at <= place:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
 
 def measure() -> list[Figure]:
-    client = Million()
+    return [*_payments(), *_requests()]
+
+
+def _payments() -> list[Figure]:
+    client = Million(_payment, "ACCOUNT", Facets("USDC-base", "USDC-base", "direct").name)
     services: Any = SimpleNamespace(store=WithoutRequests("bench", client))
     filters = Filters("acct", type="direct")
     first, at_first = _measured(client, lambda: flows.page_at(services, filters, 0, PAGE))
@@ -80,38 +104,44 @@ def measure() -> list[Figure]:
     ]
 
 
+def _requests() -> list[Figure]:
+    client = Million(_request, series_of(None), RequestStatus.CREATED)
+    services: Any = SimpleNamespace(store=WithoutRequests("bench", client))
+    wanted = Wanted("acct", status="created")
+    first, at_first = _measured(client, lambda: listing.page(services, wanted, None, 0, PAGE).page)
+    before, far = _measured(client, lambda: listing.page(services, wanted, None, 4_998 * PAGE, PAGE).page)
+    page, last = _measured(client, lambda: listing.page(services, wanted, before.cursor, 0, PAGE).page)
+    by_payee = Wanted("acct", payee=_request(0).payee.lower())
+    capped, at_payee = _measured(client, lambda: listing.page(services, by_payee, None, 0, PAGE).page)
+    assert (first.total, page.total, page.offset) == (PAYMENTS, PAYMENTS, 4_999 * PAGE)
+    assert capped.total is not None and PAGE < capped.total < PAYMENTS
+    return [
+        Figure("requests, page 1 of 1,000,000 with its total", at_first["queries"], "queries", "goal", 2),
+        Figure("requests, page 4,999 by offset", far["queries"], "queries", "page 1", at_first["queries"]),
+        Figure("requests, page 5,000 by cursor", last["queries"], "queries", "goal", 1),
+        Figure("requests of one payee, page 1", at_payee["queries"], "queries", "most", MOST_QUERIES + 1),
+    ]
+
+
 class WithoutRequests(Store):
-    """A store that has no requests: the batch read of those of a page is measured elsewhere."""
+    """A store that has no records but those of its lists: the batch read of a page is measured elsewhere."""
 
     def get_many(self, wanted: Any) -> dict[Any, Any]:
         return {}
 
 
-def _measured(client: Million, act: Callable[[], Page]) -> tuple[Page, dict[str, float]]:
+def _measured(client: Million, act: Callable[[], P]) -> tuple[P, dict[str, float]]:
     queries, read, started = client.queries, client.read, time.process_time()
     page = act()
     seconds = time.process_time() - started
     return page, {"queries": client.queries - queries, "kB": (client.read - read) / 1_000, "ms": seconds * 1_000}
 
 
-def _counts() -> Iterator[DailyCount]:
-    facets = Facets("USDC-base", "USDC-base", "direct")
+def _counts(series: str, name: str) -> Iterator[DailyCount]:
     for day in range(DAYS):
         for shard in range(SHARDS):
-            counts = Counts({facets.name: A_DAY // SHARDS})
-            yield DailyCount("acct", "ACCOUNT", (FIRST + timedelta(days=day)).date().isoformat(), "", shard, counts)
-
-
-def _newest_below(place: str) -> int:
-    """The number of the newest payment up to a place."""
-    low, high = -1, PAYMENTS - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if place_at(FIRST + middle * SPACE) <= place and _payment(middle).listed_at <= place:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+            counts = Counts({name: A_DAY // SHARDS})
+            yield DailyCount("acct", series, (FIRST + timedelta(days=day)).date().isoformat(), "", shard, counts)
 
 
 def _payment(number: int) -> Payment:
@@ -139,6 +169,28 @@ def _payment(number: int) -> Payment:
         payment_reference=f"0x{number:016x}",
         reference=f"ORDER-{number}",
         is_counted=True,
+    )
+
+
+def _request(number: int) -> Request:
+    request_id = f"01{number:064x}"
+    return Request(
+        bill_id=request_id,
+        position=0,
+        request_id=request_id,
+        salt=f"{number:016x}",
+        payment_reference=f"0x{number:016x}",
+        payee="0xf17f52151EbEF6C7334FAD080c5704D77216b732",
+        network="base",
+        currency="USDC-base",
+        amount=BaseUnits(12_500_000),
+        status=RequestStatus.CREATED,
+        paid=BaseUnits(0),
+        tx_hash=None,
+        reference=f"ORDER-{number}",
+        account_id="acct",
+        created_at=FIRST + number * SPACE,
+        counted_as=RequestStatus.CREATED,
     )
 
 

@@ -289,6 +289,17 @@ def test_a_multisig_excludes_an_eoa_wallet(shop: Shop) -> None:
     assert (reply.status, reply.message) == (400, "isSafe and eoaWallet cannot be given together")
 
 
+# --- the payee ---
+
+
+def test_the_payee_is_not_the_payer_of_a_link(shop: Shop) -> None:
+    for link in (shop.link(), shop.link(NATIVE)):
+        for payee in (PAYEE, PAYEE.lower()):
+            reply = ask(shop, link, wallet=payee)
+            told = f"wallet is the payee {PAYEE}: give the wallet that pays, or leave it out"
+            assert (reply.status, reply.message) == (400, told)
+
+
 # --- the node ---
 
 

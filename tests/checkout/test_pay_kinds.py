@@ -9,6 +9,7 @@ from chalicelib.calldata.safe import unpack_transactions
 from chalicelib.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
 from chalicelib.links import reading as links
 from chalicelib.links.fees.rules import plan_of
+from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.node import Node
@@ -154,6 +155,34 @@ def test_a_batch_is_shown_in_lists_with_what_the_wallet_holds(shop: Shop, node: 
     options = body["paymentOptions"]["SEPOLIA"]
     assert options["fUSDC"] == {"balance": "13", "hasEnoughBalance": True, "neededAmount": "12.5"}
     assert set(options) == {"fUSDC", "fUSDT", "ETH-sepolia"}
+
+
+def test_none_of_the_payees_of_a_batch_pays_it(shop: Shop) -> None:
+    other = evm_wallet("other").address
+    token = shop.link(item(payee=other), item(), NATIVE, feePercentage="1", feeAddress=FEE_ADDRESS)
+    for payee in (PAYEE, other):
+        for name in (payee, payee.lower()):
+            told = f"wallet is the payee {payee}: give the wallet that pays, or leave it out"
+            assert refusal(shop, token, wallet=name) == (400, told)
+        assert refusal(shop, token, wallet=WALLET, eoaWallet=payee)[0] == 400
+    assert ask(shop, token, wallet=FEE_ADDRESS).status == 200, "who receives the fee may pay"
+
+
+def test_a_payee_who_has_been_paid_may_pay_what_is_left_of_a_batch(shop: Shop) -> None:
+    other = evm_wallet("other").address
+    token = shop.link(item(payee=other), item())
+    pay_part(token, 12_500_000)
+    assert ask(shop, token, wallet=other).status == 200
+    assert refusal(shop, token, wallet=PAYEE)[0] == 400
+
+
+def test_none_of_the_payees_of_a_multicall_pays_it(shop: Shop) -> None:
+    other = evm_wallet("other").address
+    children = [payout(shop), payout(shop, recipient=other)]
+    token = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": children}).json["token"]
+    told = f"wallet is the payee {other}: give the wallet that pays, or leave it out"
+    assert refusal(shop, token, wallet=other) == (400, told)
+    assert ask(shop, token, wallet=WALLET).status == 200
 
 
 # --- payouts ---

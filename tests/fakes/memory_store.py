@@ -32,6 +32,10 @@ class MemoryStore(Store):
         self._due: dict[tuple[str, str], dict[Key, datetime]] = {}
         self.calls: dict[str, int] = {}
 
+    def all(self, cls: type[Any]) -> list[Any]:
+        """Every stored record of a kind; not counted, as no such call exists."""
+        return [each for each in self._records.values() if isinstance(each, cls)]
+
     def get(self, cls: type[Any], key: Key) -> Any:
         self._count("GetItem")
         return self._records.get(key)
@@ -67,9 +71,9 @@ class MemoryStore(Store):
         listed = [self._records[key] for key in self._span(cls, span)]
         return Found(tuple(listed[:limit]), listed[limit - 1].listed_at if len(listed) > limit else None)
 
-    def count_listed(self, cls: type[Record], span: Span, queries: int) -> int | None:
+    def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
         self._count("Query")
-        return len(self._span(cls, span))
+        return len(self._span(cls, span)), True
 
     def _span(self, cls: type[Record], span: Span) -> list[Key]:
         """The keys of the records of a span, the newest first."""

@@ -1,4 +1,4 @@
-"""Faster replacements of the slowest parts of moto's DynamoDB; responses stay the same."""
+"""Faster replacements of the slowest parts of moto's DynamoDB; responses stay the same. See swift_items, swift_updates."""
 
 import copy
 import json
@@ -10,6 +10,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSResponse
 from botocore.endpoint import Endpoint
 from botocore.model import OperationModel
+from botocore.regions import EndpointRulesetResolver
 from botocore.useragent import UserAgentString
 from moto.backend_index import backend_url_patterns
 from moto.core import DEFAULT_ACCOUNT_ID, responses
@@ -23,10 +24,13 @@ from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodb.responses import DynamoHandler
 from werkzeug.exceptions import HTTPException
 
+from tests.fakes import swift_items, swift_updates
+
 _update = DynamoDBBackend.update_item
 _query, _send = Table.query, Endpoint.make_request
 _hash, _is_same = DynamoType.__hash__, DynamoType.__eq__
 _put, _delete, _parse = Table.put_item, Table.delete_item, ConditionExpressionParser.parse
+_resolve = EndpointRulesetResolver.construct_endpoint
 _add_auth, _user_agent = SigV4Auth.add_auth, UserAgentString.to_string
 
 
@@ -147,7 +151,8 @@ def _make_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, a
     """Checks the size of an item once, at the end; moto checks it before every attribute."""
     item.hash_key, item.range_key, item.attrs = hash_key, range_key, LimitedSizeDict()
     dict.update(item.attrs, {name: DynamoType(value) for name, value in attrs.items()})
-    if sum(bytesize(name) + value.size() for name, value in item.attrs.items()) > _MOST_BYTES:
+    may_be_too_large = 4 * len(repr(attrs)) > _MOST_BYTES  # a character has at most four bytes
+    if may_be_too_large and sum(bytesize(name) + value.size() for name, value in item.attrs.items()) > _MOST_BYTES:
         raise ItemSizeTooLarge
 
 
@@ -182,6 +187,16 @@ def _name_agent(agent: UserAgentString) -> str:
     return "tests" if botocore_stubber.enabled else _user_agent(agent)
 
 
+def _endpoint_of(resolver: EndpointRulesetResolver, operation_model: OperationModel, **more: Any) -> Any:
+    """Resolves once per client what the same rules say of every table: the tables of tests are in one region."""
+    if operation_model.service_model.service_name != "dynamodb" or not botocore_stubber.enabled:
+        return _resolve(resolver, operation_model, **more)
+    known = resolver.__dict__.setdefault("known", {})
+    if operation_model.name not in known:
+        known[operation_model.name] = _resolve(resolver, operation_model, **more)
+    return known[operation_model.name]
+
+
 def _stub_botocore_alone(mock: MockAWS, reset: bool = True) -> None:
     """Stubs botocore only; moto also registers 2,000 URLs for other HTTP clients at every start."""
     botocore_stubber.enabled = True
@@ -191,7 +206,10 @@ def _stub_botocore_alone(mock: MockAWS, reset: bool = True) -> None:
 
 def apply() -> None:
     """Replaces the functions in moto and botocore for the whole process."""
+    swift_items.apply()
+    swift_updates.apply()
     SigV4Auth.add_auth, UserAgentString.to_string = _sign_for_nobody, _name_agent
+    EndpointRulesetResolver.construct_endpoint = _endpoint_of
     MockAWS._enable_patching = _stub_botocore_alone
     responses.method_names_from_class = cache(responses.method_names_from_class)
     backend_url_patterns.sort(key=lambda pattern: pattern[0] not in _SERVICES)  # they are tried one by one

@@ -65,6 +65,7 @@ _PAYING = {
     "feePercentage and feeAddress must be given together|wallet is needed": _COMBINATION,
     "which has set its fee": "whether the request is part of a link",
     "is not an address of": "the network of the request",
+    "is the payee": "whom the request pays",
     **_FEE,
     **_CURRENCY,
 }
@@ -99,7 +100,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "is not supported in crosschain payment": "the currency of the request",
         "paymentDetailsId is not offered": "a value that a client may send",
     },
-    "list_routes": _PAYING,
+    "list_routes": {**_PAYING, "Invalid or missing wallet address": "a checksum"},
     "pay_out": _PAYING_OUT,
     "pay_out_by_former_path": _PAYING_OUT,
     "pay_batch": {
@@ -119,7 +120,12 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_DESTINATION,
         **_CURRENCY,
     },
-    "create_payout": {"network and currency have to agree": "the network of the currency", **_FEE, **_CURRENCY},
+    "create_payout": {
+        "network and currency have to agree": "the network of the currency",
+        "is the recipient": "two fields that are equal",
+        **_FEE,
+        **_CURRENCY,
+    },
     "preview_fees": _CURRENCY,
     "create_multicall_payout": _PAYOUTS,
     "batch_payouts": _PAYOUTS,
@@ -127,6 +133,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "pay_secure_payment": {
         "must be given together|cannot be given together|wallet is needed with": _COMBINATION,
         "Paying from .* is not supported": "the currency of the link",
+        "is the payee": "whom the link pays",
         **_ADDRESS,
     },
     "record_intent": {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from chalicelib.http.openapi import build
+from chalicelib.http.openapi import document
 from chalicelib.http.operation import OPERATIONS, Operation
 from tests.fakes.world import in_process_tables
 from tests.http.generated import run
@@ -24,7 +24,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 """Random requests for each operation and kind of credential; 0 for a few with one kind of credential."""
 OTHER_PATHS = ("_by_session", "_by_former_path", "_status")
 """The ends of the names of operations that are others by another path or credential."""
-DOCUMENT: dict[str, Any] = json.loads(json.dumps(build("http://api.test")))
+DOCUMENT: dict[str, Any] = json.loads(document("http://api.test"))
 BY_NAME = {known.name: known for known in OPERATIONS}
 every_operation = pytest.mark.parametrize("name", BY_NAME)
 

@@ -9,11 +9,12 @@ import boto3
 import pytest
 
 from chalicelib.http.parsing import MAX_BODY_BYTES
+from chalicelib.http.request import request_of
 from infra.local.gateway import LambdaContext
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import Api, Reply, Shop, item, stored
-from tests.support.running import app, restart
+from tests.support.running import app, restart, running
 
 CREATE = "/v2/secure-payments"
 POSTS = [CREATE, "/v1/webhook", "/v1/webhook/test"]
@@ -368,6 +369,17 @@ def event(method: str, resource: str, **changes: Any) -> dict[str, Any]:
 def handled(method: str, resource: str, **changes: Any) -> dict[str, Any]:
     answer = app(event(method, resource, **changes), LambdaContext("api_handler", 1024))
     return {**answer, "body": json.loads(answer["body"])}
+
+
+def test_several_headers_accept_are_one_list() -> None:
+    class Gateway:
+        method, path, raw_body, query_params = "GET", "/v2/payments", b"", None
+        headers, context = {"accept": "text/csv"}, dict[str, Any]()
+
+        def to_original_event(self) -> dict[str, Any]:
+            return event("GET", "/v2/payments", multiValueHeaders={"Accept": ["text/html", "text/csv"]})
+
+    assert request_of(running().settings, Gateway(), {}).headers["accept"] == "text/html, text/csv"
 
 
 @pytest.mark.usefixtures("api")

@@ -1,12 +1,17 @@
-"""Types of fields: whole numbers in every form of JSON, and rules about fields that need or exclude each other."""
+"""Types of fields: whole numbers in every form of JSON and in queries, and rules about fields that need or exclude each other."""
 
 from typing import Annotated, Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from chalicelib.base.errors import ValidationFailed
 from chalicelib.http.fields import WHOLE, together
+from chalicelib.http.operation import OPERATIONS
+from chalicelib.http.parsing import parse_query
+from chalicelib.http.request import HttpRequest
+from tests.support.operations import models
 
 COUNT = TypeAdapter(Annotated[int, Field(strict=True, ge=1, le=9), WHOLE])
 
@@ -25,6 +30,38 @@ def test_nothing_else_is_a_whole_number(text: str) -> None:
 
 def test_the_bounds_of_a_whole_number_are_in_its_schema() -> None:
     assert COUNT.json_schema() == {"type": "integer", "minimum": 1, "maximum": 9}
+
+
+def numbers() -> list[tuple[type[BaseModel], str]]:
+    """Every field of a query that is a whole number, with its model."""
+    queries = {query for known in OPERATIONS if (query := models(known).query) is not None}
+    return [
+        (query, name)
+        for query in sorted(queries, key=lambda each: each.__qualname__)
+        for name, schema in query.model_json_schema()["properties"].items()
+        if schema.get("type") in ("integer", "number") or any(each.get("type") == "integer" for each in schema.get("anyOf", ()))
+    ]
+
+
+@pytest.mark.parametrize("text", ["5_0", "+5", "5.0", " 5", "5 ", "5\n", "٥", "５", "²", "0x5", "5e0", "", "-", "--5", "9" * 5000 + "x"])
+def test_a_number_in_a_query_is_written_in_plain_digits(text: str) -> None:
+    known = {name for _, name in numbers()}
+    assert known >= {"limit", "offset", "page"}
+    for query, name in numbers():
+        with pytest.raises(ValidationFailed, match=f"^{name} must be a whole number$"):
+            parse_query(sent(name, text), query)
+
+
+def test_a_number_in_a_query_has_bounds() -> None:
+    for query, name in numbers():
+        assert getattr(parse_query(sent(name, "5"), query), name) == 5
+        for text, told in (("-1", f"{name} must be at least"), ("9" * 17, f"{name} must be at most")):
+            with pytest.raises(ValidationFailed, match=told):
+                parse_query(sent(name, text), query)
+
+
+def sent(name: str, text: str) -> HttpRequest:
+    return HttpRequest("", "GET", "/", {}, {name: [text]}, {}, frozenset(), b"", "")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from chalicelib.access.credentials.rules import credential_hash
 from chalicelib.access.modes import Mode, Rate
 from chalicelib.base.errors import NotFound
 from chalicelib.http.edge import handle, handle_page, preflight, refuse_method
-from chalicelib.http.operation import Operation, PageRoute
+from chalicelib.http.operation import Operation, PageRoute, ProblemForm
 from chalicelib.http.request import HttpRequest
 from chalicelib.http.responses import HttpResponse
 from chalicelib.http.schemas import Input
@@ -77,7 +77,8 @@ def refusal(operation: Operation, request: HttpRequest, view: Callable[[Any], An
 def test_an_operation_is_limited_by_tier_and_nothing_else_unless_it_says_so() -> None:
     made = Operation("GET", "/v1/things", "list_things", "", (Mode.PUBLIC,))
     assert (made.status, made.errors, made.scope, made.rate, made.with_session) == (200, (), None, Rate.TIER, False)
-    assert (made.lists_problems, made.shows_secret, made.looks_up_token, made.by_page) == (False,) * 4
+    assert (made.shows_secret, made.looks_up_token, made.by_page) == (False,) * 3
+    assert made.problem_form is ProblemForm.FIRST
 
 
 # --- what a view gets and gives ---
@@ -125,17 +126,19 @@ def test_a_view_without_a_query_ignores_one_and_another_reads_it() -> None:
 
 
 @pytest.mark.usefixtures("api")
-def test_problems_are_a_list_where_the_operation_says_so() -> None:
+def test_problems_are_shown_in_the_form_that_the_operation_names() -> None:
     def required(call: Call[Thing, None]) -> dict[str, Any]:
         return {}
 
     def reading(call: Call[None, Thing]) -> dict[str, Any]:
         return {}
 
-    listing = replace(PLAIN, lists_problems=True)
+    listing, summing = (replace(PLAIN, problem_form=form) for form in (ProblemForm.LIST, ProblemForm.SUMMARY))
     for view, request in ((required, sent(JSON, raw_body=b'{"name": 1}')), (reading, sent(query={"name": ["a", "b"]}))):
         assert isinstance(refusal(PLAIN, request, view)[1], str)
         assert isinstance(refusal(listing, request, view)[1], list)
+        assert refusal(summing, request, view)[1] == "Validation failed"
+        assert answer(summing, request, view)[1]["errors"] == answer(PLAIN, request, view)[1]["errors"] != []
 
 
 @pytest.mark.usefixtures("api")

@@ -1,16 +1,21 @@
-"""Recorders that work for one account at the same time, on the local cloud: every payment is counted once."""
+"""Processes that work for one account at the same time, on the local cloud: each request and payment is counted once."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from chalicelib.links import flows as links
+from chalicelib.links.records import SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.requests.creation import Item
+from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning import flows as scanning
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters
+from chalicelib.search.requests import listing
+from chalicelib.search.requests.listing import Wanted
 from infra.local.cloud import Cloud
-from tests.fakes.world import PAYEE, PREFIX, World
+from tests.fakes.world import PAYEE, PREFIX, World, draft
 
 LINKS, PAYMENTS = 6, 4
 
@@ -23,10 +28,28 @@ def world(cloud: Cloud) -> World:
     return world
 
 
+def numbers(world: World) -> dict[str, int]:
+    """How many requests the account has, by status, of those that it has any of; as many as are listed."""
+    found = {}
+    for status in RequestStatus:
+        page = listing.page(world.services, Wanted(world.account_id, status=status), None, 0, 100).page
+        assert page.total == len(page.records)
+        if page.total:
+            found[str(status)] = page.total
+    return found
+
+
 def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_back(cloud: Cloud, world: World) -> None:
     world.scan()
     items = (Item("5", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia"),) * PAYMENTS
-    made = [world.create_link(items=items, reference="INV-1") for _ in range(LINKS)]
+
+    def create(_: int) -> SecurePayment:
+        services = world.start(cloud.client("dynamodb"))
+        return links.create(services, world.owner, draft(items=items, reference="INV-1"))
+
+    with ThreadPoolExecutor(LINKS) as pool:
+        made = list(pool.map(create, range(LINKS)))
+    assert numbers(world) == {"created": LINKS * PAYMENTS}
     world.chain.mine()
     for link in made:
         for request in link.requests:
@@ -40,6 +63,7 @@ def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_b
     with ThreadPoolExecutor(2 * LINKS) as pool:  # two recorders for each link
         recorded = sum(pool.map(record, [link.link.token for link in made] * 2))
     assert recorded == LINKS * PAYMENTS
+    assert numbers(world) == {"paid": LINKS * PAYMENTS}
     for filters in (Filters("counted", type="direct"), Filters("counted", reference="INV-1"), Filters("counted", payee=PAYEE.lower())):
         page = flows.page_at(world.services, filters, 0, 100)
         assert page.total == len(page.payments) == LINKS * PAYMENTS
@@ -47,3 +71,4 @@ def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_b
     world.chain.mine(5)
     world.scan()
     assert flows.page_at(world.services, Filters("counted", type="direct"), 0, 100).total == 0
+    assert numbers(world) == {"created": LINKS * PAYMENTS}

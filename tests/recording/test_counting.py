@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.recording import counting
-from chalicelib.recording.records import SHARDS, DailyCount
-from chalicelib.requests.records import Payment, PaymentStatus
+from chalicelib.requests.records import SHARDS, DailyCount, Payment, PaymentStatus
 from chalicelib.storage.store import LARGEST_TRANSACTION
 from tests.storage.kept_records import ACCOUNT, NOW, PAYMENT, WALLET
 

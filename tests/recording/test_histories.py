@@ -22,11 +22,11 @@ from chalicelib.rates.records import Rate, RateSource
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments
 from chalicelib.recording.counting import ACCOUNT
-from chalicelib.recording.records import DailyCount
 from chalicelib.recording.rules import requests_by_topic
+from chalicelib.requests.counts import series_of
 from chalicelib.requests.creation import Item
 from chalicelib.requests.listing import PAYMENT
-from chalicelib.requests.records import Payment, PaymentStatus, Quote, Request, RequestStatus
+from chalicelib.requests.records import DailyCount, Payment, PaymentStatus, Quote, Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
@@ -246,7 +246,10 @@ def check(history: History) -> None:
 
 
 def check_list(history: History) -> None:
-    """The account's list of payments adds up to what its requests are paid, per token; so do the daily counts."""
+    """The account's list of payments adds up to what its requests are paid, per token; so do the daily counts.
+
+    Requests are counted by their status.
+    """
     store, account_id = history.store, history.world.account_id
     every = Span(Named("by_account", list_of(account_id, PAYMENT)))
     standing = [each for each in store.newest(Payment, every, 1000).records if each.status is PaymentStatus.CONFIRMED]
@@ -259,6 +262,10 @@ def check_list(history: History) -> None:
     assert +listed == +paid
     daily = store.query(DailyCount, DailyCount.KEY.all(account_id=account_id, series=ACCOUNT))
     assert sum(sum(each.counts.values()) for each in daily) == len(standing)
+    by_status = Counter[str]()
+    for each in store.query(DailyCount, DailyCount.KEY.all(account_id=account_id, series=series_of(None))):
+        by_status.update(each.counts)
+    assert +by_status == Counter(load_request(history.world.services, each).status for each in history.requests)
 
 
 def check_request(history: History, request: Request, transfers: list[tuple[str, int]]) -> None:
@@ -275,6 +282,7 @@ def check_request(history: History, request: Request, transfers: list[tuple[str,
     assert all(each.counted == units * each.amount for each in listed)
     assert len(standing) + request.unlisted_count == len(transfers)
     assert request.payment_count in (len(listed), None if not listed else -1)
+    assert request.confirmed_count == len(standing) and request.counted_as is request.status
     assert not Counter((each.block_hash, each.amount) for each in standing) - Counter(transfers)
     check_events(history, request, standing)
 

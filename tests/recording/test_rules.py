@@ -28,7 +28,7 @@ def test_a_request_from_before_totals_gets_them_from_what_is_stored() -> None:
     recorder.record(entry(1), entry(2))
     strays = [unmatched_transfer(REQUEST, entry(3 + n, payee=STRANGER), "wrong_payee", START) for n in range(2)]
     counted = with_totals(REQUEST, recorder.payments.values(), strays)
-    assert counted == replace(REQUEST, payment_count=2, other_payee_count=2)
+    assert counted == replace(REQUEST, payment_count=2, confirmed_count=2, other_payee_count=2)
 
 
 def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summed_up() -> None:
@@ -40,6 +40,7 @@ def test_totals_are_compared_with_the_payments_that_stand_and_what_was_only_summ
     assert not differing_totals(request, listed)
     assert differing_totals(replace(request, unlisted_amount=BaseUnits(8)), listed)
     assert differing_totals(request, listed[:2])
+    assert differing_totals(replace(request, confirmed_count=3), listed)
 
 
 def test_records_from_before_event_keys_are_found_by_block_and_log_and_are_new_under_their_key() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
@@ -136,7 +136,8 @@ def test_a_payment_is_worth_no_more_than_by_its_rate_except_for_the_tolerance(
         assert found <= exact
     else:
         assert found == rest
-    assert found >= min(exact, rest), "rounding takes at most what is more than the rest"
+    is_part = is_quoted and to_pay(found, basis.rate, invoice, payment) == amount
+    assert is_part or found >= min(exact, rest), "rounding takes at most what is more than the rest, or than a part"
 
 
 @given(requests, one_costs, st.integers(1, 10**30), st.integers(0, 10**20))
@@ -145,6 +146,49 @@ def test_more_is_worth_no_less(request: Request, one: Fraction, amount: int, mor
         basis = Basis(rate(request, one), is_quoted)
         less, greater = (worth(request, transfer(request, each), basis, ACCEPTED).value for each in (amount, amount + more))
         assert less <= greater
+
+
+@given(requests, one_costs, st.integers(1, 10**12))
+def test_a_quoted_part_counts_exactly_the_part_that_was_asked_for(request: Request, one: Fraction, part: int) -> None:
+    """`part` is in cents, or in whatever the smallest unit is in which an invoice can be written."""
+    invoice, payment = token(request.invoice_currency or ""), token(request.currency)
+    quoted, smallest = rate(request, one), 10 ** (on_chain_decimals(invoice) - invoice.decimals)
+    asked = [to_pay(each * smallest, quoted, invoice, payment) for each in (part - 1, part, part + 1)]
+    assume(asked[0] < asked[1] < asked[2])  # or the tokens do not tell which part was asked for
+    rest = max(request.amount - request.paid, 0)
+    assume(asked[1] != to_pay(rest, quoted, invoice, payment))
+    found = worth(request, transfer(request, asked[1]), Basis(quoted, is_quoted=True), ACCEPTED)
+    assert found.value == part * smallest
+
+
+@given(requests, one_costs, st.integers(1, 10**6), st.integers(0, 24))
+def test_where_tokens_do_not_tell_the_part_apart_it_is_one_that_costs_as_many_and_has_as_few_decimals(
+    request: Request, one: Fraction, part: int, zeros: int
+) -> None:
+    """Such as 0.5 ETH in USDC, whose smallest unit is worth many of ETH's."""
+    invoice, payment = token(request.invoice_currency or ""), token(request.currency)
+    quoted, smallest = rate(request, one), 10 ** (on_chain_decimals(invoice) - invoice.decimals)
+    units = part * 10**zeros * smallest
+    asked = to_pay(units, quoted, invoice, payment)
+    rest = max(request.amount - request.paid, 0)
+    assume(asked != to_pay(rest, quoted, invoice, payment))
+    found = worth(request, transfer(request, asked), Basis(quoted, is_quoted=True), ACCEPTED).value
+    assert to_pay(found, quoted, invoice, payment) == asked
+    assert decimals_left(found) >= decimals_left(units)
+
+
+def decimals_left(units: int) -> int:
+    """How many zeros the number ends with."""
+    return len(str(units)) - len(str(units).rstrip("0"))
+
+
+@pytest.mark.parametrize("cents", [1, 333, 998])
+def test_a_third_of_an_invoice_in_dollars_counts_no_millionth_of_a_cent_more(cents: int) -> None:
+    request = request_of()
+    quoted = rate(request, Fraction("1.000371"))
+    asked = to_pay(cents * 10**6, quoted, USD, USDC)
+    assert value_of(asked, quoted, USD, USDC) > cents * 10**6, "as many tokens are worth a little more"
+    assert worth(request, transfer(request, asked), Basis(quoted, is_quoted=True), ACCEPTED).value == cents * 10**6
 
 
 @pytest.mark.parametrize(("amount", "value"), [(12_375_000, 1_250_000_000), (12_374_999, 1_237_499_900)])

@@ -44,6 +44,16 @@ def test_a_recurrence_is_stopped_and_resumed(shop: Shop) -> None:
     assert update(shop, request_id.upper()).json["requestId"] == request_id
 
 
+def test_it_is_found_by_its_payment_reference_too(shop: Shop) -> None:
+    request_id = create(shop, recurrence=MONTHLY)
+    found = store.request(running().store, request_id)
+    assert found is not None
+    for name, wanted in ((found.payment_reference, True), (found.payment_reference.upper(), False)):
+        reply = update(shop, name, {"isRecurrenceStopped": wanted})
+        assert (reply.status, reply.json) == (200, {"requestId": request_id, "isRecurrenceStopped": wanted})
+        assert is_stopped(request_id) == wanted
+
+
 def test_a_request_without_recurrence_has_nothing_to_stop(shop: Shop) -> None:
     message = "This request has no recurrence, so there is nothing to stop or to resume"
     assert refused(update(shop, create(shop))) == message
@@ -60,13 +70,14 @@ def test_what_is_not_true_or_false_is_refused(shop: Shop, body: Any) -> None:
 def test_a_request_of_somebody_else_is_as_unknown_as_one_that_does_not_exist(shop: Shop, new_shop: Shop) -> None:
     theirs = shop.api.request("POST", "/v2/request", item(recurrence=MONTHLY), new_shop.by_key).json
     own = shop.api.request("POST", "/v2/request", item(recurrence=MONTHLY), shop.by_key).json
-    for name in (theirs["requestId"], theirs["paymentReference"], own["paymentReference"], "01" + "f" * 64, "unknown"):
+    for name in (theirs["requestId"], theirs["paymentReference"], "01" + "f" * 64, "0x" + "f" * 16, "unknown"):
         reply = update(shop, name)
         assert (reply.status, reply.message) == (404, "Request not found"), name
     assert not is_stopped(theirs["requestId"])
-    reply = update(shop, own["requestId"])
-    assert (reply.status, is_stopped(own["requestId"])) == (404, False), "a client id is public"
-    assert reply.message == "Request not found; the API key that has created it can change it"
+    for name in (own["requestId"], own["paymentReference"]):
+        reply = update(shop, name)
+        assert (reply.status, is_stopped(own["requestId"])) == (404, False), "a client id is public"
+        assert reply.message == "Request not found; the API key that has created it can change it"
     path = f"/v2/request/{own['requestId']}"
     assert shop.api.request("PATCH", path, {"isRecurrenceStopped": True}, shop.by_key).status == 200
 
@@ -106,7 +117,7 @@ def test_a_payment_in_between_is_kept(world: World) -> None:
         flows.stop_recurrence(services, request.request_id, world.owner, fatal == 1)
     found = store.request(world.services.store, request.request_id)
     assert found is not None and found.paid == found.amount
-    assert found.recurrence == Recurrence("2101-01-01", Frequency.DAILY, is_stopped=False)
+    assert found.recurrence == request.recurrence
 
 
 @pytest.mark.parametrize("position", [1, 2])
@@ -117,8 +128,7 @@ def test_of_two_at_once_both_take_effect_one_after_the_other(world: World, posit
         flows.stop_recurrence(world.services, request.request_id, world.owner, True)
 
     services = world.start(FragileClient(world.client, Interruption(position, stop)))
-    assert flows.stop_recurrence(services, request.request_id, world.owner, True).recurrence == Recurrence(
-        "2101-01-01", Frequency.DAILY, is_stopped=True
-    )
+    stopped = flows.stop_recurrence(services, request.request_id, world.owner, True).recurrence
+    assert stopped == Recurrence("2101-01-01", Frequency.DAILY, is_stopped=True, period=1)
     found = store.request(world.services.store, request.request_id)
     assert found is not None and found.version == 2, "the second one found it stopped"

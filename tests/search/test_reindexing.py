@@ -1,6 +1,7 @@
 """Reindexing what an earlier version wrote: lists and counts are exact, however often it is interrupted and beside whom."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,15 +10,19 @@ from chalicelib.base.lists import LISTS
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LINKS, Link
+from chalicelib.requests import store as request_store
 from chalicelib.requests.creation import Item
 from chalicelib.requests.listing import REQUEST
-from chalicelib.requests.records import Request
+from chalicelib.requests.records import Payment, Request, RequestStatus
 from chalicelib.search import reindexing
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters
+from chalicelib.search.requests import listing
+from chalicelib.search.requests.listing import Wanted
 from chalicelib.services import Services
 from chalicelib.storage.pages import Listing, page_after
 from chalicelib.webhooks.records import EVENTS, Event
+from infra.bench.calls import counted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, PREFIX, WALLET, World, draft
 
@@ -38,7 +43,7 @@ def aged(world: World) -> None:
             if item["pk"]["S"].startswith("PAYMENTS#"):
                 lost |= NEW
             elif item["sk"]["S"].startswith("REQUEST#"):
-                lost |= {"account_id", "client_id", "origin", "created_at", "is_moved", "payer"}
+                lost |= {"account_id", "client_id", "origin", "created_at", "is_moved", "payer", "confirmed_count", "counted_as"}
             kept = {name: value for name, value in item.items() if name not in lost}
             world.client.put_item(TableName=f"{PREFIX}-{table}", Item=kept)
 
@@ -72,6 +77,10 @@ def shown(services: Services) -> dict[str, Any]:
         page = flows.page_at(services, Filters("acct", **{name: value}), 0, 100)
         assert page.total == len(page.payments)
         found[name] = [each.payment_id for each in page.payments]
+    for status in RequestStatus:
+        listed = listing.page(services, Wanted("acct", status=status), None, 0, 100).page
+        found[status] = [each.request_id for each in listed.records]
+        assert listed.total == len(found[status]), status
     for cls, kind in ((Link, LINKS), (Request, REQUEST), (Event, EVENTS)):
         listed = page_after(services.store, cls, Listing("acct", kind, {}), None, 100).records  # type: ignore[type-abstract]
         found[kind] = [each.listed_at for each in listed]
@@ -166,3 +175,43 @@ def test_parts_of_the_tables_are_done_by_processes_of_their_own(world: World, be
         for _ in reindexing.reindex(world.services, segment, 3):
             pass
     assert shown(world.services) == before
+
+
+def test_a_request_gets_the_number_of_its_confirmed_payments(world: World, before: dict[str, Any]) -> None:
+    run(world.services)
+    numbers = set()
+    for item in world.client.scan(TableName=f"{PREFIX}-payments")["Items"]:
+        if not item["sk"]["S"].startswith("REQUEST#"):
+            continue
+        request_id, is_moved = item["request_id"]["S"], item["is_moved"]["BOOL"]
+        page = flows.page_at(world.services, Filters("acct", request_id), 0, 100)
+        assert is_moved or int(item["confirmed_count"]["N"]) == len(page.payments) == page.total
+        numbers.add(page.total)
+    assert len(numbers) > 1
+
+
+def test_the_payments_of_a_request_from_before_event_keys_are_read_once(world: World) -> None:
+    """Of ten such payments three were written again under their keys of today; these alone are listed and counted."""
+    world.scan()
+    payment = world.create_link()
+    for number in range(10):
+        world.chain.pay(payment.requests[0], amount=1_000_000 + number)
+    world.scan()
+    request = world.load(payment).requests[0]
+    stored = request_store.payments(world.services.store, request.request_id)
+    aged(world)
+    for number, each in enumerate(stored):
+        if number >= 3:
+            world.client.delete_item(TableName=f"{PREFIX}-payments", Key={"pk": {"S": each.key.pk}, "sk": {"S": each.key.sk}})
+        world.services.store.write(replace(each, event_key="", account_id="", is_counted=False, version=0))
+    with counted(world.client) as calls:
+        run(world.services)
+    assert calls.by_operation["Query"] <= 4, "once for the request itself, and once with its bill for its payments"
+    assert len(found_of(world, request.request_id)) == 10
+    assert run(world.services) == Counter()
+
+
+def found_of(world: World, request_id: str) -> list[Payment]:
+    page = flows.page_at(world.services, Filters("acct", request_id), 0, 100)
+    assert page.total == len(page.payments)
+    return list(page.payments)

@@ -94,7 +94,7 @@ class Api:
 
 
 def stored() -> dict[str, int]:
-    """Returns the number of items by table, without counters and notes of use, and of messages about deliveries.
+    """Returns the number of items by table, without counts and notes of use, and of messages about deliveries.
 
     Counted inside moto, because over its API it takes longer than most tests.
     """
@@ -105,7 +105,7 @@ def stored() -> dict[str, int]:
         name: sum(
             len(partition)
             for pk, partition in list(tables[f"{PREFIX}-{name}"].items.items())
-            if not pk.value.startswith(("RATE#", "USED#"))
+            if not pk.value.startswith(("RATE#", "USED#", "COUNTS#"))
         )
         for name in TABLES
     }

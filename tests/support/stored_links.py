@@ -6,7 +6,9 @@ from datetime import timedelta
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import reading as links
 from chalicelib.links.records import LinkStatus, PaymentType
-from chalicelib.requests.records import RequestStatus
+from chalicelib.requests import counts
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.storage.store import Add, Write
 from tests.support.running import running
 
 TX_HASH = "0x" + "ab" * 32
@@ -35,7 +37,7 @@ def complete(token: str) -> None:
     assert payment is not None
     request = payment.requests[0]
     paid = replace(request, paid=request.amount, status=RequestStatus.PAID, tx_hash=TX_HASH)
-    running().store.write(replace(payment.link, status=LinkStatus.COMPLETED), paid)
+    running().store.write(replace(payment.link, status=LinkStatus.COMPLETED), *counted(request, paid))
 
 
 def pay_part(token: str, amount: int) -> None:
@@ -44,4 +46,10 @@ def pay_part(token: str, amount: int) -> None:
     assert payment is not None
     request = payment.requests[0]
     part = replace(request, paid=BaseUnits(amount), status=RequestStatus.PARTIALLY_PAID)
-    running().store.write(part)
+    running().store.write(*counted(request, part))
+
+
+def counted(before: Request, after: Request) -> list[Write]:
+    """A changed request with what that adds to the daily counts, as the recorder writes it."""
+    marked = counts.marked(after)
+    return [marked, *(Add(*each) for each in counts.amounts([before], [marked]))]

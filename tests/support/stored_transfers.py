@@ -1,11 +1,13 @@
 """Transfers as the scan records them, and a node's responses about their senders."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.links import reading as links
+from chalicelib.links import store as link_store
 from chalicelib.recording import counting
 from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
 from chalicelib.storage.store import Add
@@ -55,9 +57,11 @@ def store_payment_of(request: Request, amount: int) -> Payment:
 
 
 def record_payment(made: Payment) -> Payment:
-    """Writes a payment and counts it, as the recorder does; returns it as it was written."""
+    """Writes a payment and counts it, also in its request, as the recorder does; returns it as it was written."""
     marked = counting.marked(made)
-    running().store.write(marked, *(Add(*each) for each in counting.amounts([], [marked])))
+    request = link_store.requests(running().store, [made.request_id])[made.request_id]
+    one_more = replace(request, confirmed_count=(request.confirmed_count or 0) + 1)
+    running().store.write(marked, one_more, *(Add(*each) for each in counting.amounts([], [marked])))
     return marked
 
 

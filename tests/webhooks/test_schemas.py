@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from chalicelib.http.openapi import build
+from chalicelib.http.openapi import document
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 from chalicelib.webhooks.schemas import EVENTS, HEADERS
@@ -15,7 +15,7 @@ from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.world import START, World
 
 CONTEXT = EventContext(START, bytes, "https://explorer.example", "service-network")
-DOCUMENT = build("http://api.test")
+DOCUMENT = json.loads(document("http://api.test"))
 
 
 def test_every_kind_of_event_is_described() -> None:

@@ -78,11 +78,10 @@ def test_all_documented_filters_are_taken_together(client: Client) -> None:
 
 
 def test_dates_in_the_wrong_order(client: Client) -> None:
-    """`message` is the first of the problems in place of the published "Validation failed", as clients show it."""
     dates = "fromDate=2024-02-01T00:00:00.000Z&toDate=2024-01-31T23:59:59.999Z"
     answer = client.get(f"/v2/payments?type=direct&{dates}", 400)
     assert_fits("validation error", answer)
-    assert answer["statusCode"] == 400
+    assert (answer["statusCode"], answer["message"]) == (400, "Validation failed")
     assert answer["errors"] == [{"field": "toDate", "message": "toDate must be after or equal to fromDate"}]
 
 
@@ -101,7 +100,7 @@ def test_without_a_credential(client: Client) -> None:
     ],
 )
 def test_documented_conversion_routes(client: Client, networks: str, outer: dict[str, Any], some: set[str]) -> None:
-    """`hash` is that of the currency list, which the published examples have in lower case. Ours has the way, too."""
+    """Ours have the way, too."""
     answer = client.get(f"/v2/currencies/USD/conversion-routes{networks}")
     assert_fits(ROUTES, answer)
     routes = answer.pop("conversionRoutes")
@@ -110,7 +109,8 @@ def test_documented_conversion_routes(client: Client, networks: str, outer: dict
     for route in routes:
         way = route.pop("way")
         assert way in ("direct", "on_chain", "quoted")
-        assert client.get(f"/v2/currencies?id={route['id']}") == route
+        listed = client.get(f"/v2/currencies?id={route['id']}")
+        assert route == listed | ({"hash": listed["hash"].lower()} if "hash" in listed else {})
         assert ("hash" in route) != (route["type"] == "TRC20"), "which is absent for Tron's tokens"
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from chalicelib.access.audit.records import AuditEntry
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import form
+from chalicelib.http.fields import Limit, form
 from chalicelib.http.schemas import Input, Output
 
 
@@ -14,7 +14,7 @@ class AuditQuery(Input):
     cursor: Annotated[str, form(format="audit-cursor")] | None = Field(
         None, description="nextCursor of the page before"
     )
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Entries on a page")
+    limit: Limit = Field(50, description="Entries on a page")
 
 
 class AuditLine(Output):

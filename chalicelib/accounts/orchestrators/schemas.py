@@ -8,7 +8,7 @@ from chalicelib.access.credentials.records import OrchestratorKey
 from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
 from chalicelib.accounts.sign_in.schemas import Email
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import form
+from chalicelib.http.fields import DIGITS, Limit, form
 from chalicelib.http.schemas import Input, Output
 
 MAX_PAGE = 10_000
@@ -31,8 +31,8 @@ class LinkClient(Input):
 
 
 class LinksQuery(Input):
-    page: Annotated[int, Field(ge=1, le=MAX_PAGE)] = Field(1, description="Which page, from 1")
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Links on a page")
+    page: Annotated[int, Field(ge=1, le=MAX_PAGE), DIGITS] = Field(1, description="Which page, from 1")
+    limit: Limit = Field(50, description="Links on a page")
 
 
 class OrchestratorAnswer(Output):

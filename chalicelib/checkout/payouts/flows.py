@@ -10,8 +10,8 @@ from chalicelib.base.money import Fee
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.payouts.rules import check_fits, check_payer, check_together, check_unpaid
-from chalicelib.checkout.rules import Owed, being_paid
+from chalicelib.checkout.payouts.rules import check_fits, check_together, check_unpaid
+from chalicelib.checkout.rules import Owed, being_paid, check_payer
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.reading import Viewer
 from chalicelib.requests import flows as requests
@@ -56,7 +56,7 @@ def pay_out(services: Services, owner: Owner, draft: Draft, terms: Terms) -> Pre
 def pay_batch(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraft) -> Prepared:
     """Builds the one transaction that pays many requests through the batch contract, and any approvals before it.
 
-    New requests are created after everything was checked and read, in one transaction for 49 of them. Stored ones are
+    New requests are created after everything was checked and read, in one transaction for 48 of them. Stored ones are
     marked as being paid, in one transaction for 99. Raises as `pay_out`, and NotFound or Conflict for stored requests
     that the caller does not see or that have been paid.
     """

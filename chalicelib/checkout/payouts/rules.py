@@ -1,25 +1,14 @@
-"""What can be paid out at once: which requests, by whom, and how many in one transaction."""
+"""What can be paid out at once: which requests, and how many in one transaction."""
 
 from collections.abc import Sequence
 
-from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.calldata.checkout import fitting
-from chalicelib.checkout.rules import Position, check_family
-from chalicelib.requests.creation import refused
+from chalicelib.checkout.rules import Position
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import remaining
 
 MOST_AT_ONCE = 200
-
-
-def check_payer(requests: Sequence[Request], payer: str | None, field: str) -> None:
-    """Raises BadRequest if the payer's wallet is of another family of networks, or one of the payees."""
-    for request in requests if payer is not None else ():
-        assert payer is not None
-        check_family(request.network, payer, field)
-        if same_address(payer, request.payee):
-            raise refused((field,), f"is the payee {request.payee}: give the wallet that pays, or leave it out")
 
 
 def check_together(requests: Sequence[Request]) -> None:

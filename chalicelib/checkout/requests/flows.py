@@ -6,11 +6,11 @@ from chalicelib.base.errors import Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.networks import network
-from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.catalogue.tokens import Token, dollar, token_with_id
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.requests.rules import Part, amount_due, check_source, fee_of, seconds_to_confirm
-from chalicelib.checkout.rules import Owed, being_paid, check_family
+from chalicelib.checkout.rules import Owed, being_paid, check_payer
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.links.flows import require_payable
 from chalicelib.links.reading import Viewer, load_request
@@ -26,7 +26,6 @@ from chalicelib.storage.store import WriteConflict
 
 _ATTEMPTS = 5
 """How often it is tried again to store that a request is being paid, after other writes came first."""
-_DOLLAR = "USD"
 
 
 @frozen
@@ -112,8 +111,7 @@ def _prepare(
 
 
 def _check_options(request: Request, payment: SecurePayment | None, options: PayOptions) -> None:
-    if options.wallet is not None:
-        check_family(request.network, options.wallet, "wallet")
+    check_payer((request,), options.wallet, "wallet")
     if options.source is not None:
         check_source(request, options.source)
     creator = payment.link.creator_wallet if payment else None
@@ -140,8 +138,5 @@ def _store_fee(services: Services, request: Request, fee: Fee) -> None:
 
 def _in_dollars(services: Services, token: Token | None, units: BaseUnits) -> BaseUnits | None:
     """What an amount of a token is worth in dollars, with 8 decimals; None if no rate can be had."""
-    dollar = token_with_id(_DOLLAR)
-    if token is None or dollar is None:
-        return None
-    rate = current_or_none(services, dollar, token)
-    return value_of(units, rate, dollar, token) if rate is not None else None
+    rate = current_or_none(services, dollar(), token) if token is not None else None
+    return value_of(units, rate, dollar(), token) if token is not None and rate is not None else None

@@ -1,7 +1,7 @@
 """The operations of the payers of a request."""
 
 from chalicelib.access.modes import Mode
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
@@ -12,6 +12,7 @@ OPERATIONS = (
             "in their order; `metadata.explanation` says what each does. `amount` pays a part. Facts of the wallet are "
             "there with `wallet` only. `metadata.conversion` says how an amount in another currency is converted."
         ),
+        problem_form=ProblemForm.SUMMARY,
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="requests:read",
         errors=(400, 401, 403, 404, 409, 423, 503),

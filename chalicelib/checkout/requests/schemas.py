@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
@@ -67,6 +68,19 @@ class RequestPayAnswer(Output):
 class RequestRoutesQuery(PartQuery, WalletQuery):
     wallet: Address = Field(description="The payer's wallet")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _missing_is_empty(cls, values: Any) -> Any:
+        return {"wallet": "", **values}
+
+    @field_validator("wallet")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        try:
+            return wallet_address(value)
+        except PydanticCustomError:
+            raise PydanticCustomError("rule", "Invalid or missing wallet address", {"verbatim": True}) from None
+
 
 class RouteFee(Output):
     """One cost of a route. `amountInUSD` is absent where no exchange rate can be had."""
@@ -84,7 +98,7 @@ class RouteFee(Output):
 class PaymentRoute(Output):
     id: str = Field(description="REQUEST_NETWORK_PAYMENT: the request's own token on its own network")
     fee: float = Field(description="The platform fee as a fraction of the amount: 0.01 is 1 %")
-    feeInUSD: str | None = Field(None, description="All fees; absent where no exchange rate can be had")
+    feeInUSD: float | None = Field(None, description="All fees; absent where no exchange rate can be had")
     feeBreakdown: list[RouteFee]
     speed: str | int = Field(description="FAST, or about how many seconds it takes until the payment is confirmed")
     price_impact: int
@@ -152,7 +166,7 @@ def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
         price_impact=0,
         chain=chain.label,
         token=owed.token.symbol,
-        **_dollars("feeInUSD", BaseUnits(sum(known)) if len(known) == len(worth) else None),
+        **({"feeInUSD": float(format_amount(sum(known), FIAT_DECIMALS_ON_CHAIN))} if len(known) == len(worth) else {}),
     )
 
 

@@ -95,7 +95,7 @@ class CurrencyTotal(Output):
 
 
 class AmountSummary(Output):
-    """Human-readable totals_by_currency of all children; fees are paid on top by the payer."""
+    """The sums of all children, in whole units of their one currency. The payer pays the fees on top of the amounts."""
 
     grossAmount: str
     netRecipientAmount: str

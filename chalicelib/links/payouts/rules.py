@@ -17,7 +17,7 @@ from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
 from chalicelib.links.multicalls import rules as multicall
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.requests.creation import Target, parse_field
+from chalicelib.requests.creation import Target, parse_field, refused
 
 LARGEST_MERGE = 30
 """The most payouts in a batch: they are merged in one transaction, with three records each."""
@@ -64,6 +64,8 @@ def create_payout(
     chain, token = _network_and_token(draft)
     recipient = _address("recipient", draft.recipient, chain)
     creator = _address("creatorWalletAddress", draft.creator_wallet, chain)
+    if same_address(creator, recipient):
+        raise refused(("creatorWalletAddress",), "is the recipient: give the wallet that pays")
     if wallet is not None:
         _check_signed_in(creator, wallet, chain)
     amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)
@@ -83,9 +85,9 @@ def merge(
     """The batch of the payouts in `found`; `held` are the tokens that a live multicall holds.
 
     The batch takes over their requests with ids, references and paid amounts, so that calldata built before still pays
-    its request. The payouts are invalidated and name their successor. Their own requests are written again as moved,
-    so that a payment recorded concurrently conflicts and is recorded for the batch. Raises MulticallRefused with every
-    payout that cannot be merged, BadRequest if they do not fit together.
+    its request, and the daily counts have them as before. The payouts are invalidated and name their successor. Their
+    own requests are written again as moved, so that a payment recorded concurrently conflicts and is recorded for the
+    batch. Raises MulticallRefused with every payout that cannot be merged, BadRequest if they do not fit together.
     """
     parent = multicall.new_parent(owner, draft.tokens, None, found, now, entropy)
     multicall.check_none_blocked(multicall.evaluate_children(parent, found, held, now), now)
@@ -187,4 +189,5 @@ def _fee_of(payment: SecurePayment) -> object:
 
 def _invalidated(payment: SecurePayment, successor: str) -> SecurePayment:
     link = replace(payment.link, status=LinkStatus.INVALIDATED, successor_token=successor)
-    return replace(payment, link=link, requests=tuple(replace(each, is_moved=True) for each in payment.requests))
+    moved = tuple(replace(each, is_moved=True, counted_as=None) for each in payment.requests)
+    return replace(payment, link=link, requests=moved)

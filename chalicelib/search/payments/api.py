@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 from chalicelib.access.modes import Mode
 from chalicelib.base.errors import Problem, ValidationFailed
+from chalicelib.http.negotiation import preferred
 from chalicelib.http.responses import HttpResponse
 from chalicelib.http.view import Call
 from chalicelib.requests import store as request_store
@@ -12,13 +13,14 @@ from chalicelib.search.payments.export import table
 from chalicelib.search.payments.records import Filters, Page
 from chalicelib.search.payments.schemas import MOST, MOST_ROWS, PaymentsPage, PaymentsQuery
 
+_JSON, _CSV = "application/json", "text/csv"
 _NO_REQUEST = "none"  # is no request id, so that nothing is found
 
 
 def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpResponse:
     query, services = call.query, call.services
     filters = _filters(call)
-    if "text/csv" in call.headers.get("accept", "").lower():
+    if preferred(call.headers.get("accept", ""), (_JSON, _CSV)) == _CSV:
         return _part(call, filters)
     _check(query)
     if query.cursor is not None:
@@ -34,8 +36,8 @@ def _filters(call: Call[None, PaymentsQuery]) -> Filters:
     query, client_id = call.query, call.caller.finds_of(call.query.clientId)
     request_id = query.requestId.lower() if query.requestId else None
     if query.paymentReference is not None:
-        found = request_store.id_of_reference(call.services.store, query.paymentReference.lower()) or _NO_REQUEST
-        request_id = found if request_id in (None, found) else _NO_REQUEST
+        found = request_store.request(call.services.store, query.paymentReference)
+        request_id = found.request_id if found and request_id in (None, found.request_id) else _NO_REQUEST
     return query.filters(call.caller.account_id, client_id, request_id)
 
 
@@ -53,7 +55,7 @@ def _part(call: Call[None, PaymentsQuery], filters: Filters) -> HttpResponse:
     query = call.query
     rows = query.limit if "limit" in query.model_fields_set else MOST_ROWS
     page: Page = flows.page_after(call.services, filters, query.cursor or "", rows, with_requests=False)
-    headers = {"Content-Type": "text/csv; charset=utf-8", "Content-Disposition": 'attachment; filename="payments.csv"'}
+    headers = {"Content-Type": f"{_CSV}; charset=utf-8", "Content-Disposition": 'attachment; filename="payments.csv"'}
     if page.cursor is not None:
         given = {name: getattr(query, name) for name in query.model_fields_set}
         url = f"{call.services.settings.api_url}/v2/payments?{urlencode({**given, 'cursor': page.cursor})}"

@@ -6,14 +6,16 @@ from collections.abc import Iterable
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.rates.rules import rate_text
+from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
+from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.records import Payment
 from chalicelib.search.payments.schemas import currency, invoice_amount
+from chalicelib.search.rules import dollar_rate, dollars
 
 COLUMNS = (
     "timestamp", "id", "type", "network", "txHash", "payer", "payee", "amount", "paymentCurrency", "paymentCurrencyId",
     "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
-    "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId",
+    "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId", "amountInUsd", "usdRate",
 )  # fmt: skip
 _STARTS_FORMULA = tuple("=+-@＝＋－＠")
 """Spreadsheets in East Asia take the wide signs too."""
@@ -21,7 +23,10 @@ _STARTS_CELL = ("\t", "\r", "\n")
 
 
 def table(payments: Iterable[Payment], with_head: bool) -> str:
-    """One line a payment. Amounts are in whole units; `rate` is what of the payment currency one invoice unit was."""
+    """One line a payment. Amounts are in whole units; `rate` is what of the payment currency one invoice unit was.
+
+    `usdRate` is what one unit of the payment currency was in US dollars. What is not known is empty.
+    """
     text = io.StringIO()
     writer = csv.writer(text)
     if with_head:
@@ -42,7 +47,7 @@ def inert(cell: str) -> str:
 
 def _row(payment: Payment) -> tuple[str, ...]:
     token, invoice, rate = currency(payment.currency), currency(payment.invoiced_in), payment.rate
-    fee = payment.fee_amount
+    fee, dollar, worth = payment.fee_amount, dollar_rate(payment), dollars(payment)
     return (
         iso(payment.at),
         payment.payment_id,
@@ -67,4 +72,6 @@ def _row(payment: Payment) -> tuple[str, ...]:
         payment.payment_reference,
         payment.reference or "",
         payment.client_id or "",
+        format_amount(worth, FIAT_DECIMALS_ON_CHAIN) if worth is not None else "",
+        rate_text(inverted(dollar)) if dollar else "",
     )

@@ -2,16 +2,17 @@
 
     filters ── daily counts: how many, on which days ── the list that leaves least ── a page of it ── their requests
 
-Each takes one query for a single filter. A list that has to leave much out, because of other filters, is read by a
-bounded number of queries.
+Each takes one query for a single filter, at most: a request keeps the number of its payments. A list that has to leave
+much out, because of other filters, is read by a bounded number of queries.
 """
 
 from dataclasses import replace
 
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.lists import Found, Span, below
+from chalicelib.base.lists import Found, Span, below, edges, skipped, with_edge
 from chalicelib.links import store as link_store
+from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Payment
 from chalicelib.search.payments import rules, store
 from chalicelib.search.payments.records import Filters, Page
@@ -32,12 +33,12 @@ def page_at(services: Services, filters: Filters, offset: int, limit: int) -> Pa
     counted = _counted(services, filters)
     chosen = rules.chosen_filter(filters, counted)
     by = (chosen, *rules.indexes_of(chosen, counted.roles if counted else None))
-    total = counted.total if counted is not None else store.number(services.store, _spans(filters, by), 1)
+    total = counted.total if counted is not None else _number(services, filters, by)
     if total is None:
         raise BadRequest(_TOO_MUCH)
     if offset >= total:
         return Page((), {}, total, offset, None)
-    last, left = rules.skipped(counted, offset) if counted is not None else (None, offset)
+    last, left = skipped(counted.days, offset) if counted is not None else (None, offset)
     spans = _spans(filters, by, last)
     if left:
         passed = store.newest(services.store, spans, left)
@@ -69,18 +70,31 @@ def _counted(services: Services, filters: Filters) -> Counted | None:
     if not rules.is_counted(filters):
         return None
     series = rules.series_of(filters)
-    records = store.daily_counts(services.store, filters.account_id, series, filters.first, filters.last)
+    records = request_store.daily_counts(services.store, filters.account_id, series, filters.first, filters.last)
     counted = rules.counted(filters, records)
-    edges = [edge for edge in rules.edges(filters) if counted.days.get(edge.day)]
-    for edge in edges:
+    in_part = [edge for edge in edges(filters.first, filters.last) if counted.days.get(edge.day)]
+    for edge in in_part:
         within = replace(filters, first=edge.first, last=edge.last)
         chosen = rules.chosen_filter(filters, counted)
         by = (chosen, *rules.indexes_of(chosen, counted.roles))
-        number = store.number(services.store, _spans(within, by), len(edges))
+        number = store.number(services.store, _spans(within, by), len(in_part))
         if number is None:
             raise BadRequest(_TOO_MUCH)
-        counted = rules.with_edge(counted, edge, number)
+        counted = replace(counted, days=with_edge(counted.days, edge, number))
     return counted
+
+
+def _number(services: Services, filters: Filters, by: tuple[str, ...]) -> int | None:
+    """The number of payments without daily counts, by the count of their request if that is all that is asked for.
+
+    None if it takes too many queries to count them on the index.
+    """
+    if (request_id := filters.request_alone) is not None:
+        request = link_store.requests(services.store, [request_id]).get(request_id)
+        known = rules.number_of(filters, request) if request is not None else None
+        if known is not None:
+            return known
+    return store.number(services.store, _spans(filters, by), 1)
 
 
 def _spans(filters: Filters, by: tuple[str, ...], last: str | None = None) -> tuple[Span, ...]:

@@ -38,6 +38,11 @@ class Filters:
         given = ((field.name, getattr(self, field.name)) for field in fields(self))
         return tuple(f"{name}={value}" for name, value in given if value is not None)
 
+    @property
+    def request_alone(self) -> str | None:
+        """The request if it alone is searched for, in an account or a client id; None with any other filter."""
+        return self.request_id if self == Filters(self.account_id, self.request_id, client_id=self.client_id) else None
+
 
 @frozen
 class Page:

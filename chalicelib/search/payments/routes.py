@@ -1,7 +1,7 @@
 """The operation that finds payments."""
 
 from chalicelib.access.modes import CREDENTIALS
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
@@ -14,6 +14,7 @@ OPERATIONS = (
             "`Link` names the next part. A client ID alone finds the payments of its own requests, without the data of "
             "customers."
         ),
+        problem_form=ProblemForm.SUMMARY,
         modes=CREDENTIALS,
         scope="requests:read",
         errors=(400, 401, 403),

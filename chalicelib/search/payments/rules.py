@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import cache
 
 from chalicelib.base.frozen import frozen
@@ -10,11 +9,11 @@ from chalicelib.base.lists import Named, Span, last_place_at, list_of, place_at
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.recording import counting
-from chalicelib.recording.records import DailyCount, Facets, Role
+from chalicelib.recording.counting import Facets, Role
 from chalicelib.requests.listing import PAYMENT, symbol
+from chalicelib.requests.records import DailyCount, Request
 from chalicelib.search.payments.records import Filters
 
-_MILLISECOND = timedelta(milliseconds=1)
 INDEXES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("request_id", ("by_request",)),
     ("tx_hash", ("by_tx",)),
@@ -75,6 +74,12 @@ def series_of(filters: Filters) -> str:
     return counting.ACCOUNT if filters.client_id is None else counting.of_client(filters.client_id)
 
 
+def number_of(filters: Filters, request: Request) -> int | None:
+    """How many payments a search for those of one request has; None if the request does not tell."""
+    is_found = filters.account_id == request.account_id and filters.client_id in (None, request.client_id)
+    return request.confirmed_count if is_found else 0
+
+
 @frozen
 class Counted:
     """The payments of a search by day, in descending order of days, and by each of its filters alone."""
@@ -132,60 +137,6 @@ def ways_of(filters: Filters) -> set[tuple[str, ...]]:
     """Every filter that a search can be read by, each with the indexes of its lists."""
     roles = (None, frozenset({Role.PAYER}), frozenset({Role.PAYEE}))
     return {(name, *indexes_of(name, each)) for name in lists_of(filters) or ("",) for each in roles}
-
-
-@frozen
-class Edge:
-    """A day of which a search has a part: the payments from `first` to `last` are to be counted on the index.
-
-    `is_outside` means that they are those of the day that the search leaves out, which are fewer.
-    """
-
-    day: str
-    first: datetime
-    last: datetime
-    is_outside: bool = False
-
-
-def edges(filters: Filters) -> tuple[Edge, ...]:
-    """The days at the ends of a search that it does not have whole."""
-    first, last = filters.first, filters.last
-    if first is not None and last is not None and counting.day_of(first) == counting.day_of(last):
-        is_whole = first == _start(first) and last == _end(last)
-        return () if is_whole else (Edge(counting.day_of(first), first, last),)
-    found = []
-    if first is not None and first != _start(first):
-        is_outside = first - _start(first) < _end(first) - first
-        span = (_start(first), first - _MILLISECOND) if is_outside else (first, _end(first))
-        found.append(Edge(counting.day_of(first), *span, is_outside))
-    if last is not None and last != _end(last):
-        is_outside = _end(last) - last < last - _start(last)
-        span = (last + _MILLISECOND, _end(last)) if is_outside else (_start(last), last)
-        found.append(Edge(counting.day_of(last), *span, is_outside))
-    return tuple(found)
-
-
-def with_edge(found: Counted, edge: Edge, number: int) -> Counted:
-    """The counts with those of a day that the search has in part."""
-    of_day = found.days.get(edge.day, 0) - number if edge.is_outside else number
-    return replace(found, days={**found.days, edge.day: of_day})
-
-
-def skipped(found: Counted, offset: int) -> tuple[str, int]:
-    """The place below which the payment with this offset is, at the end of its day, and how many are between them."""
-    for day, number in found.days.items():
-        if offset < number:
-            return last_place_at(_end(datetime.fromisoformat(day).replace(tzinfo=UTC))), offset
-        offset -= number
-    return FIRST_SORT_KEY, 0
-
-
-def _start(instant: datetime) -> datetime:
-    return instant.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _end(instant: datetime) -> datetime:
-    return instant.astimezone(UTC).replace(hour=23, minute=59, second=59, microsecond=999_000)
 
 
 def _is_of_client(record: DailyCount) -> bool:

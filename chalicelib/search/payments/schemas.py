@@ -2,20 +2,21 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.conversions import on_chain_decimals
+from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, find_tokens, token_with_id
-from chalicelib.http.fields import Address, NetworkName, ShortText
+from chalicelib.http.fields import DIGITS, Address, NetworkName, Offset, ShortText
 from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests import listing
 from chalicelib.requests.records import Payment, Request, RequestStatus
 from chalicelib.search.payments.records import Filters, Page
 from chalicelib.search.requests.schemas import CustomerInfoAnswer
+from chalicelib.search.rules import dollar_rate, dollars_of
 
 _FILTERS = (
     "txHash", "walletAddress", "paymentReference", "requestId", "reference", "type", "invoiceCurrency",
@@ -26,8 +27,8 @@ PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 
 
 class PaymentsQuery(Dated):
-    txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$")] | None = Field(
-        None, description="As `sourceTxHash` shows it; finds all payments of the transaction"
+    txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$"), BeforeValidator(str.lower)] | None = Field(
+        None, description="With or without 0x; finds all payments of the transaction"
     )
     walletAddress: Address | None = Field(None, description="The payer or the payee")
     paymentReference: Annotated[str, Field(pattern="^0x[0-9a-fA-F]{16}$")] | None = Field(
@@ -48,10 +49,10 @@ class PaymentsQuery(Dated):
     payee: Address | None = Field(None, description="Who was paid")
     network: NetworkName | None = Field(None, description="Where it was paid")
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That of the request")
-    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS), DIGITS] = Field(
         20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
     )
-    offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Payments to pass over; not with `cursor`")
+    offset: Offset = Field(0, description="Payments to pass over; not with `cursor`")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; empty to start without counting"
     )
@@ -86,7 +87,7 @@ class PaymentsQuery(Dated):
         return Filters(
             account_id=account_id,
             request_id=request_id,
-            tx_hash=self.txHash.lower() if self.txHash else None,
+            tx_hash=listing.transaction(self.txHash) if self.txHash else None,
             reference=self.reference,
             payer=self.payer,
             payee=self.payee,
@@ -104,13 +105,19 @@ class PaymentsQuery(Dated):
 
 
 class PaymentFeeAnswer(Output):
+    """A fee that was paid on top of the payment, in the same token."""
+
     type: str
     stage: str
     provider: str
-    amount: str
-    currency: str
+    amount: str = Field(description="In whole units of the token")
+    amountInUSD: str = Field(
+        default_factory=unsent, description="In US dollars when it was paid; absent, as `rateProvider`, if not known"
+    )
+    currency: str = Field(description="The symbol of the token")
     receiverAddress: str
     network: str
+    rateProvider: str = Field(default_factory=unsent, description="Who gave the rate of dollars")
 
 
 class PaidRequestAnswer(Output):
@@ -122,8 +129,14 @@ class PaidRequestAnswer(Output):
 
 
 class PaymentAnswer(Output):
+    """One payment. `amount` is what moved; the status of a request has under that name what it counts."""
+
     id: str
-    amount: str
+    amount: str = Field(
+        description="What was paid, in whole units of the token (`paymentCurrency`), without the fee. What it counts "
+        "for the request is `convertedAmountDestination`, or the same if that is null. In `payments` of "
+        "`GET /v2/request/{requestId}` `amount` is what it counts, in the invoice currency, and `paidAmount` is this"
+    )
     sourceNetwork: str
     destinationNetwork: str
     sourceTxHash: str | None
@@ -132,7 +145,9 @@ class PaymentAnswer(Output):
     type: str
     conversionRateSource: str | None = Field(description="What one of the invoice currency was in the payment currency")
     conversionRateDestination: str | None = Field(description="The inverse of it")
-    convertedAmountSource: str | None
+    convertedAmountSource: str | None = Field(
+        description="The same as `amount`; null if the invoice is in the token that was paid"
+    )
     convertedAmountDestination: str | None = Field(description="What counted, in the invoice currency")
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of what was paid")
@@ -188,7 +203,7 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
         "currency": invoice.symbol,
         "paymentCurrency": token.symbol,
         "fees": _fees(payment, token, provider),
-        "recurringPaymentId": None,
+        "recurringPaymentId": payment.recurring_payment_id,
         "request": PaidRequestAnswer(
             requestId=payment.request_id,
             paymentReference=payment.payment_reference,
@@ -224,6 +239,10 @@ def _fees(payment: Payment, token: Token, provider: str) -> list[PaymentFeeAnswe
     if not payment.fee_amount:
         return []
     amount = format_amount(payment.fee_amount, token.decimals)
+    rate, worth = dollar_rate(payment), dollars_of(payment.fee_amount, payment)
+    known: dict[str, Any] = {}
+    if rate is not None and worth is not None:
+        known = {"amountInUSD": format_amount(worth, FIAT_DECIMALS_ON_CHAIN), "rateProvider": provider_of(rate.source)}
     fee = PaymentFeeAnswer(
         type="platform",
         stage="sending",
@@ -232,5 +251,6 @@ def _fees(payment: Payment, token: Token, provider: str) -> list[PaymentFeeAnswe
         currency=token.symbol,
         receiverAddress=payment.fee_address,
         network=payment.network,
+        **known,
     )
     return [fee]

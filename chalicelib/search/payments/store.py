@@ -1,29 +1,15 @@
-"""Reads of a search: its daily counts, and its payments by lists."""
+"""Reads of a search: its payments by lists, and their numbers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from chalicelib.base.lists import Found, Span
-from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, KeyRange
-from chalicelib.recording import counting
-from chalicelib.recording.records import DailyCount
 from chalicelib.requests.records import Payment
 from chalicelib.storage.store import Store
 
 MOST_QUERIES = 8
 """The most queries that read a page, those that count a part of a day, and those that pass over an offset, each. A list
 takes more than one only if most of it is left out by other filters, or if the records have more than 1 MB."""
-
-
-def daily_counts(
-    store: Store, account_id: str, series: str, first: datetime | None, last: datetime | None
-) -> tuple[DailyCount, ...]:
-    """The counts of a series from one day to another. One query for each MB, which is about five years."""
-    partition = DailyCount.KEY.partition(account_id=account_id, series=series)
-    first_day = counting.day_of(first) if first is not None else FIRST_SORT_KEY
-    last_day = f"{counting.day_of(last)}{LAST_SORT_KEY}" if last is not None else LAST_SORT_KEY
-    return store.query(DailyCount, KeyRange(DailyCount.KEY.table, partition, first_day, last_day))
 
 
 def newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
@@ -46,7 +32,7 @@ def number(store: Store, spans: Sequence[Span], shares: int) -> int | None:
     pairs = [replace(spans[0], within=(*spans[0].within, (other.list,))) for other in spans[1:]]
     queries = max(MOST_QUERIES // (shares * (len(spans) + len(pairs))), 1)
     counted = [store.count_listed(Payment, span, queries) for span in (*spans, *pairs)]
-    known = [each for each in counted if each is not None]
-    if len(known) < len(counted):
+    if not all(is_exact for _, is_exact in counted):
         return None
-    return sum(known) - 2 * sum(known[len(spans) :])
+    numbers = [number for number, _ in counted]
+    return sum(numbers) - 2 * sum(numbers[len(spans) :])

@@ -1,11 +1,12 @@
 """Finds one request with its payments, and the rates for what is left of it."""
 
+from chalicelib.catalogue.tokens import dollar
 from chalicelib.links.reading import Viewer, load_request
 from chalicelib.rates.flows import current_or_none
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
-from chalicelib.search.requests.rules import FoundRequest, Market, counting, dollar
+from chalicelib.search.requests.rules import FoundRequest, Market, counting
 from chalicelib.services import Services
 
 

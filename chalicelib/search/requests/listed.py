@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import Address, ShortText
+from chalicelib.http.fields import Address, Limit, Offset, ShortText
 from chalicelib.http.schemas import Dated, Output, address_text
 from chalicelib.links.rules import shown_status
 from chalicelib.requests import listing
@@ -24,10 +24,10 @@ class RequestsQuery(Dated):
         None, description="What is paid of it"
     )
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(50, description="Requests on a page")
-    offset: Annotated[int, Field(ge=0, le=2**53)] = Field(0, description="Requests to pass over; not with `cursor`")
+    limit: Limit = Field(50, description="Requests on a page")
+    offset: Offset = Field(0, description="Requests to pass over; not with `cursor`")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
-        None, description="`nextCursor` of the page before; empty to start without counting"
+        None, description="`nextCursor` of the page before; empty to start"
     )
 
     @field_validator("walletAddress")
@@ -67,7 +67,9 @@ class ListedRequest(Output):
 
 
 class RequestsPagination(Output):
-    total: int | None = Field(description="Null if there are more than a few thousand, or if it was not counted")
+    total: int = Field(
+        description="Exact; by walletAddress or reference, beyond a few thousand there are at least so many"
+    )
     limit: int
     offset: int
     hasMore: bool
@@ -84,8 +86,9 @@ class RequestsPage(Output):
     def of(cls, found: Listed, limit: int, shows_links: bool) -> Self:
         """Without those of links unless `shows_links`: the id of a request leads to its link and the link's token."""
         page = found.page
+        read = page.offset + len(page.records) + (page.cursor is not None)
         paging = RequestsPagination(
-            total=page.total,
+            total=read if page.total is None else page.total,  # a cursor of an earlier version may have none
             limit=limit,
             offset=page.offset,
             hasMore=page.cursor is not None,

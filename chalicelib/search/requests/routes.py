@@ -13,8 +13,10 @@ _LIST = Operation(
     "List requests, newest first",
     description=(
         "The account's requests, by themselves or in links, that match all filters. Go on with `cursor` until "
-        "`nextCursor` is null; `offset` reaches a few thousand requests, which is also as far as `total` counts: it is "
-        "null beyond. With a client ID alone, which is public, only its own requests without a link are shown."
+        "`nextCursor` is null. `total` is exact without `walletAddress` and `reference`; with one of them it counts up "
+        "to a few thousand requests, and beyond there are at least so many. `offset` reaches a few thousand requests "
+        "of a wallet, a reference or one day. With a client ID alone, which is public, only its own requests without "
+        "a link are shown."
     ),
     modes=CREDENTIALS,
     scope="requests:read",

@@ -1,7 +1,6 @@
 """What the status of a request says: what is paid of it, and what that is in US dollars, as far as it is known.
 
-Only USD is a dollar. A payment has the rate that it was valued by; of a payment in the invoice's own token no rate was
-kept, so that its dollars are not known. What is not paid has the rate of now.
+Only USD is a dollar. A payment has the rate of its time, which is kept with it; what is not paid has the rate of now.
 """
 
 from collections.abc import Iterable
@@ -9,14 +8,13 @@ from collections.abc import Iterable
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.catalogue.tokens import dollar
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import to_pay, value_of
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
-
-_DOLLAR = "USD"
+from chalicelib.search.rules import dollars
 
 
 @frozen
@@ -85,12 +83,12 @@ class FoundRequest:
         """The rate of its only payment, or of now if it is unpaid."""
         if self.has_several_rates:
             return None
-        return self.payments[0].rate if self.payments else self.market.shown
+        return shown_rate(self.payments[0]) if self.payments else self.market.shown
 
     @property
     def rate_source(self) -> RateSource | None:
         """Who gave the rates of its payments, and the rate of now if something is left to be paid."""
-        rates = [payment.rate for payment in self.payments]
+        rates = [shown_rate(payment) for payment in self.payments]
         rates += [self.market.shown] if remaining(self.request) else []
         sources = {rate.source for rate in rates if rate is not None}
         return sources.pop() if len(sources) == 1 else RateSource.MIXED if sources else None
@@ -107,17 +105,21 @@ class FoundRequest:
 
     @property
     def paid_dollars(self) -> int | None:
-        """What is paid in dollars, with 8 decimals."""
-        return self.dollars_of(self.request.paid)
+        """What is paid in dollars, with 8 decimals; None if that is not known of a part."""
+        if invoice_of(self.request) == dollar():
+            return self.request.paid
+        known = [dollars(payment) for payment in self.payments]
+        return None if None in known or self.request.unlisted_amount else sum(each or 0 for each in known)
 
     @property
     def remaining_dollars(self) -> int | None:
         """What is left in dollars at the rates of now, with 8 decimals."""
         left, token = remaining(self.request), currency_of(self.request)
-        known = self.dollars_of(left)
-        if known is not None or self.market.dollar is None:
-            return known
         invoice = invoice_of(self.request)
+        if not left or invoice == dollar():
+            return left
+        if self.market.dollar is None:
+            return None
         if self.market.invoice is not None:
             left = to_pay(left, self.market.invoice, invoice, token)
         elif invoice != token:
@@ -130,16 +132,9 @@ class FoundRequest:
         paid, left = self.paid_dollars, self.remaining_dollars
         return None if paid is None or left is None else paid + left
 
-    def dollars_of(self, units: int) -> int | None:
-        """An amount of the invoice in dollars, without asking for a rate; with 8 decimals."""
-        return units if units == 0 or invoice_of(self.request).id == _DOLLAR else None
-
-
-def dollar() -> Token:
-    """The US dollar."""
-    found = token_with_id(_DOLLAR)
-    assert found is not None, "the catalogue has USD"
-    return found
+def shown_rate(payment: Payment) -> Rate | None:
+    """The rate that is shown of a payment: of the invoice currency, or of dollars if the invoice is in the token."""
+    return payment.rate or payment.dollar_rate
 
 
 def counting(payments: Iterable[Payment]) -> tuple[Payment, ...]:

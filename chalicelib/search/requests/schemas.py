@@ -12,7 +12,8 @@ from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.records import CustomerInfo, Payment, Request
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
-from chalicelib.search.requests.rules import FoundRequest
+from chalicelib.search.requests.rules import FoundRequest, shown_rate
+from chalicelib.search.rules import dollars
 
 
 class CustomerAddressAnswer(Output):
@@ -57,7 +58,10 @@ class PaymentItem(Output):
     """One payment that counts for the request. Source is what was paid, destination the invoice."""
 
     id: str
-    amount: str = Field(description="What it counts, in the invoice currency")
+    amount: str = Field(
+        description="What it counts, in the invoice currency, whereas `amount` of `GET /v2/payments` is what was paid, "
+        "in the token: here `paidAmount`"
+    )
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of the token that was paid")
     sourceNetwork: str
@@ -66,7 +70,7 @@ class PaymentItem(Output):
     destinationTxHash: str | None = Field(description="null, as it is the same transaction")
     payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
     timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
-    type: Literal["direct", "conversion"]
+    type: Literal["direct", "conversion", "recurring"]
     conversionRateSource: str | None = Field(
         description="What one unit of the invoice currency costs in the token; null, as the next three, if it is direct"
     )
@@ -86,8 +90,11 @@ class PaymentItem(Output):
 
 class BreakdownPayment(Output):
     amount: str = Field(description="What it counts, in the invoice currency")
-    amountInUsd: str = Field("", description="The same in US dollars; absent, as the next two, where it is not known")
-    conversionRate: str = Field("", description="What one token was worth in the invoice currency")
+    amountInUsd: str = Field("", description="In US dollars when it was paid; absent, as the next two, if not known")
+    conversionRate: str = Field(
+        "",
+        description="What one token was worth in the invoice currency, or in US dollars if the invoice is in the token",
+    )
     rateSource: RateSource = Field(RateSource.UNKNOWN, description="Who gave the rate")
     timestamp: str = Field(description="When it was paid")
 
@@ -96,7 +103,7 @@ class Breakdown(Output):
     """What was paid in parts, and what is left. Amounts are in the invoice currency."""
 
     paidAmount: str = Field(description="What its payments count")
-    paidAmountInUsd: str = Field("", description="Absent if it is not known")
+    paidAmountInUsd: str = Field("", description="When it was paid; absent if it is not known")
     remainingAmount: str = Field(description="What is left")
     remainingAmountInUsd: str = Field("", description="At the rate of now; absent if it is not known")
     currentMarketRate: str | None = Field(description="As conversionRate, now; null if it is not known")
@@ -137,7 +144,8 @@ class RequestAnswer(Output):
     originalRequestPaymentReference: str = Field("", description="Absent if it was not given")
     isCryptoToFiatAvailable: Literal[False]
     amountInUsd: str | None = Field(
-        description="What it was paid with and what is left at the rate of now; null if that is not known"
+        description="What it was paid with, at the rates of its payments, and what is left, at the rate of now; null "
+        "if that is not known"
     )
     conversionRate: str | None = Field(
         description="What one token is worth in the invoice currency, or in US dollars if the invoice is in the token: "
@@ -255,10 +263,11 @@ def _breakdown(found: FoundRequest) -> Breakdown:
 
 
 def _breakdown_payment(payment: Payment, found: FoundRequest) -> BreakdownPayment:
+    rate = shown_rate(payment)
     known = {
-        "amountInUsd": _dollars(found.dollars_of(payment.counted)),
-        "conversionRate": _worth(payment.rate),
-        "rateSource": payment.rate and payment.rate.source,
+        "amountInUsd": _dollars(dollars(payment)),
+        "conversionRate": _worth(rate),
+        "rateSource": rate and rate.source,
     }
     return BreakdownPayment(
         amount=amount_text(payment.counted, found.request), timestamp=iso(payment.at), **_given(known)

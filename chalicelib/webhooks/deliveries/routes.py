@@ -1,7 +1,7 @@
 """The operations of deliveries, on the auth host: tests, what was delivered, and sending it again."""
 
 from chalicelib.access.modes import Mode, Rate
-from chalicelib.http.operation import Operation
+from chalicelib.http.operation import Operation, ProblemForm
 
 OPERATIONS = (
     Operation(
@@ -27,7 +27,7 @@ OPERATIONS = (
         rate=Rate.WEBHOOK_TEST,
         status=201,
         errors=(400, 401, 403, 404),
-        lists_problems=True,
+        problem_form=ProblemForm.LIST,
     ),
     Operation(
         "GET", "/v1/webhook/{webhook_id}/deliveries", "list_deliveries",

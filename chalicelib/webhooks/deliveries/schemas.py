@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.fields import form
+from chalicelib.http.fields import Limit, form
 from chalicelib.http.schemas import Dated, Output, iso_or_none
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
@@ -42,7 +42,7 @@ class DeliveriesQuery(ClientIdChoice):
         None, description="Only those that failed, or that wait for a webhook which does not answer"
     )
     cursor: Cursor | None = Field(None, description="nextCursor of the page before")
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Deliveries on a page")
+    limit: Limit = Field(20, description="Deliveries on a page")
 
 
 class EventsQuery(Dated):
@@ -50,7 +50,7 @@ class EventsQuery(Dated):
         None, description="Only events of this kind"
     )
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="nextCursor of the page before")
-    limit: Annotated[int, Field(ge=1, le=100)] = Field(20, description="Events on a page")
+    limit: Limit = Field(20, description="Events on a page")
 
 
 class EventAnswer(Output):

@@ -24,7 +24,8 @@ from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.links.test_limited import limit
 from tests.links.test_limited import refused as refused_by_limit
 from tests.support.client import ORIGIN, Reply, Shop, item, stored
-from tests.support.items import MISCASED, PAYOUTS, ZERO, native, payout, tron
+from tests.support.errors import first_problem
+from tests.support.items import MISCASED, PAYOUTS, TRON_PAYEE, ZERO, native, payout, tron
 from tests.support.node import Node
 from tests.support.running import running
 from tests.support.stored_links import complete, expire
@@ -53,11 +54,11 @@ def pay(shop: Shop, name: str, **query: str) -> dict[str, Any]:
 
 
 def refusal(shop: Shop, name: str, headers: dict[str, str] | None = None, **query: str) -> tuple[int, str]:
-    """Status and message of a call that writes nothing."""
+    """Status and first problem of a call that writes nothing."""
     before = stored()
     reply = ask(shop, name, headers, **query)
     assert stored() == before
-    return reply.status, reply.message
+    return reply.status, first_problem(reply)
 
 
 def read(request_id: str) -> Request:
@@ -110,6 +111,29 @@ def test_the_former_name_of_wallet_is_understood(shop: Shop) -> None:
     assert pay(shop, request_id, payerAddress=WALLET.lower()) == pay(shop, request_id, wallet=WALLET)
     told = refusal(shop, request_id, wallet=WALLET, payerAddress=WALLET)
     assert told == (400, "payerAddress is another name of wallet: give one of them")
+
+
+@pytest.mark.parametrize("name", ["wallet", "payerAddress"])
+@pytest.mark.parametrize("payee", [PAYEE, PAYEE.lower(), f"0x{PAYEE[2:].upper()}"])
+def test_the_payee_is_not_the_payer(shop: Shop, name: str, payee: str) -> None:
+    told = f"wallet is the payee {PAYEE}: give the wallet that pays, or leave it out"
+    for body in (item(), native()):
+        assert refusal(shop, made(shop, body), **{name: payee}) == (400, told)
+
+
+def test_the_payee_on_tron_is_not_the_payer_either(shop: Shop) -> None:
+    status, told = refusal(shop, made(shop, tron()), wallet=TRON_PAYEE)
+    assert (status, told.split(":")[0]) == (400, f"wallet is the payee {TRON_PAYEE}")
+
+
+def test_the_payer_may_be_the_one_who_receives_the_fee(shop: Shop) -> None:
+    pay(shop, made(shop), wallet=FEE_ADDRESS, **FEE)
+
+
+def test_the_payee_is_refused_as_the_payer_of_a_requests_link(shop: Shop) -> None:
+    request_id = shop.create(item()).json["requestIds"][0]
+    assert refusal(shop, request_id, wallet=PAYEE)[0] == 400
+    pay(shop, request_id, wallet=WALLET)
 
 
 def test_a_request_on_tron_is_paid_under_a_fee_limit(shop: Shop) -> None:

@@ -18,8 +18,9 @@ from chalicelib.requests.records import Quote, Request, RequestStatus
 from tests.checkout.requests.test_pay import ask, change, made
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import store_request
-from tests.fakes.world import FEE_ADDRESS, WALLET, World
+from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET, World
 from tests.support.client import Shop
+from tests.support.items import MISCASED
 from tests.support.node import Node
 
 FEE = Fee("1", FEE_ADDRESS)
@@ -65,7 +66,7 @@ def test_fees_are_in_dollars_too_where_there_are_rates(world: World) -> None:
     world.chain.gas_price = 10**9
     (route,) = answer(world, store_request(world.services), Part(fee=FEE))["routes"]
     assert [each["amountInUSD"] for each in route["feeBreakdown"]] == ["0.475", "0.125"]
-    assert route["feeInUSD"] == "0.6"
+    assert route["feeInUSD"] == 0.6, "a number"
     world.prices.api.is_down = True
     world.advance(30)
     (route,) = answer(world, store_request(world.services), Part(fee=FEE))["routes"]
@@ -126,10 +127,12 @@ def test_the_speed_is_the_time_until_a_payment_is_confirmed() -> None:
 
 def test_the_wallet_is_required(shop: Shop, node: Node) -> None:
     request_id = made(shop)
-    reply = shop.get(f"/v2/request/{request_id}/routes")
-    assert (reply.status, reply.message) == (400, "wallet is required")
-    reply = shop.get(f"/v2/request/{request_id}/routes?wallet=0x12")
-    assert (reply.status, reply.message) == (400, "wallet: Invalid Ethereum address")
+    for query in ("", "?wallet=", "?wallet=0x12", f"?wallet={MISCASED}", "?wallet=Tron"):
+        reply = shop.get(f"/v2/request/{request_id}/routes{query}")
+        assert (reply.status, reply.message) == (400, "Invalid or missing wallet address"), query
+        assert reply.json["errors"] == [{"field": "wallet", "message": "Invalid or missing wallet address"}]
+    reply = shop.get(f"/v2/request/{request_id}/routes?wallet={PAYEE}")
+    assert (reply.status, reply.message.split(":")[0]) == (400, f"wallet is the payee {PAYEE}")
     reply = shop.get(f"/v2/request/{request_id}/routes?wallet={WALLET}&feePercentage=1")
     assert (reply.status, reply.message) == (400, "feePercentage and feeAddress must be given together")
 

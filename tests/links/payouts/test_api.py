@@ -114,6 +114,7 @@ def test_a_wallet_that_signed_in_makes_payouts_of_its_own(api: Api, shop: Shop) 
         ({"recipient": ZERO}, ["recipient", "zero address"]),
         ({"recipient": None}, ["recipient", "is required"]),
         ({"creatorWalletAddress": None}, ["creatorWalletAddress", "is required"]),
+        ({"creatorWalletAddress": PAYEE.lower()}, ["creatorWalletAddress is the recipient"]),
         ({"creatorWalletAddress": ZERO}, ["creatorWalletAddress", "zero address"]),
         ({"creatorWalletAddress": TRON_WALLET}, ["creatorWalletAddress", "Invalid EVM address"]),
         ({"network": "avalanche"}, ["Network avalanche", "/v2/currencies"]),
@@ -226,7 +227,7 @@ def test_what_cannot_be_a_batch_is_refused(shop: Shop, fields: dict[str, Any], h
 def test_payouts_of_several_wallets_networks_or_fees_are_named(shop: Shop) -> None:
     first = token_of(shop)
     for changes, hint in (
-        ({"creatorWalletAddress": PAYEE}, "creatorWalletAddress"),
+        ({"creatorWalletAddress": FEE_ADDRESS}, "creatorWalletAddress"),
         ({"network": "base", "currency": "USDC-base"}, "network"),
         (FEE, "fee percentage"),
     ):

@@ -130,7 +130,7 @@ def test_a_batch_has_the_fee_that_its_payouts_have_in_common_however_it_is_writt
 
 
 def test_a_batch_is_paid_by_one_wallet_on_one_evm_network() -> None:
-    first, other = payout(), payout(creator_wallet=PAYEE)
+    first, other = payout(), payout(creator_wallet=FEE_ADDRESS)
     with pytest.raises(BadRequest, match=f"one creatorWalletAddress, and {other.link.token}"):
         merged(first, other)
     elsewhere = payout(network="base", currency="USDC-base")

@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from fractions import Fraction
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,7 @@ from tests.fakes.requests import store_request
 from tests.fakes.world import PAYEE, WALLET
 from tests.search.payments import histories
 from tests.support.client import Reply, Shop
+from tests.support.errors import first_problem
 from tests.support.running import running
 from tests.support.stored_transfers import TX_HASH, record_payment, store_payment_of
 
@@ -130,12 +132,25 @@ def test_each_filter_finds_the_payment_and_another_value_does_not(new_shop: Shop
     assert find(new_shop, type="direct", toDate=before).json["pagination"]["total"] == 0
 
 
+def test_a_transaction_is_found_however_its_hash_is_written(new_shop: Shop) -> None:
+    made = paid(new_shop)
+    on_tron = record_payment(replace(made, network="tron", currency="USDT-tron", tx_hash="cd" * 32, version=0, is_counted=False))
+    digits = TX_HASH.removeprefix("0x")
+    for wanted, names in {
+        made: (TX_HASH, digits, digits.upper(), f"0x{digits.upper()}", f"0X{digits}"),
+        on_tron: ("cd" * 32, "CD" * 32),
+    }.items():
+        for name in names:
+            assert [each["id"] for each in find(new_shop, txHash=name).json["payments"]] == [wanted.payment_id], name
+    for name in (digits[1:], f"{digits}0", f"0x{digits}0", f"0y{digits}", f"0x0x{digits}", f" {digits}", "x" * 64, ""):
+        assert refusal(find(new_shop, txHash=name))[0] == 400, name
+
+
 def test_bad_filters_are_refused_in_the_shape_that_clients_know(new_shop: Shop) -> None:
     dates = {"fromDate": "2024-02-01T00:00:00.000Z", "toDate": "2024-01-31T23:59:59.999Z"}
     reply = find(new_shop, type="direct", **dates)
     assert refusal(reply) == (400, [("toDate", "toDate must be after or equal to fromDate")])
-    assert reply.json["message"] == "toDate must be after or equal to fromDate"
-    assert reply.json["statusCode"] == 400
+    assert (reply.json["message"], reply.json["statusCode"]) == ("Validation failed", 400)
     wrong = {
         "txHash": "0x12", "walletAddress": "0x12", "payer": "vitalik.eth", "paymentReference": "ref", "requestId": "01",
         "reference": "x" * 256, "type": "cash", "invoiceCurrency": "EURO", "paymentCurrency": "", "network": "moon",
@@ -146,7 +161,7 @@ def test_bad_filters_are_refused_in_the_shape_that_clients_know(new_shop: Shop) 
         assert (status, [field for field, _ in problems]) == (400, [name]), name
     for query in ({}, {"fromDate": dates["fromDate"]}, {"limit": "5"}):
         reply = find(new_shop, **query)
-        assert (reply.status, "At least one filter" in reply.json["message"]) == (400, True)
+        assert (reply.status, "At least one filter" in first_problem(reply)) == (400, True)
     assert find(new_shop, type="direct", cursor="", offset="1").status == 400
 
 
@@ -247,6 +262,55 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
     row = by_id[second.payment_id]
     assert (row["reference"], row["amount"], row["paymentCurrency"], row["invoiceAmount"]) == ("INV, 2", "12.5", "fUSDC", "12.5")
     assert (row["feeAmount"], row["payer"], row["txHash"]) == ("0.125", WALLET, TX_HASH)
+    assert (row["amountInUsd"], row["usdRate"]) == ("", ""), "no rate was kept with it"
+
+
+@pytest.mark.parametrize(
+    ("facts", "dollars", "of_one"),
+    [
+        ({"dollar_rate": ("USD", "1.0004")}, "12.49500199", "0.999600159936025590"),
+        ({"invoice_currency": "USD", "rate": ("USD", "1.25"), "value": 10**9}, "10", "0.8"),
+        ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1, "dollar_rate": ("USD", "1")}, "12.5", "1"),
+        ({"invoice_currency": "EUR", "rate": ("EUR", "1.1"), "value": 1}, "", ""),
+    ],
+    ids=["in its own token", "of an invoice in dollars", "of an invoice in euros", "from before rates of dollars were kept"],
+)
+def test_each_row_has_the_dollars_of_its_time(facts: dict[str, Any], dollars: str, of_one: str) -> None:
+    rates = {
+        name: Rate(value[0], "USDC-base", *_parts(value[1]), RateSource.CHAINLINK, histories.FIRST)
+        for name, value in facts.items()
+        if isinstance(value, tuple)
+    }
+    made = replace(
+        histories.payment(Random(1), 1), currency="USDC-base", invoice_currency="USDC-base", amount=BaseUnits(12_500_000)
+    )
+    (row,) = lines(table([replace(made, **{**facts, **rates})], with_head=True))
+    assert (row["amount"], row["amountInUsd"], row["usdRate"].rstrip("0")) == ("12.5", dollars, of_one.rstrip("0"))
+
+
+def _parts(rate: str) -> tuple[BaseUnits, BaseUnits]:
+    numerator, denominator = Fraction(rate).as_integer_ratio()
+    return BaseUnits(numerator), BaseUnits(denominator)
+
+
+def test_a_fee_is_in_dollars_too_where_their_rate_was_kept(new_shop: Shop) -> None:
+    rate = Rate("USD", "fUSDC-sepolia", BaseUnits(5), BaseUnits(4), RateSource.CHAINLINK, histories.FIRST)
+    request = store_request(running(), new_shop.account_id)
+    made = store_payment_of(request, 12_500_000)
+    running().store.write(replace(made, dollar_rate=rate, version=1))
+    (found,) = find(new_shop, requestId=made.request_id).json["payments"]
+    (fee,) = found["fees"]
+    assert (fee["amount"], fee["amountInUSD"], fee["rateProvider"]) == ("0.125", "0.1", "chainlink")
+    assert (found["conversionRateSource"], "rateProvider" in found) == (None, False), "those of a conversion"
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_table"),
+    [("text/csv", True), ("Text/CSV; charset=utf-8", True), ("text/csv;q=0", False), ("text/csv;q=0.1, */*;q=0.5", False)],
+)
+def test_a_table_is_the_answer_only_if_it_is_what_the_client_prefers(new_shop: Shop, accept: str, is_table: bool) -> None:
+    reply = new_shop.api.get("/v2/payments?type=direct", {**new_shop.by_key, "accept": accept})
+    assert (reply.status, reply.headers["content-type"].startswith("text/csv")) == (200, is_table)
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])

@@ -10,11 +10,12 @@ import pytest
 
 from chalicelib.base.errors import ValidationFailed
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.requests.listing import wallet
+from chalicelib.requests.listing import transaction, wallet
 from chalicelib.requests.records import Payment, PaymentStatus
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters
 from tests.fakes.memory_store import MemoryStore
+from tests.fakes.requests import standalone
 from tests.search.payments import histories
 from tests.search.payments.histories import (
     ACCOUNTS,
@@ -39,7 +40,7 @@ def matches(filters: Filters, payment: Payment) -> bool:
         payment.status is PaymentStatus.CONFIRMED,
         filters.account_id == payment.account_id,
         filters.request_id in (None, payment.request_id),
-        filters.tx_hash in (None, payment.tx_hash),
+        filters.tx_hash in (None, transaction(payment.tx_hash)),
         filters.reference in (None, payment.reference),
         filters.payer in (None, payer),
         filters.payee in (None, payee),
@@ -61,7 +62,7 @@ def random_filters(random: Random) -> Filters:
     """Mostly one or two filters, sometimes many, and often dates: whole days, parts of days, and the wrong way round."""
     values: dict[str, Any] = {
         "request_id": f"01{random.randrange(42):064x}",
-        "tx_hash": f"0x{random.randrange(62):064x}",
+        "tx_hash": f"{random.randrange(62):064x}",
         "reference": random.choice([each for each in REFERENCES if each]),
         "payer": wallet(random.choice(WALLETS)),
         "payee": wallet(random.choice(WALLETS)),
@@ -180,7 +181,7 @@ def test_one_filter_takes_two_queries_at_most_on_the_first_page_and_one_or_two_o
     services, stored = history
     one = stored[0]
     single: dict[str, Any] = {
-        "request_id": one.request_id, "tx_hash": one.tx_hash, "reference": "INV-1", "payer": wallet(WALLETS[0]),
+        "request_id": one.request_id, "tx_hash": transaction(one.tx_hash), "reference": "INV-1", "payer": wallet(WALLETS[0]),
         "payee": wallet(WALLETS[1]), "client_id": "cli_a", "type": "direct", "invoice_currency": "USD",
         "invoice_symbol": "USD", "currency": "USDC-base", "symbol": "USDC", "network": "base",
     }  # fmt: skip
@@ -199,6 +200,29 @@ def test_one_filter_takes_two_queries_at_most_on_the_first_page_and_one_or_two_o
     services.store.calls.clear()
     page = flows.page_at(services, Filters(account_id="acct", wallet=wallet(WALLETS[0])), 0, 2)
     assert services.store.calls["Query"] == 3, "the lists of what the wallet has paid and received, and the counts"
+
+
+def test_the_payments_of_a_request_are_counted_by_the_request_in_one_query_for_a_page() -> None:
+    store, random = MemoryStore(), Random(5)
+    services: Any = SimpleNamespace(store=store, entropy=random.randbytes, clock=lambda: FIRST)
+    request = standalone(services, client_id="cli_a", created_at=FIRST, confirmed_count=30, payment_count=31)
+    store.write(request)
+    own = {"request_id": request.request_id, "account_id": "acct", "client_id": "cli_a"}
+    stored = histories.record(store, (replace(histories.payment(random, number), **own) for number in range(31)))
+    histories.record(store, [replace(stored[3], status=PaymentStatus.REVERSED)])
+    for filters, total in (
+        (Filters("acct", request.request_id), 30),
+        (Filters("acct", request.request_id, client_id="cli_a"), 30),
+        (Filters("acct", request.request_id, client_id="cli_b"), 0),
+        (Filters("other", request.request_id), 0),
+        (Filters("acct", "01" + "0" * 64), 0),
+    ):
+        store.calls.clear()
+        page = flows.page_at(services, filters, 0, 20)
+        assert (page.total, len(page.payments)) == (total, min(total, 20)), filters
+        assert store.calls.get("Query", 0) == (1 if total else int(filters.request_id != request.request_id)), filters
+    both = flows.page_at(services, Filters("acct", request.request_id, type="direct"), 0, 100)
+    assert both.total == len(both.payments)
 
 
 def test_a_payment_that_a_fork_removes_between_two_pages_moves_no_other() -> None:

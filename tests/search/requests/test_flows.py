@@ -273,6 +273,40 @@ def test_a_partly_paid_invoice_has_a_breakdown_with_both_kinds_of_rates(world: W
     assert part == {"amount": "75", "amountInUsd": "75", "conversionRate": "2500", "rateSource": "coingecko"}
 
 
+def test_what_was_paid_in_the_invoices_own_token_has_the_dollars_of_its_time(world: World) -> None:
+    """A stablecoin is no dollar, and what the rate has become since changes nothing."""
+    world.prices.set("USDC", "USD", "0.9998")
+    world.chain.clock = world.clock
+    world.tick()
+    request = store_request(world.services)
+    for amount in (5_000_000, 7_500_000):
+        world.chain.pay(request, amount=amount)
+        world.advance(60)
+        world.scan()
+        world.prices.set("USDC", "USD", "0.9")
+    answer = shown(world, request.request_id)
+    assert answer["amountInUsd"] == "11.749", "5 at 0.9998 and 7.5 at 0.9"
+    assert (answer["conversionRate"], answer["rateSource"]) == (None, "chainlink")
+    breakdown = answer["conversionBreakdown"]
+    assert breakdown["paidAmountInUsd"] == "11.749"
+    parts = [(each["amountInUsd"], each["conversionRate"], each["rateSource"]) for each in breakdown["payments"]]
+    assert parts == [("4.999", "0.9998", "chainlink"), ("6.75", "0.9", "chainlink")]
+
+
+def test_a_request_paid_at_once_shows_the_rate_of_its_payment(world: World) -> None:
+    world.prices.set("USDC", "USD", "0.9998")
+    world.chain.clock = world.clock
+    world.tick()
+    request = store_request(world.services)
+    world.chain.pay(request)
+    world.scan()
+    answer = shown(world, request.request_id)
+    assert (answer["amountInUsd"], answer["conversionRate"], answer["rateSource"]) == ("12.4975", "0.9998", "chainlink")
+    (payment,) = answer["payments"]
+    assert (payment["type"], payment["conversionRateSource"]) == ("direct", None)
+    assert "rateProvider" not in payment
+
+
 def test_dollars_that_are_not_known_are_left_out(world: World) -> None:
     world.prices.set("EUR", "USDC", "1.1")
     request = invoice(world, currency="EUR")

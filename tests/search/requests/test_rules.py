@@ -3,12 +3,14 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus
 from chalicelib.search.requests.rules import FoundRequest, Market, counting
@@ -43,7 +45,7 @@ def request(amount: int, paid: int, invoice: str | None, token: str) -> Request:
     )
 
 
-def payment(number: int, value: int, of: Request, by: Rate | None) -> Payment:
+def payment(number: int, value: int, of: Request, by: Rate | None, dollar: Rate | None = None) -> Payment:
     return Payment(
         request_id="01R",
         network="mainnet",
@@ -61,9 +63,14 @@ def payment(number: int, value: int, of: Request, by: Rate | None) -> Payment:
         type=PaymentKind.CONVERSION if by else PaymentKind.DIRECT,
         rate=by,
         value=BaseUnits(value),
+        dollar_rate=dollar,
         currency=of.currency,
         invoice_currency=of.invoice_currency or of.currency,
     )
+
+
+def dollar_of(token: str, numerator: int) -> Rate:
+    return rate("USD", token, numerator, RateSource.CHAINLINK)
 
 
 @st.composite
@@ -73,7 +80,9 @@ def found(draw: Any) -> FoundRequest:
     values, amount = draw(VALUES), draw(st.integers(1, 10**12))
     of = request(amount, sum(values), invoice, token)
     by = [rate(invoice, token, draw(st.integers(1, 10**9)), draw(st.sampled_from(SOURCES))) if invoice else None for _ in values]
-    payments = [payment(number, value, of, each) for number, (value, each) in enumerate(zip(values, by, strict=True))]
+    dollars = [draw(st.none() | st.builds(dollar_of, st.just(token), st.integers(1, 10**9))) for _ in values]
+    known_by = zip(values, by, dollars, strict=True)
+    payments = [payment(number, *each[:1], of, *each[1:]) for number, each in enumerate(known_by)]
     known = draw(st.booleans())
     market = Market(
         rate(invoice, token, draw(st.integers(1, 10**9)), RateSource.CHAINLINK) if invoice and known else None,
@@ -103,23 +112,42 @@ def test_the_sums_of_a_status_are_those_of_its_payments(each: FoundRequest) -> N
 
 
 @given(found())
-def test_dollars_are_those_of_the_invoice_or_of_the_market(each: FoundRequest) -> None:
-    invoice = each.request.invoice_currency
-    if invoice == "USD":
+def test_dollars_are_those_of_the_invoice_or_of_each_payments_time_and_of_the_market(each: FoundRequest) -> None:
+    if each.request.invoice_currency == "USD":
         assert each.amount_dollars == max(each.request.amount, each.request.paid)
-    elif each.request.paid or each.market.dollar is None:
+        return
+    assert (each.paid_dollars is None) == any(payment.dollar_rate is None for payment in each.payments)
+    if each.paid_dollars is not None:
+        exact = sum(_exact_dollars(payment) for payment in each.payments)
+        assert 0 <= exact - each.paid_dollars <= len(each.payments), "each is rounded down to 8 decimals"
+    assert (each.remaining_dollars is None) == (each.market.dollar is None and not each.is_paid)
+    if each.paid_dollars is None or each.remaining_dollars is None:
         assert each.amount_dollars is None
     else:
-        assert each.amount_dollars is not None and each.amount_dollars == each.remaining_dollars
+        assert each.amount_dollars == each.paid_dollars + each.remaining_dollars
+
+
+def _exact_dollars(payment: Payment) -> Fraction:
+    token = token_with_id(payment.currency)
+    assert token is not None and payment.dollar_rate is not None
+    return Fraction(payment.amount, 10**token.decimals) / payment.dollar_rate.fraction * 10**8
+
+
+def test_dollars_of_what_was_only_summed_up_are_not_known() -> None:
+    of = replace(request(10**7, 10**7, None, "USDC-mainnet"), unlisted_count=1)
+    kept = payment(1, 10**7, of, None, dollar_of("USDC-mainnet", 10**6))
+    assert FoundRequest(of, (kept,)).amount_dollars == 10 * 10**8, "what is worth nothing adds nothing"
+    assert FoundRequest(replace(of, unlisted_amount=BaseUnits(1)), (kept,)).amount_dollars is None
 
 
 @given(found())
 def test_one_rate_is_told_only_where_one_says_it_all(each: FoundRequest) -> None:
-    sources = {payment.rate.source for payment in each.payments if payment.rate}
+    rates = (payment.rate or payment.dollar_rate for payment in each.payments)
+    sources = {each.source for each in rates if each}
     if each.has_several_rates:
         assert each.rate is None
     elif each.payments:
-        assert each.rate == each.payments[0].rate
+        assert each.rate == each.payments[0].rate or each.rate == each.payments[0].dollar_rate
     else:
         assert each.rate == each.market.shown
     if each.is_paid:

@@ -1,0 +1,62 @@
+"""The bodies of the errors about links."""
+
+from typing import Any
+
+from chalicelib.accounts.branding.records import PageBranding
+from chalicelib.accounts.branding.rules import link_branding
+from chalicelib.catalogue.networks import network
+from chalicelib.http.errors import details_of
+from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
+from chalicelib.links.records import Intent, LinkStatus, SecurePayment
+from chalicelib.requests.records import Request, RequestStatus
+
+
+@details_of.register
+def _(error: LinkCompleted) -> dict[str, Any]:
+    paid = [
+        {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
+    ]
+    return {"status": LinkStatus.COMPLETED.value, **_page_facts(error.payment, error.branding), "requestStatuses": paid}
+
+
+@details_of.register
+def _(error: LinkLocked) -> dict[str, Any]:
+    statuses = [_locked_status(request, error.intent) for request in error.payment.requests]
+    facts = _page_facts(error.payment, error.branding)
+    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses}
+
+
+@details_of.register
+def _(error: LinkAwaitingChain) -> dict[str, Any]:
+    facts = _page_facts(error.payment, error.branding)
+    return {"code": LinkStatus.AWAITING_CHAIN.value, "status": LinkStatus.PENDING.value, **facts}
+
+
+@details_of.register
+def _(error: LinkClosed) -> dict[str, Any]:
+    facts = _page_facts(error.payment, error.branding) if error.payment is not None else {}
+    return {"status": error.link_status.value, **facts}
+
+
+@details_of.register
+def _(error: WrongWallet) -> dict[str, Any]:
+    return {"creatorWalletAddress": error.creator_wallet}
+
+
+def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[str, Any]:
+    """What the payment page shows of a link that cannot be paid: its branding and its redirect."""
+    link = payment.link
+    return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
+
+
+def _locked_status(request: Request, intent: Intent) -> dict[str, Any]:
+    chain = network(intent.network)
+    assert chain is not None, "an intent is recorded on a catalogued network"
+    facts = {
+        "requestId": request.request_id,
+        "hasBeenPaid": request.status is RequestStatus.PAID,
+        **({"safeTxHash": intent.safe_tx_hash} if intent.safe_tx_hash else {"txHash": intent.transaction_hash}),
+        "chainId": chain.chain_id,
+    }
+    deadline = {"safePaymentDeadline": int(intent.deadline.timestamp())} if intent.deadline else {}
+    return {**facts, **deadline}
