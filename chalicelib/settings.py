@@ -254,6 +254,8 @@ class Settings:
     """The highest price of a unit of gas that is offered, in gwei; 100 for a network without an entry."""
     relayer_stuck_seconds: int = _setting(_whole(10), 120)
     """After how long without a block a transaction is replaced by the same one with a higher fee."""
+    recurring_retry_seconds: int = _setting(_whole(10), 3600)
+    """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
     page_client_id: str = _setting(
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
     )
@@ -321,6 +323,10 @@ class Settings:
     @property
     def recordings_queue(self) -> str:
         return f"{self.resource_prefix}-recordings"
+
+    @property
+    def recurring_queue(self) -> str:
+        return f"{self.resource_prefix}-recurring"
 
     @property
     def relayed_queue(self) -> str:

@@ -125,7 +125,15 @@ ACCESS = {
         due=("payments",),
         rpc_urls=True,
     ),
-    "track_relayed": Access(sends=("relayed",)),
+    "run_recurring": Access(due=("payments",), sends=("recurring",)),
+    "execute_recurring": Access(
+        tables={"payments": ("BatchGetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
+        consumes=("recurring",),
+        sends=("announcements", "relayed"),
+        rpc_urls=True,
+        signs=True,
+    ),
+    "track_relayed": Access(sends=("relayed",), rpc_urls=True),
     "follow_relayed": Access(
         tables={"payments": ("GetItem", "Query", "PutItem")},
         consumes=("relayed",),

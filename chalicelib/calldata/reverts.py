@@ -21,13 +21,14 @@ _PANICS = {
     0x41: "out of memory",
 }
 NOT_DUE_YET = "the payment of the schedule is not due yet"
+ALREADY_MADE = "the payment of the schedule was already made"
 _CONTRACT_ERRORS = {
     "d5a4f5ea": "the schedule's signature is not that of its subscriber",
     "da023c0b": "the schedule has expired",
     "061235ef": "an earlier payment of the schedule was not made, or this one was",
     "bec060dd": "the schedule has no such payment",
     "b39d2709": NOT_DUE_YET,
-    "544db32b": "the payment of the schedule was already made",
+    "544db32b": ALREADY_MADE,
     "fb8f41b2": "the token's allowance is too small",
     "e450d38c": "the balance of the token is too small",
 }

@@ -33,10 +33,10 @@ def payment_proxies(network: str) -> tuple[str, ...]:
 
 
 def payment_contracts(network: str) -> tuple[str, ...]:
-    """The contracts that payers call on a network: those whose events are payments, and the batch contract."""
+    """The contracts that take payments on a network: those whose events are payments, and those that call them."""
     deployed = load("contracts")
-    batches = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH))
-    return (*payment_proxies(network), *(str(address) for address in batches if address))
+    callers = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH, RECURRING_PROXY))
+    return (*payment_proxies(network), *(str(address) for address in callers if address))
 
 
 def recurring_networks() -> tuple[str, ...]:

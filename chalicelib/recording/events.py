@@ -112,6 +112,7 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
         "paymentProcessor": context.payment_processor,
         "createdWith": request.created_with,
         **_conversion(request, payment),
+        **_recurring(request),
     }
 
 
@@ -132,6 +133,11 @@ def _conversion(request: Request, payment: Payment) -> dict[str, str]:
         "convertedAmountDestination": amount_text(payment.counted, request),
         "rateProvider": rate.source,
     }
+
+
+def _recurring(request: Request) -> Payload:
+    """The recurring payout of which the request is one period; nothing for another request."""
+    return {"recurringPayment": {"id": request.recurring_payment_id}} if request.recurring_payment_id else {}
 
 
 def _customer_info(info: CustomerInfo) -> Payload:

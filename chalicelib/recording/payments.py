@@ -16,7 +16,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
@@ -207,7 +207,7 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         detected_at=now,
         paid_at=transfer.paid_at,
         payer=transfer.payer,
-        type=worth.type,
+        type=PaymentKind.RECURRING if request.recurring_payment_id else worth.type,
         rate=worth.rate,
         value=worth.value,
         dollar_rate=worth.dollar_rate,
@@ -218,6 +218,7 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         invoice_currency=request.invoice_currency or request.currency,
         payment_reference=request.payment_reference,
         reference=bill.reference_of(request),
+        recurring_payment_id=request.recurring_payment_id,
     )
 
 

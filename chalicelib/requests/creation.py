@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 from chalicelib.access.callers import Owner
@@ -17,6 +17,7 @@ from chalicelib.catalogue.interop import Destination, parse_destination_id
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.currencies.rules import ConversionFacts, way_of
+from chalicelib.requests.calendar import start_of, started
 from chalicelib.requests.records import CustomerInfo, Recurrence, Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 
@@ -96,14 +97,14 @@ def create_request(
         target = resolve(_with_payee(draft.item, path, bound), path, terms, bound)
     payer = _payer(draft.payer, target, path) if draft.payer is not None else None
     if draft.recurrence is not None:
-        _check_start(draft.recurrence.start_date, (*path, "recurrence", "startDate"), now)
+        check_start(draft.recurrence.start_date, (*path, "recurrence", "startDate"), now)
     request = new_request(None, 0, target, owner, now, entropy)
     return replace(
         request,
         payer=payer,
         reference=draft.reference,
         customer_info=draft.customer_info,
-        recurrence=draft.recurrence,
+        recurrence=started(draft.recurrence, now) if draft.recurrence else None,
         original_request_id=draft.original_request_id,
         original_payment_reference=draft.original_payment_reference,
         is_crypto_to_fiat=draft.is_crypto_to_fiat,
@@ -290,12 +291,12 @@ def _payer(text: str, target: Target, path: Path) -> str:
     return payer
 
 
-def _check_start(text: str, path: Path, now: datetime) -> None:
-    """Raises ValidationFailed unless a date or an instant is in ISO 8601 and not before today, by UTC."""
+def check_start(text: str, path: Path, now: datetime) -> datetime:
+    """The instant of a start date. Raises ValidationFailed unless it is in ISO 8601 and not before today, by UTC."""
     try:
-        start = datetime.fromisoformat(text)
-        day = (start.astimezone(UTC) if start.tzinfo else start).date()
+        start = start_of(text)
     except (ValueError, OverflowError):
         raise refused(path, "must be a date such as 2030-01-31, or an instant, in ISO 8601") from None
-    if day < now.date():
+    if start.date() < now.date():
         raise refused(path, "is in the past: give today or a later day")
+    return start

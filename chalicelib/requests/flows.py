@@ -13,8 +13,9 @@ from chalicelib.payees import flows as destinations
 from chalicelib.requests import counts, permissions, store
 from chalicelib.requests.creation import Draft, Terms, create_request, for_each
 from chalicelib.requests.records import Quote, Reference, Request
+from chalicelib.requests.recurring import with_recurrence
 from chalicelib.requests.references import reference_topic
-from chalicelib.requests.rules import currency_of, with_recurrence
+from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
 
@@ -103,7 +104,7 @@ def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: boo
             raise NotFound("Request not found")
         if not permissions.may_change(owner, request):
             raise NotFound("Request not found; the API key that has created it can change it")
-        changed = with_recurrence(request, is_stopped)
+        changed = with_recurrence(request, is_stopped, services.clock())
         if changed == request:
             return request
         with suppress(WriteConflict):  # paid or changed meanwhile: read again

@@ -15,6 +15,8 @@ from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
+RECURRING = "RECURRING"
+"""The group of what recurs in the index `by_due`: these requests, and recurring payouts (recurring/records.py)."""
 QUOTE_RETENTION = timedelta(days=30)
 """How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
 SHARDS = 4
@@ -89,12 +91,16 @@ class Frequency(StrEnum):
 
 @frozen
 class Recurrence:
-    """How often an invoice recurs. It is kept for the merchant; nothing is done by it."""
+    """How often an invoice recurs: on each date after the first there is a new request (requests/recurring.py)."""
 
     start_date: str
     """As it was sent: a date or an instant, in ISO 8601."""
     frequency: Frequency
     is_stopped: bool = False
+    period: int | None = None
+    """The number of the last date that has its request or was passed over; None for the first."""
+    next_at: datetime | None = None
+    """The date after that. None while it is stopped, and in items from before new requests were created."""
 
 
 @frozen
@@ -117,6 +123,7 @@ class Request(Record):
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "REQUEST#{position:04}")
+    DUE_GROUP = RECURRING
 
     bill_id: str = field(metadata={"attribute": "link_token"})
     position: int
@@ -164,10 +171,17 @@ class Request(Record):
     """Whether what is paid may be sent to a bank account as fiat; then `payee` may be empty until the first /pay."""
     fiat: RequestStatus | None = None
     """How far its off-ramp order is: processing, paid or failed; None without one, and before it is paid."""
+    recurring_payment_id: str | None = None
+    """The recurring payout of which this is one period."""
     confirmed_count: int | None = None
     counted_as: RequestStatus | None = None
     """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0
+
+    @property
+    def next_due(self) -> datetime | None:
+        """When it recurs."""
+        return self.recurrence.next_at if self.recurrence is not None else None
 
     @property
     def link_token(self) -> str | None:
@@ -208,6 +222,8 @@ class PaymentKind(StrEnum):
     DIRECT = "direct"
     CONVERSION = "conversion"
     """Invoice and payment are in different currencies."""
+    RECURRING = "recurring"
+    """It pays one period of a recurring payout."""
 
 
 @frozen
@@ -257,6 +273,7 @@ class Payment(Record):
     no rate could be had when it was recorded, and in items from before it was kept."""
     is_counted: bool = False
     """Whether the daily counts of its account have it (recording/counting.py)."""
+    recurring_payment_id: str | None = None
     version: int = 0
 
     @property

@@ -94,6 +94,14 @@ class PaymentEventPayload(RequestPayload):
     )
 
 
+class EventRecurringPayment(BaseModel):
+    """The recurring payout of which a request is one period."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    id: str = Field(default="", description="As POST /v2/payouts returned it")
+
+
 class _AmountPayload(PaymentEventPayload):
     amount: str = Field(description="The amount of this payment, in the invoice currency")
     totalAmountPaid: str = Field(description="What is paid of the request in all, in the invoice currency")
@@ -110,6 +118,9 @@ class _AmountPayload(PaymentEventPayload):
     convertedAmountSource: str = Field("", description="The amount that was paid, in units of the token")
     convertedAmountDestination: str = Field("", description="The same as amount")
     rateProvider: str = Field("", description="Who gave the rate")
+    recurringPayment: EventRecurringPayment = Field(
+        default_factory=EventRecurringPayment, description="If the request is a period of one; otherwise absent"
+    )
 
 
 class _MovedPayload(_AmountPayload):
@@ -155,18 +166,21 @@ class ClientPaymentPayload(_ConfirmedPayload):
 
 
 class FailedPayload(_AmountPayload):
-    """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; or fiat
-    that did not reach the bank account of a request that is paid out to one."""
+    """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; a
+    recurring payout that is paused, because its payment failed three times; or fiat that did not reach a bank account.
+    """
 
     event: Literal["payment.failed"] = Field(description="The kind of the event")
     txHash: str | None = Field(description="The transaction of the payment; null without one")
     subStatus: Literal["failed", "bounced", "insufficient_funds"] = Field(
-        description="bounced: the bank returned the money; insufficient_funds: fewer tokens arrived than ordered"
+        description="bounced: the bank returned the money; insufficient_funds: the payer of a recurring payout does "
+        "not have the amount, or fewer tokens arrived at the off-ramp provider than were ordered"
     )
     failureReason: str = Field(
-        description="chain_reorganization; or a code of the off-ramp provider, or its status: also cancelled, refunded"
+        description="chain_reorganization; why the payment of a recurring payout failed; or a code of the off-ramp "
+        "provider, or its status: also cancelled, refunded"
     )
-    offrampId: str = Field("", description="As in payment.processing; absent for a removed payment, as the next one")
+    offrampId: str = Field("", description="As in payment.processing; only if it is about fiat, as the next one")
     rawPayload: dict[str, Any] = Field(default_factory=dict, description="As in payment.processing")
 
 
@@ -194,12 +208,15 @@ class ProcessingPayload(PaymentEventPayload):
     rawPayload: dict[str, Any] = Field(description="`status`: what the provider said; `providerId`: its own id")
 
 
-class RecurringPayload(RequestPayload):
-    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+class RecurringPayload(PaymentEventPayload):
+    """A new request: of the next date of a request that recurs, or of the next period of a recurring payout."""
 
     event: Literal["request.recurring"] = Field(description="The kind of the event")
-    originalRequestId: str = Field(description="The first request of the series")
+    originalRequestId: str = Field(description="The first request of the series, which may be this one")
     originalRequestPaymentReference: str = Field(description="Its reference")
+    recurringPayment: EventRecurringPayment = Field(
+        default_factory=EventRecurringPayment, description="If the request is a period of one; otherwise absent"
+    )
 
 
 class CompliancePayload(Payload):
@@ -245,10 +262,10 @@ EVENTS = {
     "payment.partial": _PARTIAL,
     "payment.partial.checkout": _PARTIAL,
     "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
-    "payment.failed": EventKind("A payment was removed by a reorganization, or fiat was not sent", FailedPayload),
+    "payment.failed": EventKind("A payment was reversed, a recurring payout is paused, or no fiat sent", FailedPayload),
     "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
     "payment.processing": EventKind("A paid request is a step nearer to the bank account", ProcessingPayload),
-    "request.recurring": EventKind("A sample only", RecurringPayload),
+    "request.recurring": EventKind("A new request of a series was created", RecurringPayload),
     "payment_detail.updated": EventKind("The check of a bank account has an outcome", PaymentDetailPayload),
     "compliance.updated": EventKind("The compliance status of a person changes", CompliancePayload),
 }

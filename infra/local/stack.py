@@ -106,10 +106,10 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         }
         os.environ.update(environment)  # for operator commands, which run in this process
         credentials = _credentials()
+        relayer = prepare_relayer(_services(), chains)
         service = _service(port, base_url, environment, held)
         parts.callback(service.stop)
         safe = _prepare(chains, tron, credentials)
-        relayer = prepare_relayer(_services(), chains)
         say(f"service at {base_url}")
 
         description = _description(base_url, cloud, nodes, credentials, safe)

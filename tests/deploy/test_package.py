@@ -123,6 +123,8 @@ def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, 
         "check_payers": (512, 60),
         "check_offramps": (512, 60),
         "track_relayed": (512, 60),
+        "execute_recurring": (512, 60),
+        "run_recurring": (512, 60),
         "follow_relayed": (512, 60),
     }
 

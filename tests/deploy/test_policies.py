@@ -72,6 +72,7 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
         ("check_payers", "kms:Decrypt", "person#*"),
         ("deliver_webhook", "kms:Decrypt"),
         ("retry_webhook", "kms:Decrypt"),
+        ("execute_recurring", "kms:Sign", "kms:GetPublicKey"),
         ("follow_relayed", "kms:Sign", "kms:GetPublicKey"),
     }
 

@@ -32,6 +32,10 @@ class MemoryStore(Store):
         self._due: dict[tuple[str, str], dict[Key, datetime]] = {}
         self.calls: dict[str, int] = {}
 
+    def all(self, cls: type[Any]) -> list[Any]:
+        """Every stored record of a kind; not counted, as no such call exists."""
+        return [each for each in self._records.values() if isinstance(each, cls)]
+
     def get(self, cls: type[Any], key: Key) -> Any:
         self._count("GetItem")
         return self._records.get(key)

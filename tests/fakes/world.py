@@ -30,6 +30,7 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers
+from chalicelib.recurring.jobs import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
 from chalicelib.requests import creation as request_creation
@@ -64,6 +65,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "scans": scan_chain,
     "recordings": record_transfers,
     "relayed": follow_relayed,
+    "recurring": execute_recurring,
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)

@@ -27,12 +27,14 @@ from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Or
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Counts, Record
+from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
 from chalicelib.privacy.records import PersonKey
 from chalicelib.rates.records import Rate, RateSource
+from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import (
     CallStatus,
     RelayedCall,
@@ -315,6 +317,28 @@ OFFRAMP = Order(
     created_at=NOW,
     changed_at=NOW,
 )
+PAYOUT = RecurringPayment(
+    recurring_id="01JXYJKCAHGFTDR15F2D072ESG",
+    template=replace(REQUEST, payer=WALLET, recurring_payment_id="01JXYJKCAHGFTDR15F2D072ESG"),
+    permit=SchedulePermit(
+        subscriber=WALLET,
+        token=WALLET,
+        recipient=WALLET,
+        fee_address=WALLET,
+        amount=10**34,
+        fee_amount=1,
+        relayer_fee=0,
+        period_seconds=2_419_200,
+        first_payment=1_900_000_000,
+        total_payments=255,
+        nonce=2**120 - 1,
+        deadline=4_000_000_000,
+        strict_order=False,
+    ),
+    start=NOW,
+    frequency=Frequency.MONTHLY,
+    created_at=NOW,
+)
 RECORDS: dict[str, Record] = {
     "off-ramp order": OFFRAMP,
     "off-ramp order, bounced": replace(
@@ -331,6 +355,28 @@ RECORDS: dict[str, Record] = {
         checks=2,
         version=7,
     ),
+    "recurring payout, not signed": PAYOUT,
+    "recurring payout, at work": replace(
+        PAYOUT,
+        status=RecurringStatus.ACTIVE,
+        signature="0x" + "12" * 65,
+        processed=4,
+        failures=2,
+        failure_reason="Insufficient token balance",
+        last_payment_at=NOW,
+        original_request_id="01" + "ab" * 32,
+        original_payment_reference="0xb3581f0b0f74cc61",
+        request_id="01" + "cd" * 32,
+        attempt=3,
+        sent_at=NOW,
+        check_at=NOW + HOUR,
+        version=9,
+    ),
+    "period, not paid": Period(PAYOUT.recurring_id, 1, "01" + "ab" * 32, "0xb3581f0b0f74cc61"),
+    "period, paid": Period(
+        PAYOUT.recurring_id, 2, "01" + "cd" * 32, "0x86dfbccad783599a", "01K", BaseUnits(10**34), NOW, HASH, version=1
+    ),
+    "commitment": Commitment("fUSDC-sepolia", WALLET.lower(), Counts({"committed": 10**37})),
     "payer": PAYER,
     "payer, erased": replace(PAYER, sealed=None, check_at=None, erased_at=NOW + HOUR, is_forgotten=True, version=9),
     "bank account": BANK_ACCOUNT,
@@ -391,7 +437,7 @@ RECORDS: dict[str, Record] = {
         created_at=NOW,
         invoice_currency="USD",
         customer_info=CustomerInfo("Ada", None, "ada@example.com", CustomerAddress(city="London", country="GB")),
-        recurrence=Recurrence("2030-01-01", Frequency.MONTHLY, is_stopped=True),
+        recurrence=Recurrence("2030-01-01", Frequency.MONTHLY, True, 3, NOW),
         listening_since=NOW,
     ),
     "quote": QUOTE,

@@ -30,6 +30,7 @@ from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.records import Event
 from infra.local.provider import ACCOUNT, signed_headers
 from tests.fakes.payouts import store_payouts
+from tests.fakes.recurring import signature_of
 from tests.fakes.requests import store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
@@ -110,6 +111,7 @@ KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client
 TOKEN = {"token": of_owner(Tenant.link_token)}
 PAYER = {"client_user_id": of_owner(Tenant.payer)}
 REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
+ACTIVE_PAYOUT = {"recurring_id": lambda owner, way: owner.payout(is_active=True)}
 UNPAID = {"request_id": lambda owner, way: store_request(running(), owner.account_id).request_id}
 
 
@@ -233,6 +235,13 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/payouts"): example(),
     ("POST", "/v2/pay"): example(),
     ("POST", "/v2/payouts/batch"): example(),
+    ("POST", "/v2/payouts/recurring/{recurring_id}"): example(
+        {"recurring_id": lambda owner, way: owner.recurring.recurring_id},
+        body=lambda owner, way: {"permitSignature": signature_of(owner.recurring)},
+        before=lambda owner, way: owner.payout(is_active=False),
+    ),
+    ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
+    ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("GET", "/v2/request"): example(before=paid_request),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),

@@ -40,6 +40,7 @@ from chalicelib.webhooks.samples import sample_event
 from infra import admin
 from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
+from tests.fakes.recurring import store_recurring
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import PAYEE, draft
 from tests.support.client import ORIGIN
@@ -122,6 +123,12 @@ class Tenant:
         wanted = Draft(item, recurrence=Recurrence("2101-01-31", Frequency.MONTHLY))
         owner = Owner(self.account_id, self.client_id, None, mode=Mode.CLIENT_ID)
         return requests.create(running(), owner, wanted).request_id
+
+    def payout(self, *, is_active: bool) -> str:
+        """The id of a new recurring payout, whose payer is `tests.fakes.recurring.SUBSCRIBER`."""
+        owner = Owner(self.account_id, self.client_id, None, mode=Mode.CLIENT_ID)
+        self.recurring = store_recurring(running(), owner, is_active=is_active)
+        return self.recurring.recurring_id
 
     def tron_token(self) -> str:
         """Returns the token of the tenant's only link on tron."""

@@ -203,7 +203,7 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
         "currency": invoice.symbol,
         "paymentCurrency": token.symbol,
         "fees": _fees(payment, token, provider),
-        "recurringPaymentId": None,
+        "recurringPaymentId": payment.recurring_payment_id,
         "request": PaidRequestAnswer(
             requestId=payment.request_id,
             paymentReference=payment.payment_reference,

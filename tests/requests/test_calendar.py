@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.recurring.calendar import MAX_PERIODS, due_at, period_seconds, start_of
+from chalicelib.requests.calendar import MAX_PERIODS, due_at, period_seconds, start_of
 from chalicelib.requests.records import Frequency
 
 from .calendar_model import first_dues, midnight

@@ -10,9 +10,10 @@ March. Periods are numbered from 1, which is due at the start.
 """
 
 from calendar import monthrange
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from chalicelib.requests.records import Frequency
+from chalicelib.requests.records import Frequency, Recurrence
 
 MAX_PERIODS = 255
 """The payments of a schedule are numbered by a uint8 from 1 in the contract."""
@@ -54,3 +55,22 @@ def period_seconds(start: datetime, frequency: Frequency, total: int) -> int:
         raise ValueError("a schedule has at least 2 payments")
     passed = ((due_at(start, frequency, period) - start, period - 1) for period in range(2, total + 1))
     return min(int(time.total_seconds()) // periods for time, periods in passed)
+
+
+def started(recurrence: Recurrence, now: datetime) -> Recurrence:
+    """The recurrence with its first date after `now` as the next one. The first date of all has its request."""
+    period = recurrence.period or 1
+    after = at_period(recurrence, period)
+    while after.next_at is not None and after.next_at <= now:
+        period += 1
+        after = at_period(recurrence, period)
+    return after
+
+
+def at_period(recurrence: Recurrence, period: int) -> Recurrence:
+    """The recurrence after a period; there is no date after the year 9999."""
+    try:
+        following = due_at(start_of(recurrence.start_date), recurrence.frequency, period + 1)
+    except (ValueError, OverflowError):
+        return replace(recurrence, period=period, next_at=None)
+    return replace(recurrence, period=period, next_at=following)
