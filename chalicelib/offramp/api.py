@@ -16,4 +16,4 @@ def receive_event(call: Call[ProviderEventBody, None]) -> EventTaken:
         take_account(call.services, subject)
     else:
         take(call.services, subject)
-    return EventTaken()
+    return EventTaken(received=True)

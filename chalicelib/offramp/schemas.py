@@ -19,4 +19,4 @@ class ProviderEventBody(Input):
 
 
 class EventTaken(Output):
-    received: Literal[True] = True
+    received: Literal[True] = Field(description="Always true: also for an event that was taken before")
