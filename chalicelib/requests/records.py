@@ -55,10 +55,8 @@ class RequestStatus(StrEnum):
     CREATED = "created"
     PARTIALLY_PAID = "partially_paid"
     PAID = "paid"
-    PROCESSING = "processing"
-    """Of a request that is paid out to a bank account, as `Request.fiat`: it is paid, and the fiat is not sent yet."""
-    FAILED = "failed"
-    """Of such a request, likewise: the provider has not sent the fiat, or the bank has returned it."""
+    PROCESSING, FAILED = "processing", "failed"
+    """Only as `Request.fiat`: it is paid and the fiat is not sent yet; the fiat was not sent, or came back."""
 
 
 @frozen

@@ -146,6 +146,20 @@ def test_a_request_for_a_wallet_takes_no_bank_account(client: Client) -> None:
     assert client.get(f"/v2/request/{request_id}/pay?wallet={WALLET}&clientUserId={USER}")["transactions"]
 
 
+def test_what_is_too_much_is_the_providers_to_return(client: Client) -> None:
+    request_id, _ = paid(client)
+    client.paid(request_id, 1_000_000)
+    (_, more) = client.get(f"/v2/request/{request_id}/transfers")["transfers"]
+    assert (more["classification"], more["refund"]) == ("duplicate", None)
+    assert more["refundUnavailable"] == "The off-ramp provider has received it: ask the provider to return it"
+
+
+def test_a_request_for_a_bank_account_is_in_no_batch(client: Client) -> None:
+    request_id = client.post("/v2/request", IN_TOKENS)["requestId"]
+    answer = client.post("/v2/payouts/batch", {"requestIds": [request_id], "payer": WALLET}, 400)
+    assert answer["message"] == f"Request {request_id} may be paid out to a bank account: pay it by itself"
+
+
 def test_who_is_not_compliant_is_not_paid_out(client: Client) -> None:
     client.post("/v2/payer", PERSON, status=200)
     details_id = client.post(f"/v2/payer/{USER}/payment-details", BANK)["payment_detail"]["id"]
