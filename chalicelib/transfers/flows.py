@@ -215,10 +215,10 @@ def _listed_transfer(
 
 def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets: frozenset[str]) -> str | None:
     """Why the transfer cannot be refunded to its payer; None if it can."""
-    if payer is None:
-        return "The chain does not tell who paid"
     if each.request.fiat is not None:
         return _BY_PROVIDER
+    if payer is None:
+        return "The chain does not tell who paid"
     if hex_address(payer.address) == each.request.payee_in_logs:
         return _BY_PAYEE
     return None if payer.is_wallet or hex_address(payer.address) in wallets else _BY_CONTRACT
