@@ -20,7 +20,7 @@ TARGETS = {
     "payees": "**/rules.py",
     "currencies": "**/rules.py",
     "rates": "rules.py",
-    "requests": "**/rules.py creation.py permissions.py references.py",
+    "requests": "**/rules.py calendar.py creation.py permissions.py references.py",
     "links": "**/rules.py creation.py permissions.py",
     "transfers": "**/rules.py",
     "search": "**/rules.py",
