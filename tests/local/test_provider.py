@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +97,15 @@ def test_events_are_held_mixed_up_and_repeated_on_command(provider: Provider, to
     ask(provider, "POST", "/control/replay", {"copies": 2})
     assert len(told.events) == 3 + 6
     assert len({event["id"] for event in told.events}) == 3
+
+
+def test_what_it_knows_survives_a_restart(tmp_path: Path) -> None:
+    first = Provider(state=tmp_path / "provider.json")
+    ask(first, "PUT", "/users/1", {**PERSON, "email": "ada+approved@example.com"})
+    walk(first)
+    again = Provider(state=tmp_path / "provider.json")
+    assert ask(again, "GET", "/users/1") == ask(first, "GET", "/users/1")
+    assert ask(again, "GET", "/users/1")["sequence"] == 1 + len(USER_CASES["approved"])
 
 
 def test_it_serves_over_http_and_signs(provider: Provider) -> None:

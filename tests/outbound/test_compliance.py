@@ -157,7 +157,10 @@ def test_another_status_is_no_answer_and_nothing_is_sent_again(server: Server, s
     assert len(server.seen) == 3
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"null", b"\xff", b"[" * 60_000, b" " * 65_537, b'{"id": "' + b"x" * 300 + b'"}'])
+BODIES = [b"", b"[]", b"null", b"\xff", b"[" * 60_000, b" " * 65_537, b'{"id": "' + b"x" * 300 + b'"}']
+
+
+@pytest.mark.parametrize("body", BODIES, ids=len)
 def test_another_body_is_no_answer(server: Server, body: bytes) -> None:
     server.body = body
     with pytest.raises(ProviderUnavailable):

@@ -121,7 +121,7 @@ WRONG: list[tuple[int, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "body"), WRONG)
+@pytest.mark.parametrize(("status", "body"), WRONG, ids=map(str, range(len(WRONG))))
 def test_an_answer_in_another_form_is_no_answer(world: World, status: int, body: Any) -> None:
     made = register(world)
     if isinstance(body, dict) and body["id"] == "?":
@@ -135,7 +135,7 @@ def test_an_answer_in_another_form_is_no_answer(world: World, status: int, body:
     assert payer(world) == before
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"fields": 7}', b'{"fields": [7, null]}', b"no", b'"fields"', b"[" * 9999])
+@pytest.mark.parametrize("body", [b"{}", b'{"fields": 7}', b'{"fields": [7, null]}', b"no", b'"fields"', b"[" * 999])
 def test_a_refusal_that_names_no_field_is_one_all_the_same(world: World, body: bytes) -> None:
     world.compliance.trouble = lambda method, path: (422, body)
     with pytest.raises(ValidationFailed) as refused:

@@ -121,7 +121,7 @@ def test_an_event_of_another_account_is_refused(world: World) -> None:
         b"null",
         b"[]",
         b"{}",
-        b"{" * 2_000,
+        b"{" * 900,
         event(kind="invoice"),
         event(kind=["user"]),
         event({**USER, "kycStatus": "unheard_of"}),
