@@ -123,7 +123,7 @@ def new_account(payer: Payer, mark: str, now: datetime, entropy: Entropy) -> tup
 
 
 def after_report(payer: Payer, report: Report, now: datetime) -> Payer:
-    """The payer by the newest report. One that is not newer changes nothing, nor does one about an erased payer."""
+    """The payer by the newest report. One that is not newer, or about an erased payer, changes nothing."""
     if payer.erased_at is not None or report.sequence <= payer.sequence:
         return payer
     taken = replace(
@@ -138,7 +138,7 @@ def after_report(payer: Payer, report: Report, now: datetime) -> Payer:
 
 
 def after_account_report(account: BankAccount, report: AccountReport, now: datetime) -> BankAccount:
-    """The bank account by the newest report. One that is not newer changes nothing, nor does one about an erased one."""
+    """The bank account by the newest report. One that is not newer, or about an erased account, changes nothing."""
     if account.sealed is None or report.sequence <= account.sequence:
         return account
     due = now + FIRST_CHECK if report.status is AccountStatus.PENDING else None
