@@ -127,7 +127,7 @@ ACCESS = {
         rpc_urls=True,
         signs=True,
     ),
-    "track_relayed": Access(sends=("relayed",)),
+    "track_relayed": Access(sends=("relayed",), rpc_urls=True),
     "follow_relayed": Access(
         tables={"payments": ("GetItem", "Query", "PutItem")},
         consumes=("relayed",),

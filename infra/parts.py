@@ -1,13 +1,17 @@
-"""The two stacks that one template makes, as CloudFormation takes 51,200 bytes of each: the alarms are in the second.
+"""The stacks that one template makes, as CloudFormation takes 51,200 bytes of each: what holds data, and two of alarms.
 
-The second stack names what the first one holds, so it is made after it.
+    payment-requests-<stage>            tables, queues, keys, secrets, logs, the topic of the alarms
+    payment-requests-<stage>-alarms     alarms by metrics of AWS
+    payment-requests-<stage>-metrics    metrics made of lines in the logs, and alarms by them
+
+Those of alarms name what the first one holds, so they are made after it.
 """
 
 from typing import Any
 
 from infra.indexes import Template
 
-ALARM_KINDS = ("AWS::CloudWatch::Alarm", "AWS::Logs::MetricFilter")
+_ALARM, _METRIC = "AWS::CloudWatch::Alarm", "AWS::Logs::MetricFilter"
 _NAMES = {
     "AWS::DynamoDB::Table": "TableName",
     "AWS::SQS::Queue": "QueueName",
@@ -16,15 +20,22 @@ _NAMES = {
 _TOPIC = "AWS::SNS::Topic"
 
 
-def parts(template: Template) -> tuple[Template, Template]:
-    """The template without the alarms and their metrics, and the template of these, with the same parameters."""
-    resources = template["Resources"]
-    alarms = {name: each for name, each in resources.items() if each["Type"] in ALARM_KINDS}
-    others = {name: each for name, each in resources.items() if name not in alarms}
-    named = _named(alarms, others)
-    second = {name: template[name] for name in ("AWSTemplateFormatVersion", "Parameters")}
-    description = f"{template['Description'].split(' - ')[0]} - alarms of one stage"
-    return {**template, "Resources": others}, {**second, "Description": description, "Resources": named}
+def parts(template: Template) -> dict[str, Template]:
+    """The template of each stack, by the end of its name, in the order in which they are made."""
+    found: dict[str, dict[str, Any]] = {"": {}, "-alarms": {}, "-metrics": {}}
+    for name, each in template["Resources"].items():
+        found[_stack_of(each)][name] = each
+    first = found.pop("")
+    shared = {name: template[name] for name in ("AWSTemplateFormatVersion", "Parameters")}
+    alarms = {end: {**shared, "Resources": _named(resources, first)} for end, resources in found.items()}
+    return {"": {**template, "Resources": first}, **alarms}
+
+
+def _stack_of(resource: dict[str, Any]) -> str:
+    """The end of the name of the stack that a resource is in."""
+    if resource["Type"] == _METRIC or resource["Properties"].get("Namespace") == {"Ref": "Prefix"}:
+        return "-metrics"
+    return "-alarms" if resource["Type"] == _ALARM else ""
 
 
 def _named(value: Any, others: dict[str, Any]) -> Any:

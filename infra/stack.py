@@ -25,17 +25,18 @@ class DeploymentStopped(Exception):
 
 
 def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
-    """Creates or updates the stack of `stage`, then that of its alarms, and waits for both; returns the outputs of the
-    first by name.
+    """Creates or updates the stacks of `stage` (infra/parts.py) and waits for each; returns the outputs of the first by
+    name.
 
     `cloudformation` is a boto3 client. New indexes of a table that exists take an update each (infra/indexes.py). A
     creation that fails is not rolled back: the next run continues it, and does not fail because names are taken.
     CloudFormation rolls back an update that fails. Raises DeploymentStopped with the reasons that CloudFormation gives.
     """
-    wanted, alarms = parts(yaml.safe_load(TEMPLATE.read_text()))
-    outputs = _outputs(_apply(cloudformation, f"{APP}-{stage}", stage, wanted))
-    _apply(cloudformation, f"{APP}-{stage}-alarms", stage, alarms)
-    return outputs
+    made = [
+        _apply(cloudformation, f"{APP}-{stage}{end}", stage, template)
+        for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items()
+    ]
+    return _outputs(made[0])
 
 
 def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict[str, Any]:

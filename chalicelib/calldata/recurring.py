@@ -87,10 +87,7 @@ def typed_data(permit: SchedulePermit, network: str) -> dict[str, Any]:
     return {
         "domain": _domain(network),
         "types": {_STRUCT: _member_types()},
-        "values": {
-            name: str(value) if kind in _TEXTS else value
-            for (name, kind), value in zip(PERMIT_MEMBERS, astuple(permit), strict=True)
-        },
+        "values": {name: str(value) if kind in _TEXTS else value for name, kind, value in _members(permit)},
     }
 
 
@@ -111,7 +108,7 @@ def trigger(permit: SchedulePermit, network: str, signature: bytes, index: int, 
     """
     if len(signature) != SIGNATURE_BYTES:
         raise ValueError(f"the signature of a schedule has {SIGNATURE_BYTES} bytes")
-    members = (member_word(kind, value) for (_, kind), value in zip(PERMIT_MEMBERS, astuple(permit), strict=True))
+    members = (member_word(kind, value) for _, kind, value in _members(permit))
     return Transaction(
         to=address_of(RECURRING_PROXY, network),
         data=call(
@@ -132,6 +129,11 @@ def _domain(network: str) -> dict[str, Any]:
     contract = address_of(RECURRING_PROXY, network)
     assert known is not None
     return {"name": RECURRING_PROXY, "version": "1", "chainId": known.chain_id, "verifyingContract": contract}
+
+
+def _members(permit: SchedulePermit) -> list[tuple[str, str, Any]]:
+    """The name, type and value of each member."""
+    return [(*member, value) for member, value in zip(PERMIT_MEMBERS, astuple(permit), strict=True)]
 
 
 def _member_types() -> list[dict[str, str]]:

@@ -11,8 +11,8 @@ from chalicelib.storage.store import WriteConflict
 
 
 def track_relayed(services: Services) -> None:
-    """Queues a check of each network's account."""
-    networks = list(services.settings.relayer_keys)
+    """Queues a check of the account of each network that has a node."""
+    networks = [name for name in services.settings.relayer_keys if name in services.chains.networks]
     services.queue.send(services.settings.relayed_queue, [Message({"network": name}, name) for name in networks])
 
 

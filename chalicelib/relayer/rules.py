@@ -21,11 +21,10 @@ from chalicelib.relayer.records import (
 GWEI = 10**9
 COIN_DECIMALS = 18
 """Of the native coin of every EVM network."""
-DAILY_LIMIT = "RELAYER_DAILY_LIMITS is reached for today"
 MOST_GAS = 5_000_000
 """The most gas of a call that names no limit."""
-MOST_BYTES = 100_000
-"""Of calldata; nodes accept 128 kB of a transaction."""
+MOST_BYTES = 24_000
+"""Of calldata. Nodes accept 128 kB of a transaction; an item of DynamoDB has 400 kB, and holds this twice, as text."""
 LONGEST_KEY = 200
 _OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
 """How the reasons begin with which contracts refuse this sender, or everybody, whatever the call (OpenZeppelin)."""
@@ -52,7 +51,7 @@ class Call:
     def __post_init__(self) -> None:
         """Raises ValueError for what no node would take."""
         if not 0 < len(self.key) <= LONGEST_KEY or len(self.data) > len("0x") + 2 * MOST_BYTES or self.value < 0:
-            raise ValueError("a call has a key of 1 to 200 characters, at most 100,000 bytes, and no negative value")
+            raise ValueError("a call has a key of 1 to 200 characters, at most 24,000 bytes, and no negative value")
 
     @property
     def most_gas(self) -> int:
@@ -174,7 +173,7 @@ def _submission(
     elif fees is None:
         postponed = f"gas on {network} costs more than RELAYER_MAX_FEE_GWEI allows"
     elif budget.daily_limit is not None and spent > budget.daily_limit:
-        postponed = f"{DAILY_LIMIT} on {network}"
+        postponed = f"RELAYER_DAILY_LIMITS is reached for today on {network}"
     elif cost > balance:
         postponed = f"the service's account on {network} cannot pay for the gas"
     return Submission(call.key, SubmissionStatus.POSTPONED if postponed else SubmissionStatus.ACCEPTED, postponed)

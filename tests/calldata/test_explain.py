@@ -238,14 +238,31 @@ def test_a_payment_of_a_schedule_is_told_with_its_place_in_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "word"), [(7, 2**32), (9, 256), (12, 2), (4, 2**128), (14, 256)], ids=lambda each: str(each)
+    ("member", "kind", "bits"),
+    [(4, "uint128", 128), (7, "uint32", 32), (9, "uint8", 8), (10, "uint256", 256), (12, "bool", 1), (14, "uint8", 8)],
 )
-def test_a_number_that_its_type_cannot_hold_is_unknown(member: int, word: int) -> None:
-    data = recurring_payment().data
-    at = 10 + 64 * member
-    told = one("base", Transaction(address_of("ERC20RecurringPaymentProxy", "base"), f"{data[:at]}{word:064x}{data[at + 64 :]}", 0))
+def test_a_number_is_told_up_to_the_largest_of_its_type(member: int, kind: str, bits: int) -> None:
+    built = recurring_payment()
+
+    def told(word: int) -> Explanation:
+        at = 10 + 64 * member
+        return one("base", replace(built, data=f"{built.data[:at]}{word:064x}{built.data[at + 64 :]}"))
+
+    largest = told(2**bits - 1)
+    assert (kind, str(2**bits - 1)) in [(each.type, each.value) for each in largest.arguments]
+    if bits < 256:
+        assert f"; a word is no {kind}; " in told(2**bits).summary
+
+
+@pytest.mark.parametrize("length", [64, 66])
+def test_a_schedule_with_a_signature_of_another_length_is_unknown(length: int) -> None:
+    raw = bytes.fromhex(recurring_payment().data[10:])
+    permit_and_index, reference = raw[: 16 * 32], raw[-64:]
+    tail = length.to_bytes(32) + bytes(length).ljust(-(-length // 32) * 32, b"\0")
+    words = permit_and_index[: 15 * 32] + (16 * 32 + len(tail)).to_bytes(32) + tail + reference
+    told = one("base", replace(recurring_payment(), data="0xac7a9e00" + words.hex()))
     assert told.function is None
-    assert "; a word is no " in told.summary
+    assert "; its signature has another length; " in told.summary
 
 
 def test_a_bundle_tells_what_each_transaction_does() -> None:

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import io
 import json
-import secrets
 import subprocess
 import sys
 import threading
@@ -25,18 +24,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger
 
 from chalicelib.chain.chains import Chains
-from chalicelib.chain.safe_service import SafeService
 from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus
-from chalicelib.outbound.prices import Prices
-from chalicelib.outbound.sender import WebhookSender
 from chalicelib.scanning.records import Cursor
-from chalicelib.services import Services
+from chalicelib.services import Services, assemble
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
-from chalicelib.storage.secrets import Secrets, SigningKeys
+from chalicelib.storage.secrets import Secrets
 from chalicelib.storage.store import Store, WriteConflict
 from infra import admin
 from infra.account import deployed_record, rest_api_id
@@ -45,6 +40,7 @@ from infra.iam import ACCESS, function_name
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.process import free_port
+from infra.local.relayer import relayer_address
 from infra.local.safe import Safe
 from infra.package import ROOT
 from infra.stack import DeploymentStopped
@@ -176,21 +172,17 @@ def services(cloud: Cloud, deployed: str) -> Services:
         auth_url=deployed,
         pay_url=deployed,
         explorer_url=deployed,
+        safe_service_urls={},
+        webhook_allow_loopback=True,
+        relayer_keys={"sepolia": "kms"},
     )
     keeper = Secrets(rules.secrets_key, rules.rpc_urls_secret)
-    return Services(
-        settings=rules,
+    return replace(
+        assemble(rules),
         store=Store(PREFIX, cloud.client("dynamodb")),
         queue=Queue(cloud.client("sqs")),
         secrets=keeper,
-        signing_keys=SigningKeys(rules.relayer_key, rules.relayer_key_secret),
         chains=Chains(keeper),
-        safes=SafeService({}),
-        prices=Prices(""),
-        sender=WebhookSender(True),
-        log=Logger(service="tests"),
-        clock=lambda: datetime.now(UTC),
-        entropy=secrets.token_bytes,
     )
 
 
@@ -380,6 +372,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     announced = announce(api, services, Safe.deploy(chain, SAFE_OWNERS).address)
 
     chain.fund_native(payer, 10**18)
+    chain.fund_native(relayer_address(services), 10**20)
     status, _, answer = api.call("GET", f"/v2/secure-payments/{paid}/pay?wallet={payer}")
     assert status == 200, answer
     for transaction in answer["transactions"]:

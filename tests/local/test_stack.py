@@ -16,6 +16,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils import keccak
 
+from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
@@ -171,6 +172,14 @@ class TestARunningStack:
         assert account["balance"] >= 10**8
         key = found["tron_payer"]["private_key"]
         assert base58.b58decode_check(account["address"])[1:].hex() == Account.from_key(key).address[2:].lower()
+
+    def test_has_an_account_of_its_own_that_may_execute_recurring_payments(self, found: dict[str, Any]) -> None:
+        role, account = keccak(text="RELAYER_ROLE").hex(), found["relayer"]
+        for network in ("sepolia", "base", "arbitrum-one", "mainnet"):
+            node = found["rpc"][network]
+            assert int(rpc(node, "eth_getBalance", account, "latest"), 16) >= 10**20
+            asked = {"to": address_of(RECURRING_PROXY, network), "data": f"0x91d14854{role}{account[2:]:0>64}"}
+            assert int(rpc(node, "eth_call", asked, "latest"), 16) == 1
 
     def test_has_a_safe_that_its_owners_can_use(self, found: dict[str, Any]) -> None:
         safe, node = found["safe"], found["rpc"]["base"]

@@ -400,6 +400,12 @@ def test_the_schedule_queues_a_check_of_each_network_and_a_check_the_next_one_wh
     assert_succeeded_once(world)
 
 
+def test_a_network_without_a_node_is_not_checked(world: World) -> None:
+    services, _ = logged(world, relayer_keys={"base": "kms", "sepolia": "secret"})
+    track_relayed(services)
+    assert [message.body for message in world.queue.messages] == ['{"network": "sepolia"}']
+
+
 def test_a_message_of_a_network_without_a_key_is_dropped(world: World) -> None:
     follow_relayed(world.services, '{"network": "base"}')
 
