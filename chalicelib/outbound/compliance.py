@@ -174,7 +174,7 @@ class Compliance:
         found = self._get(f"/orders/{order_id}")
         return None if found is None else _own_order(order_id, found)
 
-    def _get(self, path: str) -> Any:
+    def _get(self, path: str) -> dict[str, Any] | None:
         status, body = self._send("GET", path, None)
         if status == 404:
             return None
@@ -182,10 +182,10 @@ class Compliance:
             raise ProviderUnavailable(f"status {status}")
         return _json(body)
 
-    def _put(self, path: str, content: Mapping[str, Any]) -> Any:
+    def _put(self, path: str, content: Mapping[str, Any]) -> dict[str, Any]:
         status, body = self._send("PUT", path, content)
         if status in (400, 422):
-            raise ProviderRefused(_refused_fields(body))
+            raise ProviderRefused(tuple(name for name in _refused_fields(body) if name in content))
         if status not in (200, 201):
             raise ProviderUnavailable(f"status {status}")
         return _json(body)
@@ -273,9 +273,9 @@ def _check_subject(wanted: str, found: str) -> None:
         raise ProviderUnavailable("the answer is about another resource")
 
 
-def _json(body: bytes) -> Any:
+def _json(body: bytes) -> dict[str, Any]:
     try:
-        return json.loads(body)
+        return _fields(json.loads(body))
     except (ValueError, RecursionError):
         raise ProviderUnavailable("the answer is not JSON") from None
 

@@ -4,7 +4,11 @@ Each change is one transaction with its event, on condition that nobody else has
 again, or after a newer one, finds that number taken and writes nothing.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound
@@ -56,13 +60,14 @@ def take_user(services: Services, user: ProviderUser) -> Payer:
         if after == payer:
             return payer
         has_moved = (after.kyc_status, after.agreement_status) != (payer.kyc_status, payer.agreement_status)
-        if _commit(services, payer, after, after if has_moved else None, None):
+        with suppress(WriteConflict):
+            _write(services, payer, after, partial(rules.compliance_payload, after) if has_moved else None)
             return replace(after, version=payer.version + 1)
     raise WriteConflict
 
 
 def take_account(services: Services, reported: ProviderAccount) -> BankAccount:
-    """The bank account after a report; as `take_user`."""
+    """The bank account after a report; as `take_user`, with one read more."""
     report = account_report_of(reported)
     for _ in range(_TRIES):
         account = store.bank_account(services.store, reported.user_id, reported.account_id)
@@ -72,43 +77,35 @@ def take_account(services: Services, reported: ProviderAccount) -> BankAccount:
         after = rules.after_account_report(account, report, services.clock())
         if after == account:
             return account
-        if _commit(services, payer, after, after if after.status is not account.status else None, report.reason):
+        has_moved = after.status is not account.status
+        payload = partial(rules.account_payload, after, report.reason)
+        with suppress(WriteConflict):
+            _write(services, payer, after, payload if has_moved else None)
             return replace(after, version=account.version + 1)
     raise WriteConflict
 
 
-def _commit(
-    services: Services, payer: Payer, changed: Payer | BankAccount, news: Payer | BankAccount | None, reason: str | None
-) -> bool:
-    """Writes a record and the event of what is new. Returns False if one of them was changed meanwhile."""
-    event = _event(services, payer, news, reason) if news is not None else None
-    try:
-        if news is not None and event is None:
-            raise WriteConflict  # the person was erased after the record was read
-        services.store.write(changed, *([event] if event else []))
-    except WriteConflict:
-        return False
-    queue_announcements(services, [event] if event else [])
-    return True
+def _write(
+    services: Services, payer: Payer, changed: Payer | BankAccount, payload: Callable[[str, datetime], Payload] | None
+) -> None:
+    """Writes a record, and the event that `payload` makes of the merchant's id and the time. Raises WriteConflict."""
+    events = [_event(services, payer, payload)] if payload else []
+    services.store.write(changed, *events)
+    queue_announcements(services, events)
 
 
-def _event(services: Services, payer: Payer, news: Payer | BankAccount, reason: str | None) -> Event | None:
-    """The event, sealed for the person that it is about; None if the person was erased."""
+def _event(services: Services, payer: Payer, payload: Callable[[str, datetime], Payload]) -> Event:
+    """The event, sealed for the person that it is about. Raises WriteConflict if the person was erased meanwhile."""
     key, now = privacy.data_key(services, payer.user_id), services.clock()
-    if key is None or payer.sealed is None:
-        return None
-    client_user_id, _ = person(key, payer)
-    payload: Payload = (
-        rules.compliance_payload(news, client_user_id, now)
-        if isinstance(news, Payer)
-        else rules.account_payload(news, client_user_id, reason, now)
-    )
+    if key is None:
+        raise WriteConflict
+    body = payload(person(key, payer)[0], now)
     return Event(
         event_id=ids.ulid(now, services.entropy),
-        kind=payload["event"],
+        kind=body["event"],
         account_id=payer.account_id,
         client_id=payer.client_id,
-        body=sealed_body(services, key, compact_json(payload)),
+        body=sealed_body(services, key, compact_json(body)),
         created_at=now,
         announced=False,
         person_id=payer.user_id,

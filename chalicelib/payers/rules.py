@@ -203,7 +203,7 @@ def compliance_payload(payer: Payer, client_user_id: str, now: datetime) -> Payl
     }
 
 
-def account_payload(account: BankAccount, client_user_id: str, reason: str | None, now: datetime) -> Payload:
+def account_payload(account: BankAccount, reason: str | None, client_user_id: str, now: datetime) -> Payload:
     """The body of `payment_detail.updated`."""
     rejection: dict[str, Any] = {"rejectionMessage": reason} if reason else {}
     return {

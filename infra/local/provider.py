@@ -23,6 +23,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -79,28 +80,33 @@ Post = Callable[[str, bytes, Mapping[str, str]], int]
 class Provider:
     """What the provider knows, by kind (`users`, `bank-accounts`, `orders`) and id, and the events that it sent.
 
-    `events_url` is where events are posted; None sends none. `details` are what was submitted.
+    `events_url` is where events are posted; None sends none. `details` are what was submitted. What `state` names is
+    read at the start and written after every request.
     """
 
-    def __init__(self, events_url: str | None = None, post: Post | None = None) -> None:
-        self.events_url, self._post = events_url, post or _post
+    def __init__(self, events_url: str | None = None, post: Post | None = None, state: Path | None = None) -> None:
+        self.events_url, self._post, self._state = events_url, post or _post, state
         self.resources: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in _KINDS}
         self.details: dict[str, dict[str, Any]] = {}
         self.steps: dict[tuple[str, str], list[Mapping[str, str]]] = {}
         self.events: list[bytes] = []
         self.held: list[bytes] | None = None
         self._lock = threading.RLock()
+        if state is not None and state.exists():
+            self.resources, self.details = json.loads(state.read_text())
 
     def respond(self, request: JsonRequest) -> JsonResponse:
         """The answer to one request of the service, or to a command."""
         with self._lock:
             parts = request.path.strip("/").split("/")
-            if parts[0] == "control":
-                return self._command(parts[1:], request.body or {})
             try:
+                if parts[0] == "control":
+                    return self._command(parts[1:], request.body or {})
                 return self._serve(request.method, parts, request.body)
             except KeyError:
                 return JsonResponse({"error": "unknown"}, 404)
+            finally:
+                self._keep()
 
     def move(self, kind: str, id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Changes a resource and tells of it. Raises KeyError for an unknown one."""
@@ -119,7 +125,13 @@ class Provider:
                     self.move(kind, id, steps.pop(0))
                 else:
                     steps.clear()
+            if waiting:
+                self._keep()
             return len(waiting)
+
+    def _keep(self) -> None:
+        if self._state is not None:
+            self._state.write_text(json.dumps([self.resources, self.details]))
 
     def _serve(self, method: str, parts: list[str], body: Any) -> JsonResponse:
         match method, parts:
@@ -175,8 +187,6 @@ class Provider:
     def _command(self, parts: list[str], body: Any) -> JsonResponse:
         match parts:
             case [("users" | "bank-accounts" | "orders") as kind, id]:
-                if id not in self.resources[kind]:
-                    return JsonResponse({"error": "unknown"}, 404)
                 return JsonResponse(self.move(kind, id, body))
             case ["events"]:
                 if body.get("hold"):
@@ -219,8 +229,10 @@ def signed_headers(raw: bytes, timestamp: int, secret: str = SECRET) -> dict[str
 class ProviderServer:
     """A running provider, which takes the steps of cases by itself. Use as a context manager or call `stop`."""
 
-    def __init__(self, events_url: str | None, port: int | None = None, step_seconds: float = 1) -> None:
-        self.provider = Provider(events_url, post=_post_later)
+    def __init__(
+        self, events_url: str | None, port: int | None = None, step_seconds: float = 1, state: Path | None = None
+    ) -> None:
+        self.provider = Provider(events_url, _post_later, state)
         self._server = JsonServer("the compliance provider", self.provider.respond, port)
         self.url = self._server.url
         self._ended = threading.Event()

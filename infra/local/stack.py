@@ -95,7 +95,9 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         cloud.put_rpc_urls(PREFIX, {**nodes, **PROVIDER_SECRETS})
 
         base_url = f"http://127.0.0.1:{port}"
-        provider = ProviderServer(f"{base_url}/v2/provider-events", ports["provider"])
+        provider = ProviderServer(
+            f"{base_url}/v2/provider-events", ports["provider"], state=_CHAINS / "provider.json"
+        )
         parts.callback(provider.stop)
         explorer = Explorer(_services, base_url, ports["explorer"])
         parts.callback(explorer.stop)
