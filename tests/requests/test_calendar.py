@@ -1,5 +1,6 @@
 """When periods are due, against a model that walks over days, and what the contract is told about it."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.requests.calendar import MAX_PERIODS, due_at, period_seconds, start_of
-from chalicelib.requests.records import Frequency
+from chalicelib.requests.calendar import MAX_PERIODS, at_period, due_at, period_seconds, start_of
+from chalicelib.requests.records import Frequency, Recurrence
 
 from .calendar_model import first_dues, midnight
 
@@ -31,6 +32,7 @@ def test_periods_are_due_when_a_walk_over_the_days_finds_them(start: datetime, f
 @pytest.mark.parametrize("frequency", Frequency)
 @pytest.mark.parametrize("start", MONTH_ENDS, ids=lambda start: start.date().isoformat())
 def test_all_255_periods_are_those_of_the_model(start: datetime, frequency: Frequency) -> None:
+    assert MAX_PERIODS == 2**8 - 1, "the largest number of one byte"
     assert dues(start, frequency, MAX_PERIODS) == first_dues(start, frequency.value, MAX_PERIODS)
 
 
@@ -103,6 +105,21 @@ def test_the_period_that_the_contract_is_told(start: str, frequency: str, total:
 )
 def test_a_start_date_is_an_instant_in_utc(text: str, instant: str) -> None:
     assert start_of(text).isoformat() == instant
+
+
+def test_the_time_zone_of_the_machine_changes_no_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Pacific/Auckland")
+        time.tzset()
+        found = start_of("2027-03-01")
+    time.tzset()
+    assert found == midnight(2027, 3, 1)
+
+
+def test_after_the_last_date_that_there_is_comes_none() -> None:
+    last = Recurrence("9999-12-31", Frequency.DAILY, next_at=midnight(9999, 12, 31))
+    after = at_period(last, 1)
+    assert (after.period, after.next_at) == (1, None)
 
 
 def test_what_is_no_date_or_no_schedule_is_refused() -> None:

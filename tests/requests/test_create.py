@@ -172,7 +172,6 @@ def test_what_a_client_id_creates_alone_is_limited_as_its_links_are(new_shop: Sh
             {"invoiceCurrency": "USDC-bsc", "paymentCurrency": "USDC-bsc"},
             "This deployment does not serve bsc: payments there would not be seen",
         ),
-        ({"isCryptoToFiatAvailable": True}, "isCryptoToFiatAvailable cannot be true: payments to bank accounts are not"),
         ({"isCryptoToFiatAvailable": "false"}, "isCryptoToFiatAvailable must be true or false"),
         ({"reference": ""}, "reference must have at least 1 character"),
         ({"reference": "x" * 256}, "reference must have at most 255 characters"),
