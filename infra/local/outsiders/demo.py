@@ -105,6 +105,9 @@ class Shop:
     def new(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self.call("POST", path, 201, self._all, body)
 
+    def change(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self.call("PATCH", path, 200, self._all, body)
+
     def put_payer(self, body: dict[str, Any]) -> dict[str, Any]:
         """Sends POST to `/v2/payer`."""
         return self.call("POST", "/v2/payer", 200, self._all, body)
