@@ -7,6 +7,7 @@ import pytest
 
 from chalicelib.calldata.recurring import SchedulePermit, typed_data
 from chalicelib.recurring import store as recurring_store
+from chalicelib.recurring.creation import LARGEST_PAYMENT
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.requests.calendar import MAX_PERIODS
 from tests.checkout.test_pay import approval
@@ -187,6 +188,10 @@ def test_what_cannot_recur_is_400_and_nothing_is_written(
     reply = send(shop, recurrence, **changes)
     assert reply.status == 400 and reply.message.startswith(told), reply.message
     assert stored() == before
+
+
+def test_what_a_payer_commits_to_is_counted_exactly_also_with_many_of_the_largest_payouts() -> None:
+    assert LARGEST_PAYMENT * MAX_PERIODS * 100_000 < 10**38, "DynamoDB counts with 38 digits, and fails above"
 
 
 def test_an_amount_in_dollars_is_refused_because_a_fixed_amount_is_signed(shop: Shop) -> None:
