@@ -108,7 +108,8 @@ def test_a_token_that_refuses_to_change_an_allowance_is_set_to_zero_first(new_sh
     assert approval(withdrawal) == (PROXY.lower(), 0) and approval(grant)[1] > 0
 
 
-def test_its_life_in_published_answers(new_shop: Shop) -> None:
+def test_its_life_in_published_answers(new_shop: Shop, node: Node) -> None:
+    node.allowance = 10**30
     created = made(new_shop)
     name = created["id"]
     shown = new_shop.get(f"/v2/payouts/recurring/{name}").json
@@ -140,6 +141,12 @@ def test_its_life_in_published_answers(new_shop: Shop) -> None:
         "totalPayments": 12,
     }
     assert [list(each) for each in ended["transactions"]] == [["to", "data", "value"]]
+
+
+def test_a_cancellation_asks_for_no_larger_allowance_than_there_is(new_shop: Shop, node: Node) -> None:
+    first, _ = active(new_shop), active(new_shop)
+    node.allowance = 1
+    assert change(new_shop, first, "cancel").json["transactions"] == []
 
 
 def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: Node) -> None:
