@@ -31,6 +31,8 @@ MOST_ACCOUNTS = 20
 """Bank accounts of one payer, each of which the provider checks."""
 FIRST_CHECK, LONGEST_PAUSE = timedelta(minutes=10), timedelta(days=1)
 """After how long a payer or an account with an open state is read at the provider; each pause is twice the last one."""
+_DOUBLINGS = 8
+"""After which a pause would be longer than a day."""
 MOST_CHECKS = 40
 """About a month. A person who does nothing until then is read again after the next event or update."""
 _ALIASES = {"completed": "approved"}
@@ -155,7 +157,7 @@ def is_open(payer: Payer) -> bool:
 
 def checked_again(record: Payer | BankAccount, now: datetime) -> Payer | BankAccount:
     """The record when it was read at the provider without news. An erasure is repeated until it is confirmed."""
-    pause = min(FIRST_CHECK * 2 ** min(record.checks, 10), LONGEST_PAUSE)
+    pause = FIRST_CHECK * 2**record.checks if record.checks < _DOUBLINGS else LONGEST_PAUSE
     is_last = record.checks + 1 >= MOST_CHECKS and not (isinstance(record, Payer) and record.erased_at)
     return replace(record, checks=record.checks + 1, check_at=None if is_last else now + pause)
 
