@@ -24,6 +24,7 @@ from chalicelib.links import routes as links
 from chalicelib.links.fees import routes as fees
 from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
+from chalicelib.offramp import routes as offramp
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
 from chalicelib.payers import routes as payers
@@ -56,6 +57,7 @@ ROOMS = (
     paying_out,
     recurring,
     transfers,
+    offramp,
     scanning,
     webhooks,
     deliveries,
@@ -161,6 +163,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         jobs.track_intents(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def check_offramps(event: Any) -> None:
+        from chalicelib.offramp import jobs
+
+        jobs.check_offramps(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
     def run_recurring(event: Any) -> None:
         from chalicelib.recurring import jobs
 
@@ -205,6 +213,7 @@ sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
+check_offramps = app.handler_map["check_offramps"]
 run_recurring = app.handler_map["run_recurring"]
 track_relayed = app.handler_map["track_relayed"]
 check_payers = app.handler_map["check_payers"]

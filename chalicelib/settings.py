@@ -156,6 +156,12 @@ class Settings:
     header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
     payment_processor: str = _setting(_text, "service-network")
+    fiat_processor: str = _setting(_text, "service-tech")
+    """The paymentProcessor of events about what follows a payment that is sent to a bank account."""
+    offramp_check_seconds: int = _setting(_whole(60, 86_400), 600)
+    """After how long without news a paid off-ramp order is read at the provider; each pause is twice the last one."""
+    offramp_late_seconds: int = _setting(_whole(3600), 3 * 86_400)
+    """How long after its payment an off-ramp order without an end raises an alarm."""
     interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
     """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
     transaction_value_form: ValueForm | Literal["published"] = _setting(

@@ -114,6 +114,12 @@ ACCESS = {
         decrypts_for=("person#*",),
         rpc_urls=True,
     ),
+    "check_offramps": Access(
+        tables={"payments": ("GetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
+        due=("payments",),
+        sends=("announcements",),
+        rpc_urls=True,
+    ),
     "track_intents": Access(
         tables={"payments": ("BatchGetItem", "GetItem", "Query", "PutItem"), "ops": ("GetItem",)},
         due=("payments",),

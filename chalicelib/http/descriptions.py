@@ -21,6 +21,7 @@ TAGS = {
     "webhooks": ("Webhooks", "Receive events, and see what was delivered"),
     "currencies": ("Currencies", "The tokens that are supported"),
     "payers": ("Payers", "Who is paid out in fiat: identity, agreement and bank accounts"),
+    "offramp": ("Off-ramp", "What the compliance and off-ramp provider tells"),
     "payees": ("Payee destinations", "In which token and on which chain a wallet is paid"),
     "accounts.sign_in": ("Sign in", "Sessions by e-mail address or wallet"),
     "accounts.api_keys": ("API keys", "Credentials of servers"),

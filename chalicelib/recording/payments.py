@@ -55,7 +55,7 @@ def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
         return "wrong_network"
     if transfer.token_address != (None if token.is_native else hex_address(token.address)):
         return "wrong_token"
-    return None if transfer.payee == hex_address(request.payee) else "wrong_payee"
+    return None if transfer.payee == request.payee_in_logs else "wrong_payee"
 
 
 def must_write_link(bill: Bill) -> bool:
@@ -126,7 +126,7 @@ def record(
         return Decision(payment, settled)
     settled = replace(settled, tx_hash=payment.tx_hash)
     link = _complete(bill, settled, context.now)
-    return Decision(payment, settled, link, (payment_event(bill, settled, payment, context),))
+    return Decision(payment, settled, link, _told(bill, settled, payment, context))
 
 
 def reverse(
@@ -156,7 +156,7 @@ def reverse(
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
-        events.append(payment_event(bill, settled, announced, context))
+        events += _told(bill, settled, announced, context)
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
@@ -177,6 +177,13 @@ def subtract(
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
     return Decision(None, settled, link, (failed_event(settled, payment, context),))
+
+
+def _told(bill: Bill, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+    """The event of a payment; none if an off-ramp order follows it, which tells of a request that is paid."""
+    if bill.order is not None and settled.status is RequestStatus.PAID:
+        return ()
+    return (payment_event(bill, settled, payment, context),)
 
 
 def _is_unpaid_by(before: Request, after: Request) -> bool:

@@ -57,6 +57,7 @@ class Draft:
     recurrence: Recurrence | None = None
     original_request_id: str | None = None
     original_payment_reference: str | None = None
+    is_crypto_to_fiat: bool = False
 
 
 @frozen
@@ -88,7 +89,12 @@ def create_request(
     `bound` is the active destination of the client id, where money may go nowhere else. Raises ValidationFailed,
     BadRequest or Forbidden with what to change.
     """
-    target = resolve(_with_payee(draft.item, path, bound), path, terms, bound)
+    if draft.is_crypto_to_fiat:
+        _check_off_ramp(draft, path, bound)
+    if draft.is_crypto_to_fiat and draft.item.payee is None:
+        target = _without_payee(draft.item, path, terms)
+    else:
+        target = resolve(_with_payee(draft.item, path, bound), path, terms, bound)
     payer = _payer(draft.payer, target, path) if draft.payer is not None else None
     if draft.recurrence is not None:
         check_start(draft.recurrence.start_date, (*path, "recurrence", "startDate"), now)
@@ -101,6 +107,7 @@ def create_request(
         recurrence=started(draft.recurrence, now) if draft.recurrence else None,
         original_request_id=draft.original_request_id,
         original_payment_reference=draft.original_payment_reference,
+        is_crypto_to_fiat=draft.is_crypto_to_fiat,
     )
 
 
@@ -220,19 +227,44 @@ def _from_fields(item: Item, path: Path, terms: Terms) -> tuple[str, Token, Toke
             "needs destinationId, or payee, invoiceCurrency and paymentCurrency "
             "(no client ID with an active payee destination is calling)",
         )
+    return item.payee, *_currencies(item, path, terms)
+
+
+def _currencies(item: Item, path: Path, terms: Terms) -> tuple[Token, Token | None]:
+    """The payment currency, and the invoice currency unless it is the same."""
+    assert item.invoice_currency is not None and item.payment_currency is not None, "both were given"
     invoice = _currency((*path, "invoiceCurrency"), item.invoice_currency)
     token = _currency((*path, "paymentCurrency"), item.payment_currency)
     if token.is_fiat:
         raise refused((*path, "paymentCurrency"), f"{token.id} cannot be paid on a chain; choose a token")
     if invoice.id == token.id:
-        return item.payee, token, None
+        return token, None
     if way_of(invoice, token, terms.conversions) is None:
         raise refused(
             (*path, "invoiceCurrency"),
             f"{invoice.id} cannot be paid in {token.id} here; "
             f"GET /v2/currencies/{invoice.id}/conversion-routes lists the currencies in which it can",
         )
-    return item.payee, token, invoice
+    return token, invoice
+
+
+def _without_payee(item: Item, path: Path, terms: Terms) -> Target:
+    """What is paid to a bank account: the provider's deposit address becomes the payee at the first /pay."""
+    token, invoice = _currencies(item, path, terms)
+    amount = parse_field((*path, "amount"), lambda text: _amount(text, token, invoice), item.amount)
+    return Target("", token, amount, invoice)
+
+
+def _check_off_ramp(draft: Draft, path: Path, bound: Destination | None) -> None:
+    """Raises ValidationFailed or Forbidden unless what is paid may be sent to a bank account."""
+    if bound is not None:
+        raise Forbidden(
+            "This client ID is bound to a payee destination, where its payments go: leave isCryptoToFiatAvailable out"
+        )
+    if draft.recurrence is not None:
+        raise refused(
+            (*path, "recurrence"), "cannot be given with isCryptoToFiatAvailable: create a request for each payment"
+        )
 
 
 def _currency(path: Path, id: str) -> Token:

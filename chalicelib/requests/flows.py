@@ -29,6 +29,10 @@ def create(services: Services, owner: Owner, draft: Draft) -> Request:
     """
     bound = bound_destination(services, owner)
     permissions.check_creator(owner, bound)
+    if draft.is_crypto_to_fiat:
+        from chalicelib.payers.reading import check_offered
+
+        check_offered(services)
     request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, bound)
     check_served(services, (request,))
     permissions.check_limits(owner, (request,), None, bound)

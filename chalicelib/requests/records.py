@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.access.modes import Mode
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
@@ -54,6 +55,8 @@ class RequestStatus(StrEnum):
     CREATED = "created"
     PARTIALLY_PAID = "partially_paid"
     PAID = "paid"
+    PROCESSING, FAILED = "processing", "failed"
+    """Only as `Request.fiat`: it is paid and the fiat is not sent yet; the fiat was not sent, or came back."""
 
 
 @frozen
@@ -162,6 +165,10 @@ class Request(Record):
     """When calldata for it was first asked for; None before, and for the requests of links."""
     is_moved: bool = False
     """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
+    is_crypto_to_fiat: bool = False
+    """Whether what is paid may be sent to a bank account as fiat; then `payee` may be empty until the first /pay."""
+    fiat: RequestStatus | None = None
+    """How far its off-ramp order is: processing, paid or failed; None without one, and before it is paid."""
     recurring_payment_id: str | None = None
     """The recurring payout of which this is one period."""
     confirmed_count: int | None = None
@@ -178,6 +185,21 @@ class Request(Record):
     def link_token(self) -> str | None:
         """The link that it is part of; None if it stands by itself."""
         return None if self.bill_id == self.request_id else self.bill_id
+
+    @property
+    def shown_status(self) -> RequestStatus:
+        """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
+        return self.fiat or self.status
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be done: it is paid and, with an off-ramp order, the fiat was sent."""
+        return self.shown_status is RequestStatus.PAID
+
+    @property
+    def payee_in_logs(self) -> str | None:
+        """The payee as logs write addresses; None if it is not known yet."""
+        return hex_address(self.payee) if self.payee else None
 
     @property
     def listed(self) -> Mapping[str, str]:

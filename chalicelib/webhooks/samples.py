@@ -98,6 +98,7 @@ _BODIES: dict[str, dict[str, Any]] = {
         "paymentReference": _REFERENCE,
         "offrampId": "offramp_test123456789",
         "subStatus": "ongoing_checks",
+        "isCryptoToFiat": True,
         "rawPayload": {"status": "ongoing_checks", "providerId": "provider_test123"},
     },
     "request.recurring": {

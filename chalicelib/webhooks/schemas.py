@@ -58,7 +58,7 @@ class EventFee(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
-    type: str = Field(description="platform")
+    type: str = Field(description="platform, or crypto-to-fiat for that of the off-ramp provider")
     amount: str = Field(description="In units of the token")
     currency: str = Field(description="The symbol of the token")
 
@@ -109,7 +109,7 @@ class _AmountPayload(PaymentEventPayload):
     network: str = Field(description="The network of the payment")
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of the token that was paid")
-    isCryptoToFiat: Literal[False] = Field(description="Always false")
+    isCryptoToFiat: bool = Field(description="Whether it is paid out to a bank account")
     conversionRate: str = Field(
         "", description="What one token is worth in the invoice currency; absent, as the next five, for direct payments"
     )
@@ -166,15 +166,22 @@ class ClientPaymentPayload(_ConfirmedPayload):
 
 
 class FailedPayload(_AmountPayload):
-    """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; or a
-    recurring payout that is paused, because its payment failed three times."""
+    """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; a
+    recurring payout that is paused, because its payment failed three times; or fiat that did not reach a bank account.
+    """
 
     event: Literal["payment.failed"] = Field(description="The kind of the event")
-    txHash: str | None = Field(description="The transaction that was removed; null for a recurring payout")
-    subStatus: Literal["failed", "insufficient_funds"] = Field(
-        description="insufficient_funds if the payer of a recurring payout does not have the amount"
+    txHash: str | None = Field(description="The transaction of the payment; null without one")
+    subStatus: Literal["failed", "bounced", "insufficient_funds"] = Field(
+        description="bounced: the bank returned the money; insufficient_funds: the payer of a recurring payout does "
+        "not have the amount, or fewer tokens arrived at the off-ramp provider than were ordered"
     )
-    failureReason: str = Field(description="chain_reorganization, or why the payment of a recurring payout failed")
+    failureReason: str = Field(
+        description="chain_reorganization; why the payment of a recurring payout failed; or a code of the off-ramp "
+        "provider, or its status: also cancelled, refunded"
+    )
+    offrampId: str = Field("", description="As in payment.processing; only if it is about fiat, as the next one")
+    rawPayload: dict[str, Any] = Field(default_factory=dict, description="As in payment.processing")
 
 
 class RefundedPayload(PaymentEventPayload):
@@ -189,12 +196,16 @@ class RefundedPayload(PaymentEventPayload):
 
 
 class ProcessingPayload(PaymentEventPayload):
-    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+    """The next step on the way of a paid request to a bank account."""
 
     event: Literal["payment.processing"] = Field(description="The kind of the event")
-    offrampId: str = Field(description="An id of the transfer to a bank")
-    subStatus: str = Field(description="How far it is")
-    rawPayload: dict[str, Any] = Field(description="What the provider said")
+    offrampId: str = Field(description="The id of the off-ramp provider's order")
+    subStatus: str = Field(
+        description="initiated, pending_internal_assessment, ongoing_checks, sending_fiat, fiat_sent, in this order; "
+        "beside them retry_required and bounced"
+    )
+    isCryptoToFiat: Literal[True] = Field(description="Always true")
+    rawPayload: dict[str, Any] = Field(description="`status`: what the provider said; `providerId`: its own id")
 
 
 class RecurringPayload(PaymentEventPayload):
@@ -251,9 +262,9 @@ EVENTS = {
     "payment.partial": _PARTIAL,
     "payment.partial.checkout": _PARTIAL,
     "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
-    "payment.failed": EventKind("A reported payment was reversed, or a recurring payout is paused", FailedPayload),
+    "payment.failed": EventKind("A payment was reversed, a recurring payout is paused, or no fiat sent", FailedPayload),
     "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
-    "payment.processing": EventKind("A sample only", ProcessingPayload),
+    "payment.processing": EventKind("A paid request is a step nearer to the bank account", ProcessingPayload),
     "request.recurring": EventKind("A new request of a series was created", RecurringPayload),
     "payment_detail.updated": EventKind("The check of a bank account has an outcome", PaymentDetailPayload),
     "compliance.updated": EventKind("The compliance status of a person changes", CompliancePayload),

@@ -42,6 +42,7 @@ from chalicelib.relayer.records import (
     RelayerAccount,
     RelayerProgress,
 )
+from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
@@ -306,6 +307,16 @@ CALL = RelayedCall("recurring/01KJM9CZ34/2/1", "base", WALLET, 12, NOW)
 RELAYED = RelayedTransaction(
     "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
 )
+OFFRAMP = Order(
+    request_id=REQUEST_ID,
+    account_id=ACCOUNT,
+    user_id=PAYER.user_id,
+    details_id=BANK_ACCOUNT.details_id,
+    provider_id="ord_1",
+    fee="0.5",
+    created_at=NOW,
+    changed_at=NOW,
+)
 PAYOUT = RecurringPayment(
     recurring_id="01JXYJKCAHGFTDR15F2D072ESG",
     template=replace(REQUEST, payer=WALLET, recurring_payment_id="01JXYJKCAHGFTDR15F2D072ESG"),
@@ -329,6 +340,21 @@ PAYOUT = RecurringPayment(
     created_at=NOW,
 )
 RECORDS: dict[str, Record] = {
+    "off-ramp order": OFFRAMP,
+    "off-ramp order, bounced": replace(
+        OFFRAMP,
+        status=OrderStatus.BOUNCED,
+        provider_status="bounced",
+        sequence=6,
+        reason="account_closed",
+        paid_at=NOW,
+        announced=5,
+        aside=OrderStatus.BOUNCED,
+        is_counted=True,
+        check_at=NOW + 24 * HOUR,
+        checks=2,
+        version=7,
+    ),
     "recurring payout, not signed": PAYOUT,
     "recurring payout, at work": replace(
         PAYOUT,
