@@ -220,7 +220,8 @@ class Demo:
                 if not delivery.signature_is_right(self._secret):
                     raise Failed(f"{payload.get('event')} is not signed with our secret")
                 if payload["event"] == event and fields.items() <= payload.items():
-                    result.append(", ".join(str(each) for each in fields.values()))
+                    result += [f"{name} {value}" for name, value in fields.items() if name != "requestId"]
+                    result.append("signature OK")
                     return payload
             raise Failed(f"no {event} with {fields} within {DETECTION_SECONDS} s")
 
