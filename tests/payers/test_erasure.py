@@ -76,13 +76,13 @@ class Handler(BaseHTTPRequestHandler):
         return
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def provider() -> Iterator[ProviderServer]:
     with ProviderServer(None, step_seconds=3600) as running_provider:
         yield running_provider
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def api(cloud: Cloud, provider: ProviderServer) -> Iterator[Api]:
     wanted = {
         **cloud.environment(),
