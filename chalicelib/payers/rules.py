@@ -123,11 +123,9 @@ def new_account(payer: Payer, mark: str, now: datetime, entropy: Entropy) -> tup
 
 
 def after_report(payer: Payer, report: Report, now: datetime) -> Payer:
-    """The payer by the newest report. One that is not newer changes nothing but that the provider knows the payer."""
-    if payer.erased_at is not None or (report.sequence <= payer.sequence and payer.is_submitted):
+    """The payer by the newest report. One that is not newer, or about an erased payer, changes nothing."""
+    if payer.erased_at is not None or report.sequence <= payer.sequence:
         return payer
-    if report.sequence <= payer.sequence:
-        return replace(payer, is_submitted=True)
     taken = replace(
         payer,
         sequence=report.sequence,
@@ -140,11 +138,9 @@ def after_report(payer: Payer, report: Report, now: datetime) -> Payer:
 
 
 def after_account_report(account: BankAccount, report: AccountReport, now: datetime) -> BankAccount:
-    """The bank account by the newest report. One that is not newer changes nothing but that the provider knows it."""
-    if account.sealed is None or (report.sequence <= account.sequence and account.is_submitted):
+    """The bank account by the newest report. One that is not newer, or about an erased account, changes nothing."""
+    if account.sealed is None or report.sequence <= account.sequence:
         return account
-    if report.sequence <= account.sequence:
-        return replace(account, is_submitted=True)
     due = now + FIRST_CHECK if report.status is AccountStatus.PENDING else None
     return replace(
         account, sequence=report.sequence, status=report.status, is_submitted=True, checks=0, check_at=due

@@ -13,7 +13,7 @@ def sealed(key: bytes, place: str, text: str, entropy: Entropy) -> str:
     from Crypto.Cipher import AES
 
     nonce = entropy(_NONCE_BYTES)
-    cipher = AES.new(key, AES.MODE_GCM, nonce=nonce, mac_len=_TAG_BYTES)
+    cipher = AES.new(key, AES.MODE_GCM, nonce=nonce)
     cipher.update(place.encode())
     ciphertext, tag = cipher.encrypt_and_digest(text.encode())
     return base64.b64encode(nonce + tag + ciphertext).decode()
@@ -25,6 +25,6 @@ def opened(key: bytes, place: str, ciphertext: str) -> str:
 
     raw = base64.b64decode(ciphertext)
     nonce, tag = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _TAG_BYTES]
-    cipher = AES.new(key, AES.MODE_GCM, nonce=nonce, mac_len=_TAG_BYTES)
+    cipher = AES.new(key, AES.MODE_GCM, nonce=nonce)
     cipher.update(place.encode())
     return cipher.decrypt_and_verify(raw[_NONCE_BYTES + _TAG_BYTES :], tag).decode()

@@ -45,6 +45,7 @@ from infra.local.safe import Safe
 from infra.package import ROOT
 from infra.stack import DeploymentStopped
 from tests.onchain.conftest import SAFE_OWNERS
+from tests.support.signing import keys_in
 
 pytestmark = pytest.mark.xdist_group("deployment")
 
@@ -182,6 +183,7 @@ def services(cloud: Cloud, deployed: str) -> Services:
         store=Store(PREFIX, cloud.client("dynamodb")),
         queue=Queue(cloud.client("sqs")),
         secrets=keeper,
+        signing_keys=keys_in(cloud),
         chains=Chains(keeper),
     )
 

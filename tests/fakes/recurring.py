@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -15,10 +16,12 @@ from chalicelib.chain.wallets import TokenReading
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.creation import Plan, create_recurring
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
+from chalicelib.relayer.jobs import track_relayed
 from chalicelib.requests import flows as requests
 from chalicelib.requests.creation import Draft, Item
 from chalicelib.requests.records import Frequency
 from chalicelib.services import Services
+from chalicelib.storage.sweeping import SweepIncomplete
 from chalicelib.webhooks.records import Event
 from tests.fakes.crash import FragileQueue, Guarded
 from tests.fakes.memory_store import MemoryStore
@@ -27,6 +30,7 @@ from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PAYEE, World
 
 AMOUNT = 10_000_000
+TRIGGER = "0xac7a9e00"
 SUBSCRIBER = evm_wallet("subscriber")
 
 
@@ -84,6 +88,8 @@ class RecurringProxy:
         return "ERC20: transfer amount exceeds balance" if self.balance < call.total else None
 
     def _execute(self, raw: Raw) -> str | None:
+        if not raw.data.startswith(TRIGGER):
+            return None
         if (reason := self._refusal(raw.to, raw.data)) is not None:
             return reason
         call = _decoded(raw.data)
@@ -96,7 +102,7 @@ class RecurringProxy:
 
 
 def _decoded(data: str) -> Any:
-    assert data.startswith("0xac7a9e00")
+    assert data.startswith(TRIGGER)
     raw = bytes.fromhex(data[10:])
     words = [int.from_bytes(raw[start : start + 32], "big") for start in range(0, 0x1E0, 32)]
     (_, _, payee, fee_address, amount, fee, relayer_fee, period, first, _, nonce, *_), index = words[:13], words[14]
@@ -163,11 +169,22 @@ class Recurring:
 
     def minute(self) -> None:
         """One tick: what is due is run, transactions get into blocks, and payments are recorded."""
-        self.world.advance(60)
         jobs.run_recurring(self.services)
-        self.world.drain()
+        track_relayed(self.services)
+        end = self.world.now + timedelta(minutes=1)
+        self._consume(end)
         self.world.scan()
-        self.world.drain()
+        self._consume(end)
+        self.world.now = end
+
+    def _consume(self, end: datetime) -> None:
+        """Consumes what is due up to then; what is open is looked at every ten seconds, perhaps for ever."""
+        while due := [each for each in self.world.queue.messages if each.due < end]:
+            message = min(due, key=lambda each: each.due)
+            self.world.now = max(self.world.now, message.due)
+            self.world.queue.messages.remove(message)
+            with suppress(SweepIncomplete):
+                self.world.consume(message, self.services)
 
     def run_until(self, moment: datetime) -> None:
         while self.world.now < moment:

@@ -150,7 +150,7 @@ class TestARunningStack:
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
-        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url"}
+        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "relayer"}
         assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}

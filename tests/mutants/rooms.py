@@ -11,7 +11,7 @@ TARGETS = {
     "calldata": "**/*.py",
     "storage": "store.py items.py",
     "chain": "blocks.py conversions/logs.py conversions/past_rates.py hex_values.py jsonrpc.py logs.py ranges.py receipts.py "
-    "safe_reads.py safe_service.py simulation.py transfers.py",
+    "relaying.py safe_reads.py safe_service.py simulation.py transfers.py",
     "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
@@ -22,6 +22,7 @@ TARGETS = {
     "payers": "rules.py forms.py inbound.py",
     "currencies": "**/rules.py",
     "rates": "rules.py",
+    "relayer": "rules.py following.py keys/kms.py",
     "requests": "**/rules.py calendar.py creation.py permissions.py references.py",
     "links": "**/rules.py creation.py permissions.py",
     "transfers": "**/rules.py",

@@ -350,6 +350,30 @@ def test_a_crash_at_any_call_while_a_report_is_taken_tells_of_it_once(before: bo
     raise AssertionError("the report takes more calls")
 
 
+def test_how_many_calls_to_the_database_an_order_and_its_reports_take(world: World) -> None:
+    store_payer(world.services)
+    request, counter = unpaid(world), Tripwire()
+    counted = world.start(FragileClient(world.client, counter))
+
+    def calls() -> int:
+        made, counter.calls = counter.calls, 0
+        return made
+
+    chosen = choose(world, request, services=counted)
+    assert calls() == 6  # the order, three of the payer, the bill, and the transaction
+    choose(world, request, services=counted)
+    assert calls() == 4
+    world.chain.pay(chosen)
+    world.scan()
+    report = moved(world, request, "sending_fiat")
+    flows.take(counted, report)
+    assert calls() == 3  # the bill, the payer, and the transaction
+    flows.take(counted, report)
+    assert calls() == 1
+    flows.take(counted, moved(world, request, "fiat_sent"))
+    assert calls() == 4  # and the payments of the request, for the one that completed it
+
+
 def test_a_payer_record_that_is_gone_stops_no_report(world: World) -> None:
     payer: Payer = store_payer(world.services)
     request = paid(world)

@@ -25,6 +25,7 @@ from tests.fakes.world import PREFIX, World, in_process_aws
 from tests.onchain.conftest import Nodes
 from tests.onchain.payer import FUSDC
 from tests.onchain.schedules import Subscriber
+from tests.support.signing import keys_in
 
 HINT = '{"network": "sepolia"}'
 SETTINGS: dict[str, Any] = {"relayer_keys": {"sepolia": "kms"}, "relayer_stuck_seconds": 60}
@@ -79,12 +80,7 @@ def receiver(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def keys(cloud: Cloud) -> SigningKeys:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in cloud.environment().items():
-            environment.setenv(name, value)
-        found = SigningKeys(f"alias/{PREFIX}-relayer", f"{PREFIX}-relayer-key")
-        assert found.public_key and found.sign(bytes(32))  # opens the client while the environment names the cloud
-        return found
+    return keys_in(cloud)
 
 
 @pytest.fixture

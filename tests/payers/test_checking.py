@@ -60,6 +60,16 @@ def test_details_that_the_provider_does_not_have_are_sent(world: World, trouble:
     assert len(puts) == (2 if trouble == "down" else 1), "what it has is read, and not sent again"
 
 
+def test_what_the_provider_does_not_have_is_checked_soon(world: World) -> None:
+    register(world)
+    world.compliance.trouble = lambda method, path: "down"
+    for make in (lambda: register(world, name="bob"), lambda: add_account(world)):
+        with pytest.raises(ProviderUnavailable):
+            make()
+    (kept,) = store.bank_accounts(world.services.store, payer(world).user_id)
+    assert {payer(world, "bob").check_at, kept.check_at} == {world.now + rules.FIRST_CHECK}
+
+
 def test_details_of_an_account_that_the_provider_does_not_have_are_sent(world: World) -> None:
     register(world)
     world.compliance.trouble = lambda method, path: "down"

@@ -244,6 +244,8 @@ def test_the_same_details_are_the_same_account_and_others_another(world: World) 
     register(world)
     first, again, other = add_account(world), add_account(world), add_account(world, accountNumber="1")
     assert first.details_id == again.details_id != other.details_id
+    turned = bank_accounts.add(world.services, world.account_id, NAME, dict(reversed(BANK.items())))
+    assert turned.details_id == first.details_id, "in whatever order they are sent"
     assert payer(world).bank_accounts == 2
     assert [each.details_id for each, _ in bank_accounts.read(world.services, world.account_id, NAME, None)] == sorted(
         (first.details_id, other.details_id)

@@ -26,6 +26,14 @@ def test_a_text_is_opened_as_it_was_sealed(key: bytes, place: str, text: str) ->
     assert opened(key, place, sealed(key, place, text, entropy)) == text
 
 
+def test_the_bytes_are_those_of_the_published_vector() -> None:
+    """Test case 14 of the specification of GCM (McGrew and Viega): key, nonce and text are zeros."""
+    tag, ciphertext = "d0d1c8a799996bf0265b98b5d48ab919", "cea7403d4d606b6e074ec5d3baf39d18"
+    wanted = base64.b64encode(bytes(12) + bytes.fromhex(tag + ciphertext)).decode()
+    assert sealed(bytes(32), "", "\0" * 16, bytes) == wanted
+    assert opened(bytes(32), "", wanted) == "\0" * 16
+
+
 @given(text=st.text(min_size=8, max_size=100))
 def test_the_ciphertext_shows_nothing_and_differs_each_time(text: str) -> None:
     key = bytes(KEY_BYTES)

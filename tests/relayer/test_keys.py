@@ -16,8 +16,8 @@ from chalicelib.relayer.keys.signer import Signature
 from chalicelib.relayer.transactions import sign
 from chalicelib.storage.secrets import SigningKeys
 from infra.local.cloud import Cloud
-from tests.fakes.world import PREFIX
 from tests.relayer.transactions import transaction
+from tests.support.signing import keys_in
 
 DIGESTS = 1_000
 HALF = ORDER // 2
@@ -25,14 +25,7 @@ HALF = ORDER // 2
 
 @pytest.fixture(scope="module")
 def keys(cloud: Cloud) -> SigningKeys:
-    """The keys that the template makes, with real calls of KMS and Secrets Manager."""
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in cloud.environment().items():
-            environment.setenv(name, value)
-        found = SigningKeys(f"alias/{PREFIX}-relayer", f"{PREFIX}-relayer-key")
-        assert found.public_key and found.private_key
-        assert found.sign(bytes(32))  # opens the client while the environment names the local cloud
-        return found
+    return keys_in(cloud)
 
 
 class KnownKey:
@@ -149,6 +142,8 @@ GOOD = der(2**255 + 1, 5)
         bytes([0x30, 6, 2, 1, 0xFB, 2, 1, 5]),  # negative
         bytes([0x30, 5, 2, 0, 2, 1, 5]),
         bytes([0x30, 6, 2, 9, 5, 2, 1, 5]),
+        bytes([0x30, 6, 2, 1, 5, 2, 2, 5]),
+        bytes([0x30, 4, 2, 1, 5, 2]),
     ],
 )
 def test_other_bytes_are_no_signature(broken: bytes) -> None:

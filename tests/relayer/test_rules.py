@@ -62,6 +62,33 @@ def test_a_higher_offer_is_one_that_nodes_take_in_place_of_the_old_one(
     assert fees.max_fee > stuck.max_fee and fees.tip > stuck.tip
 
 
+def test_an_offer_holds_while_the_base_fee_doubles() -> None:
+    assert market_fees(reading(10, 3), Budget(1000, None)) == Fees(BaseUnits(23), BaseUnits(3))
+    assert market_fees(reading(10, 3), Budget(13, None)) == Fees(BaseUnits(13), BaseUnits(3))
+    assert market_fees(reading(10, 3), Budget(12, None)) is None
+
+
+def test_a_higher_offer_is_an_eighth_more_or_that_of_the_market() -> None:
+    stuck = transaction(max_fee=BaseUnits(80), tip=BaseUnits(8))
+    assert raised_fees(stuck, reading(10, 3), Budget(91, None)) == Fees(BaseUnits(91), BaseUnits(10))
+    assert raised_fees(stuck, reading(10, 3), Budget(90, None)) is None
+    assert raised_fees(stuck, reading(100, 30), Budget(1000, None)) == Fees(BaseUnits(230), BaseUnits(30))
+    assert raised_fees(stuck, reading(100, 30), Budget(200, None)) == Fees(BaseUnits(200), BaseUnits(30))
+    assert raised_fees(stuck, reading(10, 300), Budget(200, None)) == Fees(BaseUnits(200), BaseUnits(200))
+
+
+def test_a_call_may_cost_exactly_what_is_left() -> None:
+    cost = 62_500 * (2 * 10**9 + 10**8) + 5
+    wanted = [(call(value=5), StepResult(True, None, 50_000))]
+    for left in (cost, cost - 1):
+        is_enough = left == cost
+        for found in (
+            reserve(ACCOUNT, wanted, reading(balance=left), Budget(10**11, None), NOW),
+            reserve(ACCOUNT, wanted, reading(), Budget(10**11, left), NOW),
+        ):
+            assert (found.submissions[0].status is SubmissionStatus.ACCEPTED) == is_enough
+
+
 def test_offers_for_one_nonce_are_few_however_high_the_limit() -> None:
     """From a tenth of a gwei to a thousand."""
     stuck, offers = transaction(max_fee=BaseUnits(10**8), tip=BaseUnits(1)), 0

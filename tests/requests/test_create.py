@@ -136,6 +136,28 @@ def test_what_a_client_id_creates_alone_is_limited_as_its_links_are(new_shop: Sh
     assert new_shop.api.request("POST", "/v2/request", item(payee=WALLET), new_shop.by_key).status == 201
 
 
+def test_a_request_for_a_bank_account_has_no_payee_until_that_is_chosen(shop: Shop) -> None:
+    request = made(shop, payee=None, isCryptoToFiatAvailable=True)
+    assert (request.payee, request.is_crypto_to_fiat, request.fiat) == ("", True, None)
+    assert made(shop, isCryptoToFiatAvailable=True).payee == PAYEE
+
+
+def test_a_client_id_with_a_destination_of_its_own_creates_none_for_a_bank_account(new_shop: Shop) -> None:
+    bind(new_shop, evm_wallet("off-ramp"))
+    reply = create(new_shop, payee=None, isCryptoToFiatAvailable=True)
+    assert (reply.status, reply.message) == (
+        403,
+        "This client ID is bound to a payee destination, where its payments go: leave isCryptoToFiatAvailable out",
+    )
+
+
+def test_a_client_id_that_is_limited_to_payees_creates_none_for_a_bank_account(new_shop: Shop) -> None:
+    limit(new_shop, allowedPayees=[PAYEE])
+    told = "a bank account, which isCryptoToFiatAvailable leads to, is not in its allowedPayees"
+    refused_by_limit(create(new_shop, payee=None, isCryptoToFiatAvailable=True), told)
+    refused_by_limit(create(new_shop, isCryptoToFiatAvailable=True), told)
+
+
 # --- what is refused ---
 
 

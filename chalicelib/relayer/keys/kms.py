@@ -21,7 +21,7 @@ from chalicelib.storage.secrets import SigningKeys
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """The order n of secp256k1."""
 _POINT_BYTES = 65
-_SEQUENCE, _INTEGER, _UNCOMPRESSED = 0x30, 0x02, 0x04
+_SEQUENCE, _INTEGER, _UNCOMPRESSED = b"\x30", b"\x02", 0x04
 
 
 class KmsSigner:
@@ -51,7 +51,7 @@ class KmsSigner:
 
 def integers_of(der: bytes) -> tuple[int, int]:
     """r and s of a signature in DER. Raises ValueError for anything else, also for integers out of range."""
-    if len(der) < 2 or der[0] != _SEQUENCE or der[1] != len(der) - 2:
+    if der[:1] != _SEQUENCE or int.from_bytes(der[1:2], "big") != len(der) - 2:
         raise ValueError("a signature of KMS is not a DER sequence")
     r, rest = _integer(der[2:])
     s, rest = _integer(rest)
@@ -62,7 +62,7 @@ def integers_of(der: bytes) -> tuple[int, int]:
 
 def _integer(der: bytes) -> tuple[int, bytes]:
     """The first integer, and what follows it. Integers here are below 2**257, so one byte holds their length."""
-    if len(der) < 2 or der[0] != _INTEGER or not 1 <= der[1] <= 33 or len(der) < 2 + der[1]:
+    end = 2 + int.from_bytes(der[1:2], "big")
+    if der[:1] != _INTEGER or len(der) < end:
         raise ValueError("a signature of KMS does not hold an integer where it should")
-    end = 2 + der[1]
     return int.from_bytes(der[2:end], "big", signed=True), der[end:]

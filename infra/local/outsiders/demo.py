@@ -105,6 +105,9 @@ class Shop:
     def new(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self.call("POST", path, 201, self._all, body)
 
+    def change(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self.call("PATCH", path, 200, self._all, body)
+
     def put_payer(self, body: dict[str, Any]) -> dict[str, Any]:
         """Sends POST to `/v2/payer`."""
         return self.call("POST", "/v2/payer", 200, self._all, body)
@@ -217,7 +220,8 @@ class Demo:
                 if not delivery.signature_is_right(self._secret):
                     raise Failed(f"{payload.get('event')} is not signed with our secret")
                 if payload["event"] == event and fields.items() <= payload.items():
-                    result.append(", ".join(str(each) for each in fields.values()))
+                    result += [f"{name} {value}" for name, value in fields.items() if name != "requestId"]
+                    result.append("signature OK")
                     return payload
             raise Failed(f"no {event} with {fields} within {DETECTION_SECONDS} s")
 

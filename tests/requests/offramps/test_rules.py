@@ -109,6 +109,14 @@ def test_after_a_failure_the_steps_begin_again() -> None:
     assert following.report("fiat_sent") == [*processing("fiat_sent"), ("confirmed", "fiat_sent")]
 
 
+def test_money_that_bounces_after_a_failure_was_sent_in_between() -> None:
+    following = Following()
+    following.pay()
+    following.report("failed")
+    assert following.report("bounced") == [*processing(*PROGRESS[:4], "bounced"), ("failed", "bounced")]
+    assert following.report("bounced") == []
+
+
 def test_an_order_that_is_cancelled_before_it_is_paid_is_told_of() -> None:
     following = Following()
     assert following.report("cancelled") == [("failed", "cancelled")]
@@ -192,7 +200,7 @@ class Expected:
 
     def report(self, status: OrderStatus) -> None:
         before, self.status = self.status, status
-        if before in FAILURES and status not in FAILURES:
+        if before in FAILURES and before is not status and (status not in FAILURES or status is OrderStatus.BOUNCED):
             self.attempt, self.is_confirmed = [], False
         self._tell(is_entered=before is not status)
 
