@@ -169,9 +169,14 @@ def erased(payer: Payer, now: datetime) -> Payer:
     return replace(payer, sealed=None, erased_at=now, check_at=now + FIRST_CHECK, checks=0)
 
 
-def forgotten(payer: Payer) -> Payer:
-    """An erased payer whom the provider has erased, too."""
-    return replace(payer, is_forgotten=True, check_at=None)
+def forgotten(payer: Payer, now: datetime) -> Payer:
+    """An erased payer whom the provider has erased, too.
+
+    It is asked once more later: a call that was under way at the erasure may have brought it the details again.
+    """
+    assert payer.erased_at is not None, "only who was erased is forgotten"
+    once_more = payer.erased_at + FIRST_CHECK
+    return replace(payer, is_forgotten=True, check_at=once_more if now < once_more else None)
 
 
 def erased_account(account: BankAccount) -> BankAccount:
