@@ -46,7 +46,7 @@ class Operation:
     """True if the response holds a secret: it is then stored encrypted for its idempotency key."""
     is_repeatable: bool = False
     """True if the same request has one effect however often it is sent. Then its Idempotency-Key is not looked at, and
-    no response is kept for it: one that has personal data would outlast its erasure."""
+    no response is kept for it: one that has personal data, if only in an error, would outlast its erasure."""
     looks_up_token: bool = False
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False

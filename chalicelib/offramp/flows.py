@@ -82,7 +82,9 @@ def commit(services: Services, bill: Bill, before: Order, advance: Advance) -> O
     """
     (request,) = bill.requests
     counted = replace(advance.order, is_counted=is_under_way(advance.order))
-    payment = _completing(services, request) if needs_payment(advance.announcements) else None
+    payment = None
+    if needs_payment(advance.announcements) and (payment := _completing(services, request)) is None:
+        return None  # a fork has removed it since the bill was read
     after = followed(bill, replace(advance, order=counted), request, payment, webhooks.event_context(services))
     changed = _with_counts(request, after.request) if after.request != request else []
     try:
@@ -132,11 +134,12 @@ def _ordered(
     raise WriteConflict
 
 
-def _completing(services: Services, request: Request) -> Payment:
-    """The payment that completed a paid request. One query."""
+def _completing(services: Services, request: Request) -> Payment | None:
+    """The payment that completed a paid request, if it is still there. One query."""
     payments = request_store.payments(services.store, request.request_id)
     confirmed = [each for each in payments if each.status is PaymentStatus.CONFIRMED]
-    return next((each for each in confirmed if each.tx_hash == request.tx_hash), confirmed[-1])
+    newest = confirmed[-1] if confirmed else None
+    return next((each for each in confirmed if each.tx_hash == request.tx_hash), newest)
 
 
 def _with_counts(before: Request, after: Request) -> list[Request | Add]:

@@ -3,9 +3,10 @@
 import re
 from datetime import datetime
 
-from chalicelib.base.addresses import address_of_family
+from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.outbound.compliance import NewOrder, ProviderOrder, ProviderUnavailable
 from chalicelib.payers.records import BankAccount, Payer
@@ -58,8 +59,12 @@ def is_of(order: Order, found: ProviderOrder) -> bool:
 
 
 def deposit_address(request: Request, found: ProviderOrder) -> str:
-    """Raises ProviderUnavailable if tokens cannot be sent to the address on the network of the request."""
+    """Raises ProviderUnavailable if tokens that are sent to the address on the request's network would be lost."""
+    token = currency_of(request)
     try:
-        return address_of_family(found.deposit_address, family_of(currency_of(request)))
+        address = address_of_family(found.deposit_address, family_of(token))
     except BadRequest:
         raise ProviderUnavailable("the deposit address is not one of the network") from None
+    if not any(address_bytes(address)) or address in (token.address, *payment_contracts(request.network)):
+        raise ProviderUnavailable("the deposit address is not an account")
+    return address

@@ -36,6 +36,8 @@ _STATUS = re.compile("[a-z_]{1,40}")
 _URL = re.compile(r"https?://[^\s/?#<>\"'`]+[^\s<>\"'`]{0,2000}")
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}|T[1-9A-HJ-NP-Za-km-z]{33}")
 _AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
+_MOST_BRACKETS = 200
+"""Opening brackets of a body; a parser that follows very many of them into each other would overflow the stack."""
 _LATEST_SEQUENCE = 2**53 - 1
 _LONGEST_TEXT, _MOST_FIELDS = 200, 30
 
@@ -180,7 +182,7 @@ class Compliance:
             return None
         if status != 200:
             raise ProviderUnavailable(f"status {status}")
-        return _json(body)
+        return json_of(body)
 
     def _put(self, path: str, content: Mapping[str, Any]) -> dict[str, Any]:
         status, body = self._send("PUT", path, content)
@@ -188,7 +190,7 @@ class Compliance:
             raise ProviderRefused(tuple(name for name in _refused_fields(body) if name in content))
         if status not in (200, 201):
             raise ProviderUnavailable(f"status {status}")
-        return _json(body)
+        return json_of(body)
 
     def _send(self, method: str, path: str, content: Mapping[str, Any] | None) -> tuple[int, bytes]:
         """Status and body of one request, which is not repeated."""
@@ -273,10 +275,13 @@ def _check_subject(wanted: str, found: str) -> None:
         raise ProviderUnavailable("the answer is about another resource")
 
 
-def _json(body: bytes) -> dict[str, Any]:
+def json_of(body: bytes) -> dict[str, Any]:
+    """The JSON object that the provider sends, in answers and events. Raises ProviderUnavailable."""
+    if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
+        raise ProviderUnavailable("the answer is nested too deeply")
     try:
         return _fields(json.loads(body))
-    except (ValueError, RecursionError):
+    except ValueError:
         raise ProviderUnavailable("the answer is not JSON") from None
 
 
@@ -317,8 +322,8 @@ def _reason(fields: Mapping[str, Any]) -> str | None:
 
 def _refused_fields(body: bytes) -> tuple[str, ...]:
     try:
-        names = json.loads(body)["fields"]
-    except (ValueError, RecursionError, LookupError, TypeError):
+        names = json_of(body).get("fields")
+    except ProviderUnavailable:
         return ()
     if not isinstance(names, list):
         return ()

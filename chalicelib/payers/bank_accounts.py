@@ -41,7 +41,10 @@ def add(services: Services, account_id: str, client_user_id: str, details: Detai
         raise ValidationFailed(
             tuple(Problem((each,) if each else (), INVALID, verbatim=True) for each in fields)
         ) from None
-    return take_account(services, reported)
+    taken = take_account(services, reported)
+    if taken.sealed is None:  # the payer was erased while the provider was asked
+        raise rules.unknown_user(client_user_id)
+    return taken
 
 
 def read(
@@ -64,7 +67,7 @@ def opened(services: Services, kept: Kept) -> list[tuple[BankAccount, Details]]:
     """All bank accounts of a payer with their details, oldest first. One query."""
     found = store.bank_accounts(services.store, kept.payer.user_id)
     in_order = sorted(found, key=lambda account: (account.created_at, account.details_id))
-    return [(each, bank_details(kept.key, each)) for each in in_order]
+    return [(each, bank_details(kept.key, each)) for each in in_order if each.sealed]  # erased since `kept` was read
 
 
 def discard(services: Services, user_id: str, details_id: str) -> None:

@@ -44,7 +44,7 @@ def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer,
 def forget(services: Services, user_id: str) -> Payer | None:
     """Has the provider erase a person who was erased here; None if it does not answer or is not asked any more."""
     payer = store.payer(services.store, user_id)
-    if payer is None or payer.erased_at is None or payer.is_forgotten:
+    if payer is None or payer.erased_at is None or payer.check_at is None:
         return payer
     if not services.compliance.is_configured:
         return None
@@ -53,7 +53,7 @@ def forget(services: Services, user_id: str) -> Payer | None:
     except ProviderUnavailable as error:
         services.log.warning("provider does not answer", extra={"reason": error.logged})
         return None
-    forgotten = rules.forgotten(payer)
+    forgotten = rules.forgotten(payer, services.clock())
     try:
         services.store.write(forgotten)
     except WriteConflict:

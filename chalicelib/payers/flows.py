@@ -46,7 +46,7 @@ def put(
         raise _refused(refusal) from None
     if known is not None:
         _keep(services, known, sealed_person(kept.key, client_user_id, details, services.entropy))
-    return take_user(services, user), user
+    return _still_there(take_user(services, user), client_user_id), user
 
 
 def complete_agreement(services: Services, account_id: str, client_user_id: str) -> Payer:
@@ -54,9 +54,10 @@ def complete_agreement(services: Services, account_id: str, client_user_id: str)
     check_offered(services)
     payer = read(services, account_id, client_user_id)
     try:
-        return take_user(services, services.compliance.complete_agreement(payer.user_id))
+        taken = take_user(services, services.compliance.complete_agreement(payer.user_id))
     except ProviderRefused:
         raise BadRequest("The provider knows of no agreement with this payer: send POST /v2/payer first") from None
+    return _still_there(taken, client_user_id)
 
 
 def export(
@@ -77,6 +78,13 @@ def discard(services: Services, user_id: str, name_hash: str) -> None:
     if payer is not None and not payer.is_submitted:
         with suppress(WriteConflict):
             services.store.write(*(Delete(each) for each in (payer, name, key) if each is not None))
+
+
+def _still_there(payer: Payer, client_user_id: str) -> Payer:
+    """Raises PayerNotFound for a payer who was erased while the provider was asked."""
+    if payer.erased_at is not None:
+        raise rules.unknown_payer(client_user_id)
+    return payer
 
 
 def _refused(refusal: ProviderRefused) -> ValidationFailed:

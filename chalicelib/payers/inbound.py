@@ -11,7 +11,6 @@ another order is known by its number, and one that is lost is made good by the n
 
 import hashlib
 import hmac
-import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +23,7 @@ from chalicelib.outbound.compliance import (
     ProviderUnavailable,
     ProviderUser,
     account_of,
+    json_of,
     order_of,
     user_of,
 )
@@ -52,11 +52,11 @@ def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> 
     """
     _check_signature(services, headers, raw_body)
     try:
-        event = json.loads(raw_body)
+        event = json_of(raw_body)
         subject = _SUBJECTS[event["kind"]](event["data"])
         _check_status(subject)
         event_id, account = event["id"], event["account"]
-    except (ValueError, RecursionError, LookupError, TypeError, ProviderUnavailable):
+    except (LookupError, TypeError, ProviderUnavailable):
         raise BadRequest("The event is not in the documented form") from None
     if account != services.settings.compliance_account:
         raise Forbidden("The event is of another account")

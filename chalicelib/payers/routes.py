@@ -44,11 +44,13 @@ OPERATIONS = (
         "Erase a person",
         description=(
             "Destroys the key of all personal data, which cannot be read from then on, and has the provider erase what "
-            "it may. Ids, dates and statuses stay, as payouts refer to them. 409 while a payout is under way."
+            "it may. Ids, dates and statuses stay, as payouts refer to them. 409 while a payout is under way, 404 for "
+            "a person who was erased before."
         ),
         modes=_KEY,
         errors=(404, 409),
         scope=_WRITE,
+        is_repeatable=True,
     ),
     Operation(
         "POST", "/v2/payer/{client_user_id}/payment-details", "add_payment_details",

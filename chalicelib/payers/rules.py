@@ -31,6 +31,8 @@ MOST_ACCOUNTS = 20
 """Bank accounts of one payer, each of which the provider checks."""
 FIRST_CHECK, LONGEST_PAUSE = timedelta(minutes=10), timedelta(days=1)
 """After how long a payer or an account with an open state is read at the provider; each pause is twice the last one."""
+_DOUBLINGS = 8
+"""After which a pause would be longer than a day."""
 MOST_CHECKS = 40
 """About a month. A person who does nothing until then is read again after the next event or update."""
 _ALIASES = {"completed": "approved"}
@@ -155,7 +157,7 @@ def is_open(payer: Payer) -> bool:
 
 def checked_again(record: Payer | BankAccount, now: datetime) -> Payer | BankAccount:
     """The record when it was read at the provider without news. An erasure is repeated until it is confirmed."""
-    pause = min(FIRST_CHECK * 2 ** min(record.checks, 10), LONGEST_PAUSE)
+    pause = FIRST_CHECK * 2**record.checks if record.checks < _DOUBLINGS else LONGEST_PAUSE
     is_last = record.checks + 1 >= MOST_CHECKS and not (isinstance(record, Payer) and record.erased_at)
     return replace(record, checks=record.checks + 1, check_at=None if is_last else now + pause)
 
@@ -167,9 +169,14 @@ def erased(payer: Payer, now: datetime) -> Payer:
     return replace(payer, sealed=None, erased_at=now, check_at=now + FIRST_CHECK, checks=0)
 
 
-def forgotten(payer: Payer) -> Payer:
-    """An erased payer whom the provider has erased, too."""
-    return replace(payer, is_forgotten=True, check_at=None)
+def forgotten(payer: Payer, now: datetime) -> Payer:
+    """An erased payer whom the provider has erased, too.
+
+    It is asked once more later: a call that was under way at the erasure may have brought it the details again.
+    """
+    assert payer.erased_at is not None, "only who was erased is forgotten"
+    once_more = payer.erased_at + FIRST_CHECK
+    return replace(payer, is_forgotten=True, check_at=once_more if now < once_more else None)
 
 
 def erased_account(account: BankAccount) -> BankAccount:

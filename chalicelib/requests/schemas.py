@@ -52,7 +52,7 @@ class CustomerInfoBody(Input):
 
 
 class RecurrenceBody(Input):
-    """How often an invoice recurs. It is kept and shown; the service creates no further requests by it."""
+    """How often an invoice recurs: on each date after the first there is a new request, and an event."""
 
     startDate: Annotated[str, form(format="start-date")] = Field(
         description="A date or an instant in ISO 8601, not before today by UTC"
@@ -74,7 +74,7 @@ class CreateRequest(Input):
     payer: Address | None = Field(None, description="Who is expected to pay; anybody can")
     reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
     customerInfo: CustomerInfoBody | None = Field(None, description="Who the invoice is for")
-    recurrence: RecurrenceBody | None = Field(None, description="How often it recurs, for your own use")
+    recurrence: RecurrenceBody | None = Field(None, description="Creates a new request on each later date")
     isCryptoToFiatAvailable: StrictBool | None = Field(
         None, description="Whether it may be paid out to a bank account (docs/off-ramp.md); then no payee is needed"
     )

@@ -99,8 +99,9 @@ def test_the_pauses_grow_to_a_day_and_the_checks_end(world: World) -> None:
         pauses.append(due - world.now)
         world.now = due
         check_due(world.services)
-    assert pauses[:3] == [timedelta(minutes=10), timedelta(minutes=10), timedelta(minutes=20)]
-    assert max(pauses) == rules.LONGEST_PAUSE
+    minutes = [10, 10, 20, 40, 80, 160, 320, 640, 1280]
+    assert pauses[:9] == [timedelta(minutes=each) for each in minutes]
+    assert set(pauses[9:]) == {timedelta(days=1)}
     assert len(pauses) == rules.MOST_CHECKS
     assert timedelta(days=25) < sum(pauses, timedelta()) < timedelta(days=40)
 
@@ -113,6 +114,28 @@ def test_news_begin_the_pauses_anew(world: World) -> None:
     moved(world, made.user_id, kycStatus="pending")
     later(world)
     assert (payer(world).checks, payer(world).check_at) == (0, world.now + rules.FIRST_CHECK)
+
+
+@pytest.mark.parametrize(
+    ("kyc", "agreement"),
+    [("rejected", "pending"), ("failed", "not_started"), ("pending", "rejected"), ("approved", "failed")],
+)
+def test_who_is_rejected_is_not_read_again(world: World, kyc: str, agreement: str) -> None:
+    made = register(world)
+    moved(world, made.user_id, kycStatus=kyc, agreementStatus=agreement)
+    later(world)
+    assert payer(world).check_at is None
+
+
+def test_news_of_an_account_that_stays_open_begin_its_pauses_anew(world: World) -> None:
+    register(world)
+    made = add_account(world)
+    for _ in range(3):
+        later(world)
+    assert account(world, made).checks == 3
+    world.compliance.provider.move("bank-accounts", made.details_id, {"status": "pending"})
+    later(world)
+    assert (account(world, made).checks, account(world, made).check_at) == (0, world.now + rules.FIRST_CHECK)
 
 
 def test_a_provider_that_does_not_answer_holds_up_nobody_and_raises_an_alarm(world: World) -> None:

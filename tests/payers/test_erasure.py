@@ -76,13 +76,13 @@ class Handler(BaseHTTPRequestHandler):
         return
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def provider() -> Iterator[ProviderServer]:
     with ProviderServer(None, step_seconds=3600) as running_provider:
         yield running_provider
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def api(cloud: Cloud, provider: ProviderServer) -> Iterator[Api]:
     wanted = {
         **cloud.environment(),
@@ -206,6 +206,9 @@ def test_nothing_that_the_service_can_read_holds_the_data_of_a_person_who_was_er
     assert holds(ask("GET", "/v1/audit").body.decode()) == set()
     for method, end in (("GET", ""), ("GET", "?export=true"), ("GET", "/payment-details"), ("DELETE", "")):
         assert ask(method, path + end).status == 404
+    assert ask("PATCH", path, {"agreementCompleted": True}).status == 404
+    assert ask("POST", f"{path}/payment-details", ACCOUNT_DETAILS).status == 404
+    assert holds(everything(cloud)) == set(), "nor does it come back with the ids of later calls"
     again = ask("POST", "/v2/payer", {**DETAILS, "clientUserId": ADA}).json
     assert again["userId"] != user_id, "who comes back is somebody new"
     echo.shutdown()

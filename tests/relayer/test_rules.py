@@ -89,6 +89,13 @@ def test_a_call_may_cost_exactly_what_is_left() -> None:
             assert (found.submissions[0].status is SubmissionStatus.ACCEPTED) == is_enough
 
 
+def test_what_one_call_may_cost_is_not_there_for_the_next() -> None:
+    cost = 62_500 * (2 * 10**9 + 10**8)
+    wanted = [(call(key), StepResult(True, None, 50_000)) for key in ("a", "b", "c")]
+    found = reserve(ACCOUNT, wanted, reading(balance=2 * cost), Budget(10**11, None), NOW)
+    assert [each.status.value for each in found.submissions] == ["accepted", "accepted", "postponed"]
+
+
 def test_offers_for_one_nonce_are_few_however_high_the_limit() -> None:
     """From a tenth of a gwei to a thousand."""
     stuck, offers = transaction(max_fee=BaseUnits(10**8), tip=BaseUnits(1)), 0
