@@ -18,8 +18,8 @@ from chalicelib.requests.records import Frequency, Request
 from chalicelib.requests.rules import currency_of
 
 LARGEST_PAYMENT = 10**30
-"""The most base units of one payment with its fee. DynamoDB counts with 38 digits: what a payer committed to fits in them,
-up to some hundred thousand payouts of this size."""
+"""The most base units of one payment with its fee. DynamoDB counts with 38 digits: what a payer committed to fits in
+them, up to some hundred thousand payouts of this size."""
 FEWEST_PAYMENTS = 2
 DEADLINE_AFTER = timedelta(days=90)
 """How long after its last date a permit can be used: for payments that were paused and are made up for."""
