@@ -44,8 +44,8 @@ OPERATIONS = (
         "Erase a person",
         description=(
             "Destroys the key of all personal data, which cannot be read from then on, and has the provider erase what "
-            "it may. Ids, dates and statuses stay, as payouts refer to them. 409 while a payout is under way; 404 if "
-            "it is sent again."
+            "it may. Ids, dates and statuses stay, as payouts refer to them. 409 while a payout is under way, 404 for "
+            "a person who was erased before."
         ),
         modes=_KEY,
         errors=(404, 409),
