@@ -17,9 +17,9 @@ from chalicelib.requests.creation import Path, check_start, parse_field, refused
 from chalicelib.requests.records import Frequency, Request
 from chalicelib.requests.rules import currency_of
 
-LARGEST_PAYMENT = 10**34
-"""The most base units of one payment with its fee. So the sum of all that a payer committed to fits in 38 digits, which
-is what DynamoDB counts with."""
+LARGEST_PAYMENT = 10**30
+"""The most base units of one payment with its fee. DynamoDB counts with 38 digits: what a payer committed to fits in
+them, up to some hundred thousand payouts of this size."""
 FEWEST_PAYMENTS = 2
 DEADLINE_AFTER = timedelta(days=90)
 """How long after its last date a permit can be used: for payments that were paused and are made up for."""

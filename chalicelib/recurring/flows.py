@@ -53,7 +53,10 @@ class Created:
 
 @frozen
 class Cancelled:
-    """A cancelled recurring payout, and the transactions that lower the payer's allowance to what others still take."""
+    """A cancelled recurring payout, and the transactions that lower the payer's allowance to what others still take.
+
+    There are none if the allowance is below that already.
+    """
 
     schedule: RecurringPayment
     approvals: tuple[Transaction, ...]
@@ -105,7 +108,7 @@ def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
     kept = store.commitment(services.store, rules.commitment_of(after)).committed
     with suppress(ChainUnavailable):
         current = _current_allowance(services, after)
-        return Cancelled(after, _approvals(services, after, kept, current))
+        return Cancelled(after, _approvals(services, after, kept, current) if current >= kept else ())
     return Cancelled(after, (_approve(after, kept),))
 
 

@@ -128,6 +128,8 @@ def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, co
         return replace(created, schedule=_sent(created.schedule, now), request=request)
     if schedule.sent_at is None or facts.call is None:
         return Step(_sent(schedule, now), request=facts.request)
+    if facts.call.status is CallStatus.SUPERSEDED:  # the trouble of the service's own account, not of the payer
+        return Step(_later(schedule, now))
     if has_failed(facts.call):
         return refused(schedule, facts, facts.call.reason or NO_REASON, retry_after, context)
     return Step(_looked_again(schedule, now))
@@ -221,7 +223,7 @@ def _signed(schedule: RecurringPayment, text: str) -> str:
         raise BadRequest("Invalid signature provided") from None
     if recover_digest(calldata.digest(schedule.permit, schedule.network), signature) != schedule.permit.subscriber:
         raise BadRequest("Invalid signature provided")
-    return "0x" + (signature[:64] + bytes([27 + (signature[64] - 27) % 27 % 2])).hex()
+    return "0x" + (signature[:64] + bytes([27 + signature[64] % 27])).hex()
 
 
 def _check_deadline(schedule: RecurringPayment, now: datetime) -> None:

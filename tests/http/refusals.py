@@ -105,7 +105,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_PAYING,
         "chain and token must be given together|another name of wallet": _COMBINATION,
         "is not supported in crosschain payment": "the currency of the request",
-        "paymentDetailsId is not offered": "a value that a client may send",
+        "This request is paid to a wallet": "whether the request may be paid out to a bank account",
     },
     "list_routes": {**_PAYING, "Invalid or missing wallet address": "a checksum"},
     "pay_out": {**_PAYING_OUT, **_RECURRING},

@@ -7,6 +7,7 @@ import pytest
 
 from chalicelib.calldata.recurring import SchedulePermit, typed_data
 from chalicelib.recurring import store as recurring_store
+from chalicelib.recurring.creation import LARGEST_PAYMENT
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.requests.calendar import MAX_PERIODS
 from tests.checkout.test_pay import approval
@@ -107,7 +108,8 @@ def test_a_token_that_refuses_to_change_an_allowance_is_set_to_zero_first(new_sh
     assert approval(withdrawal) == (PROXY.lower(), 0) and approval(grant)[1] > 0
 
 
-def test_its_life_in_published_answers(new_shop: Shop) -> None:
+def test_its_life_in_published_answers(new_shop: Shop, node: Node) -> None:
+    node.allowance = 10**30
     created = made(new_shop)
     name = created["id"]
     shown = new_shop.get(f"/v2/payouts/recurring/{name}").json
@@ -139,6 +141,12 @@ def test_its_life_in_published_answers(new_shop: Shop) -> None:
         "totalPayments": 12,
     }
     assert [list(each) for each in ended["transactions"]] == [["to", "data", "value"]]
+
+
+def test_a_cancellation_asks_for_no_larger_allowance_than_there_is(new_shop: Shop, node: Node) -> None:
+    first, _ = active(new_shop), active(new_shop)
+    node.allowance = 1
+    assert change(new_shop, first, "cancel").json["transactions"] == []
 
 
 def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: Node) -> None:
@@ -187,6 +195,10 @@ def test_what_cannot_recur_is_400_and_nothing_is_written(
     reply = send(shop, recurrence, **changes)
     assert reply.status == 400 and reply.message.startswith(told), reply.message
     assert stored() == before
+
+
+def test_what_a_payer_commits_to_is_counted_exactly_also_with_many_of_the_largest_payouts() -> None:
+    assert LARGEST_PAYMENT * MAX_PERIODS * 100_000 < 10**38, "DynamoDB counts with 38 digits, and fails above"
 
 
 def test_an_amount_in_dollars_is_refused_because_a_fixed_amount_is_signed(shop: Shop) -> None:

@@ -175,6 +175,24 @@ def test_an_account_without_gas_money_is_no_failure_of_the_payer() -> None:
     assert shop.load(schedule).processed == 1
 
 
+def test_a_nonce_that_somebody_else_used_is_no_failure_of_the_payer() -> None:
+    shop = Recurring(recurring_retry_seconds=3600)
+    schedule = shop.start()
+    mempool = shop.world.chain.mempool
+    mempool.holds = True
+    shop.world.advance(60)
+    jobs.run_recurring(shop.services)
+    _drain_recurring(shop)
+    executes, mempool.executes = mempool.executes, lambda raw: None
+    mempool.steal_nonce(mempool.sent[0].sender)
+    mempool.executes, mempool.holds = executes, False
+    mempool.waiting.clear()
+    shop.settle(30)
+    found = shop.load(schedule)
+    assert (found.processed, found.attempt, found.failures) == (1, 1, 0)
+    assert [index for _, index in shop.proxy.made] == [1]
+
+
 def test_a_node_that_does_not_answer_is_no_failure_of_the_payer() -> None:
     shop = Recurring()
     schedule = shop.start()
