@@ -402,6 +402,24 @@ def test_transactions_far_ahead_of_the_next_nonce_wait_until_the_others_are_exec
     assert status(world, f"payout/{count - 1}") is CallStatus.SUCCEEDED
 
 
+def test_those_that_nodes_have_room_for_are_sent_while_the_ones_before_wait_for_confirmations(
+    world: World, mempool: Mempool
+) -> None:
+    mempool.holds = True
+    count = 2 * WINDOW + 5
+    for start in range(0, count, 5):
+        flows.submit(world.services, [replace(CALL, key=f"payout/{n}") for n in range(start, start + 5)])
+    mempool.holds = False
+    world.chain.mine()
+    world.advance(61)
+    follow_relayed(world.services, '{"network": "sepolia"}')
+    assert status(world) is CallStatus.UNKNOWN, "not confirmed"
+    assert {raw.nonce for raw in mempool.sent} == set(range(2 * WINDOW))
+    minutes_pass(world, 6)
+    assert sorted(raw.nonce for _, raw, _ in mempool.executed.values()) == list(range(count))
+    assert {status(world, f"payout/{n}") for n in range(count)} == {CallStatus.SUCCEEDED}
+
+
 def test_the_schedule_queues_a_check_of_each_network_and_a_check_the_next_one_while_something_is_open(
     world: World, mempool: Mempool
 ) -> None:
