@@ -59,6 +59,9 @@ def track(services: Services, network: str) -> bool:
     closed = _advanced(services, signer, chain, reading, transactions) if transactions else set[int]()
     still_open = [each.nonce for each in transactions if each.nonce not in closed]
     open_from = still_open[0] if still_open else read[-1].nonce + 1 if read else progress.open_from
+    if still_open and reading.nonce < open_from:  # a fork deeper than the confirmations took a transaction away
+        facts = {"network": network, "nonce": open_from, "missing": reading.nonce}
+        services.log.error("transaction is stuck", extra=facts)
     if open_from != progress.open_from:
         services.store.write(replace(progress, open_from=open_from))
     return bool(still_open) or len(read) == following.WINDOW

@@ -16,7 +16,7 @@ from chalicelib.relayer.jobs import follow_relayed, track_relayed
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
 from chalicelib.relayer.rules import COIN_DECIMALS, GWEI, Call, Submission
 from chalicelib.services import Services
-from tests.fakes.mempool import GAS, Mempool
+from tests.fakes.mempool import GAS, Mempool, Raw
 from tests.fakes.world import PlainSigningKeys, World
 
 SENDER = PlainSigningKeys.address
@@ -248,6 +248,30 @@ def test_several_nonces_that_somebody_else_used_are_passed_over(world: World, me
     submit(world, replace(CALL, key="payout/2"))
     minutes_pass(world)
     assert status(world, "payout/2") is CallStatus.SUCCEEDED and record(world, 3).nonce == 3
+
+
+def test_a_transaction_that_waited_before_the_first_call_and_is_dropped_holds_up_nothing(
+    world: World, mempool: Mempool
+) -> None:
+    foreign = Raw("0x" + "ff" * 32, SENDER, 0, "0x" + "99" * 20, "0x", 0, GAS, 10**6, 10**6)
+    mempool.waiting[SENDER, 0] = foreign
+    submit(world)
+    mempool.forget()
+    minutes_pass(world, 3)
+    assert_succeeded_once(world)
+
+
+def test_a_nonce_that_no_open_transaction_has_is_an_alarm(world: World, mempool: Mempool) -> None:
+    """A fork deeper than the confirmations took a transaction out of its block, and no node has it any more."""
+    submit(world)
+    minutes_pass(world)
+    assert_succeeded_once(world)
+    mempool.executed.clear()
+    submit(world, replace(CALL, key="payout/2"))
+    services, lines = logged(world)
+    world.advance(61)
+    follow_relayed(services, '{"network": "sepolia"}')
+    assert lines.of("transaction is stuck")[0] == {"network": "sepolia", "nonce": 1, "missing": 0}
 
 
 def test_a_node_without_our_receipt_for_a_while_supersedes_nothing(world: World, mempool: Mempool) -> None:
