@@ -130,7 +130,7 @@ def _ordered(
         counted = replace(after.order, is_counted=is_under_way(after.order))
         people = _payers(services, order, counted)
         if any(each.erased_at for each in people):
-            raise NotFound(reading.NO_SUCH_DETAILS)
+            raise NotFound(reading.NOBODY)
         with suppress(WriteConflict):
             services.store.write(counted, *_with_counts(now_stored, after.request), *people, *after.events)
             webhooks.queue_announcements(services, after.events)

@@ -156,8 +156,8 @@ def test_an_order_that_the_provider_made_for_another_account_is_not_taken(world:
         (NO_ACCOUNT, "", BadRequest, "give clientUserId and paymentDetailsId"),
         (ChosenAccount(PERSON), "", BadRequest, "give clientUserId and paymentDetailsId"),
         (ChosenAccount(None, DETAILS), "0x" + "11" * 20, BadRequest, "give clientUserId and paymentDetailsId"),
-        (ChosenAccount("stranger", DETAILS), "", NotFound, "Payer with client user ID stranger not found"),
-        (ChosenAccount(PERSON, "unknown"), "", NotFound, "no such payment details"),
+        (ChosenAccount("stranger", DETAILS), "", NotFound, "No payer was found"),
+        (ChosenAccount(PERSON, "unknown"), "", NotFound, "No payer was found"),
     ],
 )
 def test_a_choice_that_is_incomplete_or_unknown_is_refused(
@@ -182,7 +182,7 @@ def test_people_and_accounts_that_are_not_approved_are_refused_with_the_next_ste
 
 def test_a_person_of_another_account_is_unknown(world: World) -> None:
     store_payer(world.services, account_id="other")
-    with pytest.raises(NotFound, match="not found"):
+    with pytest.raises(NotFound, match="No payer was found"):
         choose(world, unpaid(world))
 
 

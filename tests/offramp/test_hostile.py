@@ -4,11 +4,14 @@ from contextlib import suppress
 
 import pytest
 
+from chalicelib.access.callers import Owner
+from chalicelib.access.modes import Mode
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.offramp import flows
 from chalicelib.offramp.checking import check_due
+from chalicelib.offramp.rules import ChosenAccount
 from chalicelib.outbound.compliance import ProviderUnavailable
 from chalicelib.payers.erasure import erase
 from chalicelib.requests.records import Request
@@ -17,7 +20,7 @@ from tests.fakes.crash import FragileClient, Interruption
 from tests.fakes.offramps import PERSON, bodies, load_order, load_payer, store_payer
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World, in_process_aws
-from tests.offramp.test_flows import choose, moved, paid, unpaid
+from tests.offramp.test_flows import AMOUNT, choose, moved, paid, unpaid
 
 TOKEN = token_with_id("fUSDC-sepolia")
 assert TOKEN is not None
@@ -117,3 +120,15 @@ def test_an_erasure_at_any_call_of_an_order_leaves_the_one_or_the_other() -> Non
             if other.calls < position:
                 return
     raise AssertionError("the order takes more calls")
+
+
+def test_who_pays_with_a_public_client_id_does_not_learn_who_is_registered(world: World) -> None:
+    store_payer(world.services)
+    request = unpaid(world)
+    anybody = Owner(world.account_id, world.client_id, world.origin, mode=Mode.CLIENT_ID)
+    messages = []
+    for person in (PERSON, "somebody@example.com"):
+        with pytest.raises(NotFound) as refused:
+            flows.payable(world.services, anybody, request, ChosenAccount(person, "guessed"), AMOUNT)
+        messages.append((refused.value.message, refused.value.logged))
+    assert messages[0] == messages[1]
