@@ -105,7 +105,7 @@ ACCESS = {
     ),
     "check_payers": Access(
         tables={
-            "payments": ("GetItem", "PutItem", "DeleteItem"),
+            "payments": ("GetItem", "Query", "PutItem", "DeleteItem"),
             "keys": ("GetItem", "DeleteItem"),
             "webhooks": ("PutItem",),
         },

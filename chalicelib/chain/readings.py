@@ -17,13 +17,12 @@ class StepResult:
 class AccountReading:
     """An account after the newest block `head`. Prices are in base units of the native coin per unit of gas.
 
-    `nonce` is the number of its executed transactions, `pending_nonce` counts those that wait for a block as well.
-    `base_fee` is that of the newest block, 0 on networks without one, and `tip` what the node suggests on top of it.
+    `nonce` is the number of its executed transactions. `base_fee` is that of the newest block, 0 on networks without
+    one, and `tip` what the node suggests on top of it.
     """
 
     head: int
     nonce: int
-    pending_nonce: int
     balance: BaseUnits
     base_fee: BaseUnits
     tip: BaseUnits

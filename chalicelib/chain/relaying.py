@@ -25,14 +25,13 @@ def read_account(node: JsonRpcClient, address: str) -> AccountReading:
         ("eth_chainId", []),
         ("eth_getBlockByNumber", ["latest", False]),
         ("eth_getTransactionCount", [address, "latest"]),
-        ("eth_getTransactionCount", [address, "pending"]),
         ("eth_getBalance", [address, "latest"]),
         ("eth_gasPrice", []),
         ("eth_maxPriorityFeePerGas", []),
     ]
     *required, tip = node.outcomes(calls)
     raise_first_error(required)
-    chain_id, block, nonce, pending, balance, gas_price = required
+    chain_id, block, nonce, balance, gas_price = required
     check_chain_id(node.network, chain_id)
     base_fee = quantity(block.get("baseFeePerGas") or "0x0", _HIGHEST_PRICE)
     if isinstance(tip, RpcError):  # a node without the method; its gas price is base fee and tip
@@ -40,7 +39,6 @@ def read_account(node: JsonRpcClient, address: str) -> AccountReading:
     return AccountReading(
         head=quantity(block["number"]),
         nonce=quantity(nonce),
-        pending_nonce=quantity(pending),
         balance=BaseUnits(quantity(balance, _UINT256)),
         base_fee=BaseUnits(base_fee),
         tip=BaseUnits(quantity(tip, _HIGHEST_PRICE)),

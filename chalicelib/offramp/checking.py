@@ -56,7 +56,8 @@ def _check(services: Services, request_id: str) -> bool:
     postponed = commit(services, bill, order, Advance(checked(order, now, first_check(services))))
     if postponed is None:
         return False  # something was recorded or reported meanwhile
-    _read(services, order)
+    if order.paid_at is not None:
+        _read(services, order)
     return True
 
 

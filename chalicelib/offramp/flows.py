@@ -127,8 +127,12 @@ def _ordered(
         deposited = replace(bill, requests=(replace(now_stored, payee=address),))
         advance = after_report(order, orders.report_of(found), services.clock(), first_check(services))
         after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
+        counted = replace(after.order, is_counted=is_under_way(after.order))
+        people = _payers(services, order, counted)
+        if any(each.erased_at for each in people):
+            raise NotFound(reading.NOBODY)
         with suppress(WriteConflict):
-            services.store.write(after.order, *_with_counts(now_stored, after.request), *after.events)
+            services.store.write(counted, *_with_counts(now_stored, after.request), *people, *after.events)
             webhooks.queue_announcements(services, after.events)
             return replace(counts.marked(after.request), version=now_stored.version + 1)
     raise WriteConflict

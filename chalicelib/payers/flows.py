@@ -72,12 +72,14 @@ def export(
 
 
 def discard(services: Services, user_id: str, name_hash: str) -> None:
-    """Deletes a payer whose details the provider refused, and the data key. Does nothing if the record was changed."""
-    name, key = store.name(services.store, name_hash), keys.person_key(services.store, user_id)
+    """Deletes a payer whose details the provider refused, with bank accounts and data key. Does nothing if the record
+    was changed."""
     payer = store.payer(services.store, user_id)
-    if payer is not None and not payer.is_submitted:
+    name, key = store.name(services.store, name_hash), keys.person_key(services.store, user_id)
+    accounts = store.bank_accounts(services.store, user_id)
+    if payer is not None and not payer.is_submitted and payer.erased_at is None:
         with suppress(WriteConflict):
-            services.store.write(*(Delete(each) for each in (payer, name, key) if each is not None))
+            services.store.write(*(Delete(each) for each in (payer, name, key, *accounts) if each is not None))
 
 
 def _still_there(payer: Payer, client_user_id: str) -> Payer:

@@ -11,6 +11,8 @@ NOT_OFFERED = (
     "Compliance is only required for off-ramp requests, and this deployment offers none: COMPLIANCE_API_URL is not set"
 )
 NO_SUCH_DETAILS = "This payer has no such payment details"
+NOBODY = "No payer was found with this clientUserId and these paymentDetailsId"
+"""Both in one, as a public client ID may ask: it does not learn which person is registered."""
 
 
 @frozen
@@ -47,12 +49,15 @@ def find(services: Services, account_id: str, client_user_id: str) -> Kept | Non
 def payable(services: Services, account_id: str, client_user_id: str, details_id: str) -> tuple[Payer, BankAccount]:
     """The payer and the bank account, if fiat can be sent there now. Three reads.
 
-    Raises PayerNotFound, NotFound, Forbidden with what has to happen first.
+    Raises NotFound, or Forbidden with what has to happen first.
     """
-    payer = read(services, account_id, client_user_id)
+    try:
+        payer = read(services, account_id, client_user_id)
+    except rules.PayerNotFound:
+        raise NotFound(NOBODY) from None
     account = store.bank_account(services.store, payer.user_id, details_id)
     if account is None or account.sealed is None:
-        raise NotFound(NO_SUCH_DETAILS)
+        raise NotFound(NOBODY)
     if not payer.is_compliant:
         states = f"identity {payer.kyc_status.value}, agreement {payer.agreement_status.value}"
         raise Forbidden(f"The payer is not compliant ({states}): POST /v2/payer gives the links to complete both")

@@ -130,7 +130,7 @@ def _reserved(
     budget = budget_of(services, network)
     for _ in range(_ATTEMPTS):
         stored, accepted = read
-        account = stored or RelayerAccount(network, signer.address, reading.pending_nonce, "", BaseUnits(0))
+        account = stored or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
         wanted = [(call, step) for call, step in steps.items() if call.key not in accepted]
         reservation = rules.reserve(account, wanted, reading, budget, services.clock())
         if not reservation.calls:

@@ -40,6 +40,7 @@ _UNEXPLAINED = "reverted, and the node does not say why"
 def track(services: Services, network: str) -> bool:
     """Checks the open transactions of a network's account, and its balance; returns whether some stay open.
 
+    Those are the first ones, and the next ones that the node has room for while the first wait for confirmations.
     Does nothing if a check began within the last five seconds. Raises ChainUnavailable if the node does not answer.
     """
     signer, chain, now = signer_of(services, network), services.chains.evm(network), services.clock()
@@ -52,16 +53,23 @@ def track(services: Services, network: str) -> bool:
     except WriteConflict:
         return False  # another check has just begun
     progress = replace(progress, checked_at=now, version=progress.version + 1)
-    read = store.transactions_from(services.store, network, signer.address, progress.open_from, following.WINDOW)
-    reading = chain.read_account(signer.address)
+    first = store.transactions_from(services.store, network, signer.address, progress.open_from, following.WINDOW)
+    reading, is_full = chain.read_account(signer.address), len(first) == following.WINDOW
     _watch(services, network, signer, reading)
-    transactions = [each for each in read if each.closed_at is None]
+    others: tuple[RelayedTransaction, ...] = ()
+    if is_full:
+        after = max(first[-1].nonce + 1, reading.nonce)
+        others = store.transactions_from(services.store, network, signer.address, after, following.WINDOW)
+    transactions = [each for each in (*first, *others) if each.closed_at is None]
     closed = _advanced(services, signer, chain, reading, transactions) if transactions else set[int]()
-    still_open = [each.nonce for each in transactions if each.nonce not in closed]
-    open_from = still_open[0] if still_open else read[-1].nonce + 1 if read else progress.open_from
+    still_open = [each.nonce for each in first if each.closed_at is None and each.nonce not in closed]
+    open_from = still_open[0] if still_open else first[-1].nonce + 1 if first else progress.open_from
+    if still_open and reading.nonce < open_from:  # a fork deeper than the confirmations took a transaction away
+        facts = {"network": network, "nonce": open_from, "missing": reading.nonce}
+        services.log.error("transaction is stuck", extra=facts)
     if open_from != progress.open_from:
         services.store.write(replace(progress, open_from=open_from))
-    return bool(still_open) or len(read) == following.WINDOW
+    return bool(still_open) or is_full
 
 
 def _advanced(

@@ -41,6 +41,8 @@ USER_CASES: Mapping[str, tuple[Mapping[str, str], ...]] = {
     "kyc_failed": ({"kycStatus": "pending"}, {"kycStatus": "failed"}),
     "kyc_retry": ({"kycStatus": "pending"}, {"kycStatus": "retry_required"}, {"kycStatus": "pending"},
                   {"kycStatus": "approved"}),
+    "signed": ({"kycStatus": "approved"}, {"agreementStatus": "pending"}, {"agreementStatus": "signed"},
+               {"agreementStatus": "completed"}),
     "agreement_rejected": ({"kycStatus": "approved"}, {"agreementStatus": "pending"},
                            {"agreementStatus": "rejected"}),
     "agreement_failed": ({"kycStatus": "approved"}, {"agreementStatus": "pending"}, {"agreementStatus": "failed"}),
@@ -64,7 +66,9 @@ ORDER_CASES: Mapping[str, tuple[Mapping[str, str], ...]] = {
     ),
     "order_failed": ({"status": "initiated"}, {"status": "failed", "reason": "The bank refused the transfer"}),
     "short": ({"status": "initiated"}, {"status": "insufficient_funds"}),
+    "cancelled": ({"status": "initiated"}, {"status": "cancelled"}),
     "refunded": ({"status": "initiated"}, {"status": "failed"}, {"status": "refunded"}),
+    "unheard_of": ({"status": "initiated"}, {"status": "on_hold"}),
 }
 """What orders to a bank account go through whose account name has the name, by name."""
 _KINDS = {"users": "user", "bank-accounts": "bank_account", "orders": "order"}

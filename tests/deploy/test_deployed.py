@@ -59,6 +59,8 @@ CONSUMERS = sum(len(access.consumes) for access in ACCESS.values())
 SCHEDULE_SECONDS = 300
 """A schedule fires a minute after the deployment; the rest is for cores that have other things to do."""
 FAILURES = ("AccessDenied", "Traceback", "Error: ", "Exception: ", '"ERROR"')
+IDLE = {"execute_recurring"}
+"""What has nothing to do here: no schedule is due."""
 PATIENCE_SECONDS = 300
 """For what is done at once where there is a free core."""
 
@@ -389,7 +391,7 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     wait_for(lambda: services.store.get(Intent, Intent.KEY.of(link_token=announced)).version > 2, SCHEDULE_SECONDS)
     assert services.store.get(Intent, Intent.KEY.of(link_token=announced)).status is IntentStatus.PENDING
     failures = {}
-    for function in ACCESS:
+    for function in ACCESS.keys() - IDLE:
         lines = wait_for(partial(logs_of, cloud, function), PATIENCE_SECONDS)
         failures[function] = [line for line in lines if any(word in line for word in FAILURES)]
     assert {function: lines for function, lines in failures.items() if lines} == {}

@@ -87,12 +87,9 @@ class Mempool:
 
     def read_account(self, address: str) -> AccountReading:
         nonce = self.nonce(address)
-        pending = nonce
-        while (address, pending) in self.waiting:
-            pending += 1
         head = len(self.chain.blocks) - 1
         return AccountReading(
-            head, nonce, pending, BaseUnits(self.balance), BaseUnits(self.base_fee), BaseUnits(self.tip)
+            head, nonce, BaseUnits(self.balance), BaseUnits(self.base_fee), BaseUnits(self.tip)
         )
 
     def run_each(self, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:

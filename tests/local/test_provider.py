@@ -1,13 +1,15 @@
 """The local compliance provider: what it is told to do, what it does by itself, and what it tells of it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chalicelib.payers.inbound import signature
+from chalicelib.payers.records import AccountStatus, AgreementStatus, KycStatus
+from chalicelib.requests.offramps.records import OrderStatus
 from infra.local.provider import (
     ACCOUNT_CASES,
     ORDER_CASES,
@@ -113,3 +115,13 @@ def test_it_serves_over_http_and_signs(provider: Provider) -> None:
         assert server.url.startswith("http://127.0.0.1:")
     headers = signed_headers(b"{}", 1773568800, "secret")
     assert headers["x-provider-signature"] == "754c76c0d8f8d120b05d979f50041075f82081d642d382780c2c685313801fcf"
+
+
+def test_the_cases_walk_through_every_state() -> None:
+    def reached(cases: Mapping[str, Iterable[Mapping[str, str]]], name: str) -> set[str]:
+        return {step[name] for steps in cases.values() for step in steps if name in step}
+
+    assert reached(USER_CASES, "kycStatus") == {*KycStatus} - {"not_started"}
+    assert reached(USER_CASES, "agreementStatus") == {*AgreementStatus} - {"not_started"}
+    assert reached(ACCOUNT_CASES, "status") == {*AccountStatus} - {"pending"}
+    assert reached(ORDER_CASES, "status") == {*OrderStatus, "on_hold"} - {"created", "unknown"}

@@ -46,6 +46,7 @@ def test_an_unpaid_order_is_not_read(world: World) -> None:
     store_payer(world.services)
     choose(world, store_request(world.services, payee="", is_crypto_to_fiat=True))
     world.advance(30 * 86_400)
+    assert (check(world), asked(world)) == (1, 0), "from now on it does not count as under way"
     assert (check(world), asked(world)) == (0, 0)
 
 

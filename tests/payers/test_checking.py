@@ -1,5 +1,6 @@
 """The sweep reads at the provider what is open there, finishes what a crash left, and ends at some time."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -90,6 +91,21 @@ def test_details_that_are_refused_at_last_are_not_kept(world: World) -> None:
     user_id = payer(world).user_id
     later(world)
     assert store.payer(world.services.store, user_id) is None
+
+
+def test_of_a_person_who_is_refused_at_last_no_bank_account_is_kept_either(world: World) -> None:
+    world.compliance.trouble = lambda method, path: "down"
+    with pytest.raises(ProviderUnavailable):
+        register(world, city="refused")
+    made = payer(world)
+    with pytest.raises(ProviderUnavailable):
+        add_account(world)
+    world.compliance.trouble = lambda method, path: None
+    for _ in range(3):
+        with suppress(SweepIncomplete):  # the provider takes no account of somebody whom it does not know
+            later(world)
+    assert store.payer(world.services.store, made.user_id) is None
+    assert store.bank_accounts(world.services.store, made.user_id) == ()
 
 
 def test_the_pauses_grow_to_a_day_and_the_checks_end(world: World) -> None:

@@ -32,7 +32,7 @@ SIGNED = transaction(5, hashes=(OLD, NEW), raw="0x02", signed_at=NOW)
 def chain(
     nonce: int = 5, base_fee: int = 10**9, tip: int = 10**9, confirmed_nonce: int = 5, receipt: Receipt | None = None
 ) -> ChainState:
-    reading = AccountReading(100, nonce, nonce, BaseUnits(0), BaseUnits(base_fee), BaseUnits(tip))
+    reading = AccountReading(100, nonce, BaseUnits(0), BaseUnits(base_fee), BaseUnits(tip))
     return ChainState(reading, {receipt.tx_hash: receipt} if receipt else {}, 90, confirmed_nonce)
 
 

@@ -31,7 +31,7 @@ limits = st.integers(1, 10**12)
 
 
 def reading(base_fee: int = 10**9, tip: int = 10**8, balance: int = 10**18) -> AccountReading:
-    return AccountReading(100, 5, 5, BaseUnits(balance), BaseUnits(base_fee), BaseUnits(tip))
+    return AccountReading(100, 5, BaseUnits(balance), BaseUnits(base_fee), BaseUnits(tip))
 
 
 def call(key: str = "a", value: int = 0, gas_limit: int | None = None) -> Call:

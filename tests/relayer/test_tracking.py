@@ -16,7 +16,7 @@ from chalicelib.relayer.jobs import follow_relayed, track_relayed
 from chalicelib.relayer.records import CallStatus, RelayedTransaction
 from chalicelib.relayer.rules import COIN_DECIMALS, GWEI, Call, Submission
 from chalicelib.services import Services
-from tests.fakes.mempool import GAS, Mempool
+from tests.fakes.mempool import GAS, Mempool, Raw
 from tests.fakes.world import PlainSigningKeys, World
 
 SENDER = PlainSigningKeys.address
@@ -250,6 +250,30 @@ def test_several_nonces_that_somebody_else_used_are_passed_over(world: World, me
     assert status(world, "payout/2") is CallStatus.SUCCEEDED and record(world, 3).nonce == 3
 
 
+def test_a_transaction_that_waited_before_the_first_call_and_is_dropped_holds_up_nothing(
+    world: World, mempool: Mempool
+) -> None:
+    foreign = Raw("0x" + "ff" * 32, SENDER, 0, "0x" + "99" * 20, "0x", 0, GAS, 10**6, 10**6)
+    mempool.waiting[SENDER, 0] = foreign
+    submit(world)
+    mempool.forget()
+    minutes_pass(world, 3)
+    assert_succeeded_once(world)
+
+
+def test_a_nonce_that_no_open_transaction_has_is_an_alarm(world: World, mempool: Mempool) -> None:
+    """A fork deeper than the confirmations took a transaction out of its block, and no node has it any more."""
+    submit(world)
+    minutes_pass(world)
+    assert_succeeded_once(world)
+    mempool.executed.clear()
+    submit(world, replace(CALL, key="payout/2"))
+    services, lines = logged(world)
+    world.advance(61)
+    follow_relayed(services, '{"network": "sepolia"}')
+    assert lines.of("transaction is stuck")[0] == {"network": "sepolia", "nonce": 1, "missing": 0}
+
+
 def test_a_node_without_our_receipt_for_a_while_supersedes_nothing(world: World, mempool: Mempool) -> None:
     submit(world)
     world.chain.mine(3)
@@ -376,6 +400,24 @@ def test_transactions_far_ahead_of_the_next_nonce_wait_until_the_others_are_exec
     minutes_pass(world, 4)
     assert sorted(raw.nonce for _, raw, _ in mempool.executed.values()) == list(range(count))
     assert status(world, f"payout/{count - 1}") is CallStatus.SUCCEEDED
+
+
+def test_those_that_nodes_have_room_for_are_sent_while_the_ones_before_wait_for_confirmations(
+    world: World, mempool: Mempool
+) -> None:
+    mempool.holds = True
+    count = 2 * WINDOW + 5
+    for start in range(0, count, 5):
+        flows.submit(world.services, [replace(CALL, key=f"payout/{n}") for n in range(start, start + 5)])
+    mempool.holds = False
+    world.chain.mine()
+    world.advance(61)
+    follow_relayed(world.services, '{"network": "sepolia"}')
+    assert status(world) is CallStatus.UNKNOWN, "not confirmed"
+    assert {raw.nonce for raw in mempool.sent} == set(range(2 * WINDOW))
+    minutes_pass(world, 6)
+    assert sorted(raw.nonce for _, raw, _ in mempool.executed.values()) == list(range(count))
+    assert {status(world, f"payout/{n}") for n in range(count)} == {CallStatus.SUCCEEDED}
 
 
 def test_the_schedule_queues_a_check_of_each_network_and_a_check_the_next_one_while_something_is_open(

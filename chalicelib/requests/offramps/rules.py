@@ -44,6 +44,8 @@ LONGEST_PAUSE = timedelta(hours=6)
 WATCHED_AFTER_END = timedelta(days=14)
 """How long an order is still read after fiat was sent or it failed: banks return money days later."""
 _PAUSE_AFTER_END = timedelta(days=1)
+_PAYABLE = timedelta(days=1)
+"""How long after an order was made its payment may be on the way. An order that is paid later counts from then."""
 
 
 class Telling(StrEnum):
@@ -118,9 +120,12 @@ def checked(order: Order, now: datetime, first_check: timedelta) -> Order:
 
 
 def next_check(order: Order, now: datetime, first_check: timedelta) -> datetime | None:
-    """When the provider is asked next; None if nothing is expected: the request is unpaid, or the order long ended."""
-    if order.paid_at is None or order.status is OrderStatus.REFUNDED:
+    """When it is checked next; None if nothing is expected: the request is long unpaid, or the order long ended."""
+    if order.status is OrderStatus.REFUNDED:
         return None
+    if order.paid_at is None:
+        payable_until = order.created_at + _PAYABLE
+        return payable_until if now < payable_until and order.status not in FAILURES else None
     if order.status is OrderStatus.FIAT_SENT or order.status in FAILURES:
         return now + _PAUSE_AFTER_END if now < order.changed_at + WATCHED_AFTER_END else None
     pause: timedelta = first_check * 2 ** min(order.checks, 10)
@@ -137,8 +142,8 @@ def state_of(order: Order) -> RequestStatus | None:
 
 
 def is_under_way(order: Order) -> bool:
-    """Whether the payer's money is still at the provider, as far as is known: then the payer is not erased."""
-    return order.paid_at is not None and not order.is_settled and order.check_at is not None
+    """Whether the payer's money may be at the provider, or on the way there: then the payer is not erased."""
+    return order.check_at is not None and not order.is_settled
 
 
 def is_late(order: Order, now: datetime, limit: timedelta) -> bool:
