@@ -112,6 +112,27 @@ def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[
     return read_all
 
 
+def _by_currency(text: str) -> dict[str, str]:
+    values = _json(text)
+    if not isinstance(values, dict):
+        raise ValueError("must be a JSON object by currency id")
+    if not values:
+        return {}
+    from chalicelib.base.errors import BadRequest
+    from chalicelib.base.money import parse_amount
+    from chalicelib.catalogue.tokens import token_with_id
+
+    for name, value in values.items():
+        token = token_with_id(name)
+        if token is None:
+            raise ValueError(f"{name} is not a currency id")
+        try:
+            parse_amount(str(value), token.decimals)
+        except BadRequest as error:
+            raise ValueError(f"{name}: {error.message}") from None
+    return {name: str(value) for name, value in values.items()}
+
+
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
@@ -256,6 +277,9 @@ class Settings:
     """After how long without a block a transaction is replaced by the same one with a higher fee."""
     recurring_retry_seconds: int = _setting(_whole(10), 3600)
     """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
+    recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
+    """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
+    human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
     page_client_id: str = _setting(
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
     )

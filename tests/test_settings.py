@@ -68,6 +68,10 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("RELAYER_LOW_BALANCES", ['{"sepolia": "0.0000000000000000001"}', '{"sepolia": ""}']),
         ("RELAYER_MAX_FEE_GWEI", ['{"sepolia": 0}', '{"sepolia": 0.5}']),
         ("RELAYER_STUCK_SECONDS", ["9", "x"]),
+        (
+            "RECURRING_RELAYER_FEES",
+            ["[]", "0.05", '{"USDC-nowhere": "1"}', '{"USDC-base": "0"}', '{"USDC-base": "-1"}', '{"USDC-base": "0.0000001"}'],
+        ),
         ("PAGE_CLIENT_ID", ["", "a b", "a" * 65]),
         ("PAGE_FRAME_ANCESTORS", ['["app.test"]', '["https://APP.test"]', '["https://app.test/path"]']),
         ("LOG_LEVEL", ["info", "TRACE"]),
@@ -88,7 +92,9 @@ def test_values_are_read_in_their_types() -> None:
         SAFE_SERVICE_URLS='{"base": "https://safe.test/base"}',
         SESSION_ORIGINS="[]",
         WEBHOOK_ALLOW_LOOPBACK="True",
+        RECURRING_RELAYER_FEES='{"USDC-base": "0.05"}',
     )
+    assert settings.recurring_relayer_fees == {"USDC-base": "0.05"}
     assert settings.confirmations == {"sepolia": 1, "matic": 5}
     assert (settings.scan_interval_seconds, settings.header_brands, settings.session_origins) == (60, ("shop",), ())
     assert settings.safe_service_urls == {"base": "https://safe.test/base"}

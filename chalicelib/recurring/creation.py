@@ -1,5 +1,6 @@
 """Creation of recurring payouts: what a merchant sends, the checks on it, and the permit for the payer to sign."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -8,9 +9,10 @@ from chalicelib.base.addresses import ZERO_ADDRESS, address_of_family, same_addr
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.base.money import Fee
+from chalicelib.base.money import Fee, parse_amount
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.catalogue.tokens import Token
 from chalicelib.recurring.records import RecurringPayment
 from chalicelib.requests.calendar import MAX_PERIODS, due_at, period_seconds
 from chalicelib.requests.creation import Path, check_start, parse_field, refused
@@ -38,8 +40,17 @@ class Plan:
     payer: str
 
 
+@frozen
+class Fees:
+    """What the payer pays with each payment beside the amount: the platform's fee, and to the service's own account
+    what `by_currency` has for the id of the token, in human-readable amounts."""
+
+    platform: Fee
+    by_currency: Mapping[str, str]
+
+
 def create_recurring(
-    template: Request, plan: Plan, fee: Fee, path: Path, now: datetime, entropy: Entropy
+    template: Request, plan: Plan, fees: Fees, path: Path, now: datetime, entropy: Entropy
 ) -> RecurringPayment:
     """The new recurring payout, which its payer has to sign. `path` is where the plan stands in the body.
 
@@ -59,9 +70,10 @@ def create_recurring(
         last = None
     if last is None or int(start.timestamp()) > _LATEST_START:
         raise refused((*path, "startDate"), "is too late: the contract knows no dates after 2106-02-07")
+    fee, relayer_fee = fees.platform, _relayer_fee(fees, currency_of(template))
     amount, fee_amount = template.amount, fee.on(template.amount)
-    if amount + fee_amount > LARGEST_PAYMENT:
-        raise BadRequest("The amount with its fee is larger than a recurring payment can be: pay a part of it")
+    if amount + fee_amount + relayer_fee > LARGEST_PAYMENT:
+        raise BadRequest("The amount with its fees is larger than a recurring payment can be: pay a part of it")
     recurring_id = ids.ulid(now, entropy)
     return RecurringPayment(
         recurring_id=recurring_id,
@@ -79,7 +91,7 @@ def create_recurring(
             fee_address=fee.address if fee_amount and fee.address else ZERO_ADDRESS,
             amount=amount,
             fee_amount=fee_amount,
-            relayer_fee=0,
+            relayer_fee=relayer_fee,
             period_seconds=period_seconds(start, plan.frequency, plan.total_payments),
             first_payment=int(start.timestamp()),
             total_payments=plan.total_payments,
@@ -91,6 +103,11 @@ def create_recurring(
         frequency=plan.frequency,
         created_at=now,
     )
+
+
+def _relayer_fee(fees: Fees, token: Token) -> int:
+    amount = fees.by_currency.get(token.id)
+    return parse_amount(amount, token.decimals) if amount is not None else 0
 
 
 def _check_currency(template: Request) -> None:

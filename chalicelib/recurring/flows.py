@@ -13,7 +13,7 @@ from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.links.fees import rules as fees
 from chalicelib.recurring import rules, steps, store
-from chalicelib.recurring.creation import Plan, create_recurring
+from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.records import Period, RecurringPayment
 from chalicelib.recurring.rules import Step
 from chalicelib.relayer import flows as relayer
@@ -70,7 +70,8 @@ def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan)
     """
     template = requests.payout(services, owner, draft)
     charged = fees.resolve(fee, owner.settings.fee, family_of(currency_of(template)))
-    schedule = create_recurring(template, plan, charged, ("recurrence",), services.clock(), services.entropy)
+    each = Fees(charged, services.settings.recurring_relayer_fees)
+    schedule = create_recurring(template, plan, each, ("recurrence",), services.clock(), services.entropy)
     if not relayer.can_submit(services, schedule.network):
         raise BadRequest(
             f"This deployment makes no recurring payments on {schedule.network}: its operator has to set RELAYER_KEYS"

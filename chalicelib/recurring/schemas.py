@@ -81,7 +81,7 @@ class PermitValues(Output):
     feeAddress: str = Field(description="The zero address without a fee")
     amount: str
     feeAmount: str = Field(description="The fee on top of each payment")
-    relayerFee: str = Field(description="What the sender of the payments takes: nothing")
+    relayerFee: str = Field(description="What the service takes for sending each payment")
     periodSeconds: int = Field(description="The least time between two payments, on average")
     firstPayment: int
     totalPayments: int

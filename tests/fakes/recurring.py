@@ -14,7 +14,7 @@ from chalicelib.calldata import recurring as calldata
 from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chain.wallets import TokenReading
 from chalicelib.recurring import flows, jobs
-from chalicelib.recurring.creation import Plan, create_recurring
+from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.jobs import track_relayed
 from chalicelib.requests import flows as requests
@@ -39,7 +39,7 @@ def store_recurring(services: Services, owner: Owner, *, is_active: bool = False
     item = Item("10", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
     template = requests.payout(services, owner, Draft(item))
     plan = {"start_date": "2101-01-31", "frequency": Frequency.DAILY, "total_payments": 3, "payer": SUBSCRIBER.address}
-    made = create_recurring(template, Plan(**{**plan, **changes}), Fee(), (), services.clock(), services.entropy)
+    made = create_recurring(template, Plan(**{**plan, **changes}), Fees(Fee(), {}), (), services.clock(), services.entropy)
     services.store.write(made)
     return flows.activate(services, owner, made.recurring_id, signature_of(made)) if is_active else made
 

@@ -16,6 +16,7 @@ from tests.fakes.wallets import evm_wallet, high_s
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.links.test_limited import limit
 from tests.links.test_limited import refused as refused_by_limit
+from tests.support.api import Configured
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.items import ZERO, native, tron
 from tests.support.node import Node
@@ -84,6 +85,16 @@ def test_creating_answers_with_the_permit_and_the_approval(new_shop: Shop, node:
     assert approval(grant) == (PROXY.lower(), needed)
     assert metadata["currentAllowance"] == "0" and metadata["additionalAllowanceNeeded"] == str(needed)
     assert metadata["stepsRequired"] == 2
+
+
+def test_the_payer_signs_what_the_service_takes_for_each_payment(
+    new_shop: Shop, node: Node, configured: Configured
+) -> None:
+    with configured(RECURRING_RELAYER_FEES='{"fUSDC-sepolia": "0.05", "USDC-base": "1"}'):
+        body = made(new_shop, feePercentage="1", feeAddress=FEE_ADDRESS)
+    assert body["recurringPaymentPermit"]["values"]["relayerFee"] == "50000"
+    metadata = body["metadata"]
+    assert int(metadata["totalNeededAllowance"]) - int(metadata["existingPaymentsAmount"]) == 12 * 12_675_000
 
 
 def test_with_enough_allowed_there_is_only_the_signature(new_shop: Shop, node: Node) -> None:
@@ -182,7 +193,7 @@ def test_a_cancellation_holds_if_the_node_does_not_answer(new_shop: Shop, node: 
         ({}, native(), "paymentCurrency: ETH-sepolia-sepolia cannot be paid by recurring payouts: choose an ERC-20 token"),
         ({}, tron(), "paymentCurrency: USDT-tron cannot be paid by recurring payouts"),
         ({}, {"amount": "0"}, "amount must be greater than 0"),
-        ({}, {"amount": "1" + "0" * 29}, "The amount with its fee is larger than a recurring payment can be"),
+        ({}, {"amount": "1" + "0" * 29}, "The amount with its fees is larger than a recurring payment can be"),
         ({}, {"payee": ZERO}, "payee names the zero address"),
         ({}, {"payerWallet": evm_wallet("other").address}, "payerWallet is not recurrence.payer, who pays: leave it out"),
     ],
