@@ -51,41 +51,41 @@ class ChangeRecurring(Input):
 class ApprovalAnswer(Output):
     """A transaction for the payer to send: it sets what the contract may take of the token."""
 
-    to: str
-    data: str
+    to: str = Field(description="The token")
+    data: str = Field(description="The call `approve`, as 0x hex")
     value: Value = Field(description="Nothing of the native coin: 0x0, or another form of 0 by setting")
 
 
 class PermitDomain(Output):
-    name: str
-    version: str
-    chainId: int
+    name: str = Field(description="ERC20RecurringPaymentProxy")
+    version: str = Field(description="1")
+    chainId: int = Field(description="Of the network of the payments")
     verifyingContract: str = Field(description="The contract that makes the payments")
 
 
 class PermitMember(Output):
-    name: str
-    type: str
+    name: str = Field(description="As in `values`")
+    type: str = Field(description="In Solidity, such as uint128")
 
 
 class PermitTypes(Output):
-    SchedulePermit: list[PermitMember]
+    SchedulePermit: list[PermitMember] = Field(description="The members in the order in which they are signed")
 
 
 class PermitValues(Output):
     """Amounts are in base units of the token, times in seconds of Unix time."""
 
     subscriber: str = Field(description="The payer")
-    token: str
+    token: str = Field(description="The address of the token")
     recipient: str = Field(description="The payee")
     feeAddress: str = Field(description="The zero address without a fee")
-    amount: str
+    amount: str = Field(description="What the payee gets with each payment")
     feeAmount: str = Field(description="The fee on top of each payment")
     relayerFee: str = Field(description="What the service takes for sending each payment")
     periodSeconds: int = Field(description="The least time between two payments, on average")
-    firstPayment: int
-    totalPayments: int
-    nonce: str
+    firstPayment: int = Field(description="When the first payment can be made")
+    totalPayments: int = Field(description="How many payments can be made, from 2 to 255")
+    nonce: str = Field(description="A random number that makes the permit unique")
     deadline: str = Field(description="Until when payments can be made")
     strictOrder: bool = Field(description="Whether the contract insists on the order of payments, as this service does")
 
@@ -93,8 +93,8 @@ class PermitValues(Output):
 class PermitAnswer(Output):
     """What the payer signs by EIP-712, as ethers takes it: `signTypedData(domain, types, values)`."""
 
-    domain: PermitDomain
-    types: PermitTypes
+    domain: PermitDomain = Field(description="The contract and its network")
+    types: PermitTypes = Field(description="Without EIP712Domain, which ethers adds")
     values: PermitValues
 
 
@@ -111,7 +111,7 @@ class AllowanceAnswer(Output):
 class RecurringCreated(Output):
     """A recurring payout that waits for the signature of its payer."""
 
-    id: str
+    id: str = Field(description="Names the payout in `/v2/payouts/recurring/{recurring_id}`")
     transactions: list[ApprovalAnswer] = Field(description="For the payer to send first; empty if enough is allowed")
     recurringPaymentPermit: PermitAnswer
     metadata: AllowanceAnswer
@@ -129,10 +129,10 @@ class PeriodRequest(Output):
 
 
 class PeriodPayment(Output):
-    id: str
+    id: str = Field(description="As in GET /v2/payments")
     amount: str = Field(description="In units of the token")
     timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
-    txHash: str
+    txHash: str = Field(description="The transaction of the payment")
 
 
 class RecurringAnswer(Output):
@@ -166,15 +166,15 @@ class RecurringCancelled(Output):
 
 
 class Progress(Output):
-    processedPayments: int
-    totalPayments: int
+    processedPayments: int = Field(description="How many periods are paid")
+    totalPayments: int = Field(description="How many periods there are")
     nextPaymentDate: str = Field(description="When the next payment was or is due")
 
 
 class RecurringResumed(Output):
-    id: str
-    status: Literal["active"]
-    metadata: Progress
+    id: str = Field(description="Of the recurring payout")
+    status: Literal["active"] = Field(description="It was paused")
+    metadata: Progress = Field(description="How far it is")
 
     @classmethod
     def of(cls, schedule: RecurringPayment) -> Self:

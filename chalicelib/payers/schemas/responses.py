@@ -77,9 +77,9 @@ class PaymentDetailsList(Output):
 
 
 class ExportedAccount(Output):
-    id: str
-    createdAt: str
-    status: str
+    id: str = Field(description="The paymentDetailsId")
+    createdAt: str = Field(description="ISO 8601 in UTC")
+    status: str = Field(description="pending, approved or failed")
     details: dict[str, str] = Field(description="As they were sent")
 
 

@@ -125,7 +125,7 @@ class PaidFee(Output):
 class OfframpAnswer(Output):
     """The provider's order to send what was paid to a bank account."""
 
-    offrampId: str
+    offrampId: str = Field(description="As in the events payment.processing")
     providerId: str = Field(description="The provider's own id")
     status: str = Field(description="As the provider last told it, such as ongoing_checks or fiat_sent")
     failureReason: str = Field("", description="A code of the provider; absent if it gives none")
