@@ -109,7 +109,7 @@ def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
     kept = store.commitment(services.store, rules.commitment_of(after)).committed
     with suppress(ChainUnavailable):
         current = _current_allowance(services, after)
-        return Cancelled(after, _approvals(services, after, kept, current) if current >= kept else ())
+        return Cancelled(after, _approvals(services, after, kept, current) if current > kept else ())
     return Cancelled(after, (_approve(after, kept),))
 
 
