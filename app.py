@@ -24,8 +24,11 @@ from chalicelib.links import routes as links
 from chalicelib.links.fees import routes as fees
 from chalicelib.links.multicalls import routes as multicalls
 from chalicelib.links.payouts import routes as payouts
+from chalicelib.offramp import routes as offramp
 from chalicelib.pages import routes as pages
 from chalicelib.payees import routes as payees
+from chalicelib.payers import routes as payers
+from chalicelib.recurring import routes as recurring
 from chalicelib.requests import routes as requests
 from chalicelib.scanning import routes as scanning
 from chalicelib.search.payments import routes as found_payments
@@ -52,7 +55,9 @@ ROOMS = (
     found_payments,
     paying,
     paying_out,
+    recurring,
     transfers,
+    offramp,
     scanning,
     webhooks,
     deliveries,
@@ -62,6 +67,7 @@ ROOMS = (
     branding,
     audit_log,
     payees,
+    payers,
     orchestrators,
     pages,
     service,
@@ -112,6 +118,20 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         for message in event:
             jobs.record_transfers(services(), message.body)
 
+    @app.on_sqs_message(queue=settings.relayed_queue, batch_size=1, maximum_concurrency=10)
+    def follow_relayed(event: Any) -> None:
+        from chalicelib.relayer import jobs
+
+        for message in event:
+            jobs.follow_relayed(services(), message.body)
+
+    @app.on_sqs_message(queue=settings.recurring_queue, batch_size=1, maximum_concurrency=10)
+    def execute_recurring(event: Any) -> None:
+        from chalicelib.recurring import jobs
+
+        for message in event:
+            jobs.execute_recurring(services(), message.body)
+
     @app.schedule(Rate(1, unit=Rate.MINUTES))
     def start_scans(event: Any) -> None:
         from chalicelib.scanning import jobs
@@ -142,6 +162,30 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
 
         jobs.track_intents(services())
 
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def check_offramps(event: Any) -> None:
+        from chalicelib.offramp import jobs
+
+        jobs.check_offramps(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def run_recurring(event: Any) -> None:
+        from chalicelib.recurring import jobs
+
+        jobs.run_recurring(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def track_relayed(event: Any) -> None:
+        from chalicelib.relayer import jobs
+
+        jobs.track_relayed(services())
+
+    @app.schedule(Rate(5, unit=Rate.MINUTES))
+    def check_payers(event: Any) -> None:
+        from chalicelib.payers import jobs
+
+        jobs.check_payers(services())
+
     return app
 
 
@@ -162,8 +206,14 @@ deliver_webhook = app.handler_map["deliver_webhook"]
 retry_webhook = app.handler_map["retry_webhook"]
 scan_chain = app.handler_map["scan_chain"]
 record_transfers = app.handler_map["record_transfers"]
+execute_recurring = app.handler_map["execute_recurring"]
+follow_relayed = app.handler_map["follow_relayed"]
 start_scans = app.handler_map["start_scans"]
 sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
+check_offramps = app.handler_map["check_offramps"]
+run_recurring = app.handler_map["run_recurring"]
+track_relayed = app.handler_map["track_relayed"]
+check_payers = app.handler_map["check_payers"]

@@ -12,11 +12,12 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
+from chalicelib.outbound.compliance import Compliance
 from chalicelib.outbound.prices import Prices
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings
 from chalicelib.storage.queue import Queue
-from chalicelib.storage.secrets import Secrets
+from chalicelib.storage.secrets import Secrets, SigningKeys
 from chalicelib.storage.store import Store
 
 
@@ -28,9 +29,11 @@ class Services:
     store: Store
     queue: Queue
     secrets: Secrets
+    signing_keys: SigningKeys
     chains: Chains
     safes: SafeService
     prices: Prices
+    compliance: Compliance
     sender: WebhookSender
     log: Logger
     clock: Callable[[], datetime]
@@ -51,9 +54,11 @@ def assemble(settings: Settings) -> Services:
         store=Store(settings.resource_prefix),
         queue=Queue(),
         secrets=secrets,
+        signing_keys=SigningKeys(settings.relayer_key, settings.relayer_key_secret),
         chains=Chains(secrets),
         safes=SafeService(settings.safe_service_urls),
         prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
+        compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
         sender=WebhookSender(settings.webhook_allow_loopback),
         log=Logger(service="payment-requests", level=settings.log_level),
         clock=lambda: datetime.now(UTC),

@@ -19,6 +19,8 @@ _OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
 _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
+_COINS = re.compile(r"(?=.*[1-9])(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,18})?")
+_TEST_NETWORKS = ("sepolia",)
 
 
 class InvalidSettings(Exception):
@@ -52,7 +54,9 @@ def _matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
 
 
 _header = _matching(_HEADER, "must be the name of a header, or empty")
+_coins = _matching(_COINS, 'must be an amount of the native coin above 0, as text such as "0.5"')
 _base_url = _matching(_BASE_URL, "must be an http or https URL without a slash at its end")
+_optional_url = _matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end")
 
 
 def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -95,14 +99,38 @@ def _by_network(read: Callable[[str], Any], kind: type) -> Callable[[str], dict[
             return {}
         from chalicelib.catalogue.networks import network
 
+        found: dict[str, Any] = {}
         for name, value in values.items():
-            if network(name) is None:
+            known = network(name)
+            if known is None:
                 raise ValueError(f"{name} is not a network")
             if type(value) not in (kind, str):
                 raise ValueError(f"{name}: must be a {'number' if kind is int else 'text'}")
-        return {name: read(str(value)) for name, value in values.items()}
+            found[known.name] = read(str(value))
+        return found
 
     return read_all
+
+
+def _by_currency(text: str) -> dict[str, str]:
+    values = _json(text)
+    if not isinstance(values, dict):
+        raise ValueError("must be a JSON object by currency id")
+    if not values:
+        return {}
+    from chalicelib.base.errors import BadRequest
+    from chalicelib.base.money import parse_amount
+    from chalicelib.catalogue.tokens import token_with_id
+
+    for name, value in values.items():
+        token = token_with_id(name)
+        if token is None:
+            raise ValueError(f"{name} is not a currency id")
+        try:
+            parse_amount(str(value), token.decimals)
+        except BadRequest as error:
+            raise ValueError(f"{name}: {error.message}") from None
+    return {name: str(value) for name, value in values.items()}
 
 
 def _json(text: str) -> Any:
@@ -149,6 +177,12 @@ class Settings:
     header_brands: tuple[str, ...] = _setting(_texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
     payment_processor: str = _setting(_text, "service-network")
+    fiat_processor: str = _setting(_text, "service-tech")
+    """The paymentProcessor of events about what follows a payment that is sent to a bank account."""
+    offramp_check_seconds: int = _setting(_whole(60, 86_400), 600)
+    """After how long without news a paid off-ramp order is read at the provider; each pause is twice the last one."""
+    offramp_late_seconds: int = _setting(_whole(3600), 3 * 86_400)
+    """How long after its payment an off-ramp order without an end raises an alarm."""
     interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
     """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
     transaction_value_form: ValueForm | Literal["published"] = _setting(
@@ -182,10 +216,14 @@ class Settings:
         },
     )
     """The Safe Transaction Service of each network; {} asks none: then only the chain tells what a Safe executed."""
-    price_api_url: str = _setting(_matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end"), "")
+    price_api_url: str = _setting(_optional_url, "")
     """The HTTP price source, one of the two sources of exchange rates; empty: none, and no conversion is quoted."""
     price_api_key_header: str = _setting(_header, "x-cg-demo-api-key")
     """The header that sends the price source its key, the entry `price_api_key` beside the URLs of nodes."""
+    compliance_api_url: str = _setting(_optional_url, "")
+    """The compliance and off-ramp provider (outbound/compliance.py); empty: none, and nobody is paid out in fiat."""
+    compliance_account: str = _setting(_text, "")
+    """The name of this service's account at that provider, which its events have to carry."""
     price_max_age_seconds: int = _setting(_whole(1), 600)
     """How old a price of the HTTP source may be."""
     feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)
@@ -200,6 +238,48 @@ class Settings:
     """By how much the rate may rise, in basis points, between /pay and a payment that a contract converts."""
     quote_seconds: int = _setting(_whole(10, 3600), 300)
     """How long a quoted rate is held for the payers of a request."""
+    relayer_keys: Mapping[str, str] = _setting(_by_network(_one_of("kms", "secret"), str), {})
+    """Where the key of the service's own account is, for each EVM network on which it sends transactions: `kms` is the
+    key alias/<prefix>-relayer, which never leaves KMS; `secret` the private key in the secret <prefix>-relayer-key, for
+    test networks only. Without an entry nothing is sent on a network."""
+    relayer_daily_limits: Mapping[str, str] = _setting(
+        _by_network(_coins, str),
+        {
+            "mainnet": "0.5",
+            "arbitrum-one": "0.1",
+            "optimism": "0.1",
+            "base": "0.1",
+            "matic": "200",
+            "bsc": "0.5",
+            "sepolia": "5",
+        },
+    )
+    """What the transactions of a day (UTC) may cost at most, in native coins as text; without an entry no limit."""
+    relayer_low_balances: Mapping[str, str] = _setting(
+        _by_network(_coins, str),
+        {
+            "mainnet": "0.2",
+            "arbitrum-one": "0.05",
+            "optimism": "0.05",
+            "base": "0.05",
+            "matic": "100",
+            "bsc": "0.2",
+            "sepolia": "1",
+        },
+    )
+    """Below which balance of the account an alarm is raised, in native coins as text."""
+    relayer_max_fee_gwei: Mapping[str, int] = _setting(
+        _by_network(_whole(1), int),
+        {"mainnet": 100, "arbitrum-one": 5, "optimism": 5, "base": 5, "matic": 1000, "bsc": 10, "sepolia": 200},
+    )
+    """The highest price of a unit of gas that is offered, in gwei; 100 for a network without an entry."""
+    relayer_stuck_seconds: int = _setting(_whole(10), 120)
+    """After how long without a block a transaction is replaced by the same one with a higher fee."""
+    recurring_retry_seconds: int = _setting(_whole(10), 3600)
+    """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
+    recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
+    """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
+    human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
     page_client_id: str = _setting(
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
     )
@@ -229,6 +309,7 @@ class Settings:
                     problems[name] = str(error)
             elif each.default is MISSING and each.default_factory is MISSING:
                 problems[name] = "is missing"
+        problems |= _relayer_problems(values)
         if problems:
             raise InvalidSettings(problems)
         return cls(**values)
@@ -268,12 +349,38 @@ class Settings:
         return f"{self.resource_prefix}-recordings"
 
     @property
+    def recurring_queue(self) -> str:
+        return f"{self.resource_prefix}-recurring"
+
+    @property
+    def relayed_queue(self) -> str:
+        return f"{self.resource_prefix}-relayed"
+
+    @property
+    def relayer_key(self) -> str:
+        return f"alias/{self.resource_prefix}-relayer"
+
+    @property
+    def relayer_key_secret(self) -> str:
+        return f"{self.resource_prefix}-relayer-key"
+
+    @property
     def secrets_key(self) -> str:
         return f"alias/{self.resource_prefix}-secrets"
 
     @property
     def rpc_urls_secret(self) -> str:
         return f"{self.resource_prefix}-rpc-urls"
+
+
+def _relayer_problems(values: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with the keys of the service's own account: a network, or a private key where money is real."""
+    for name, kind in values.get("relayer_keys", {}).items():
+        if name == "tron":
+            return {"RELAYER_KEYS": "tron: must be an EVM network"}
+        if kind == "secret" and name not in _TEST_NETWORKS and values.get("stage") != "local":
+            return {"RELAYER_KEYS": f"{name}: must be kms, as a secret is for test networks"}
+    return {}
 
 
 def origin_of(url: str) -> str:

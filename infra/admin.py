@@ -22,7 +22,10 @@ from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
+from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.relayer import flows
+from chalicelib.relayer.rules import COIN_DECIMALS
 from chalicelib.search import reindexing
 from chalicelib.services import Services, assemble
 from chalicelib.settings import InvalidSettings, Settings
@@ -99,6 +102,17 @@ def reindex(services: Services, segment: int, segments: int) -> str:
     return f"Written: {names}." if names else "Nothing was left to write."
 
 
+def relayer(services: Services) -> list[str]:
+    """A line for the service's own account on each network: its address, balance and next nonce, and what is open."""
+    lines = []
+    for network in services.settings.relayer_keys:
+        state = flows.account_state(services, network)
+        balance = format_amount(state.balance, COIN_DECIMALS)
+        facts = f"balance {balance}  next nonce {state.next_nonce}  open {state.open}"
+        lines.append(f"{network:12}  {state.address}  {facts}")
+    return lines
+
+
 def main(arguments: list[str]) -> int:
     """Runs one command. Returns 0, or 1 with a sentence on stderr if it failed."""
     options = _parser().parse_args(arguments)
@@ -133,6 +147,8 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return [f"The password is changed. Sessions ended: {ended}."]
         case "reindex":
             return [reindex(services, options.segment, options.segments)]
+        case "relayer":
+            return relayer(services) or ["RELAYER_KEYS names no network."]
         case "end-sessions":
             return [f"Sessions ended: {end_sessions(services, options.account)}."]
     record = _credential(services, options)
@@ -202,6 +218,7 @@ def _parser() -> argparse.ArgumentParser:
     indexed = commands.add_parser("reindex", help="lists and counts what earlier versions wrote; safe to repeat")
     indexed.add_argument("--segments", type=int, default=1, help="for several processes at once, each with its part")
     indexed.add_argument("--segment", type=int, default=0, help="the part of this process, from 0 on")
+    commands.add_parser("relayer", help="prints the service's own account on each network")
     ended = commands.add_parser("end-sessions", help="ends every session of an account")
     for command in (key, client, platform, listed, ended):
         command.add_argument("--account", required=True, help="the account's id")

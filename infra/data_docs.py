@@ -39,7 +39,8 @@ module makes keys.
   version that was read. Attributes that an older item does not have are read as the default of the field.
 - A record that was put alone has the attribute `write_id`, a random text. If the response of the write was lost, the
   repetition finds its own id and is no conflict. Transactions have a token instead (`ClientRequestToken`).
-- All tables have point-in-time recovery, encryption at rest and on-demand capacity (`infra/template.yaml`).
+- All tables have encryption at rest and on-demand capacity, and all but `keys` point-in-time recovery
+  (`infra/template.yaml`). `keys` holds the data keys of persons: with the only copy of a key goes what it sealed.
 """
 
 

@@ -27,7 +27,8 @@ class Access:
     """What one function may use: actions by table, tables whose index `by_due` or whose lists of accounts it reads,
     queues, key, node URLs.
 
-    `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (storage/secrets.py).
+    `encrypts_for` and `decrypts_for` are patterns of the `owner` that a secret is encrypted for (storage/secrets.py);
+    `rpc_urls` are read with the keys of other services beside them.
     """
 
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -35,9 +36,11 @@ class Access:
     lists: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
     sends: tuple[str, ...] = ()
-    encrypts_for: str | None = None
-    decrypts_for: str | None = None
+    encrypts_for: tuple[str, ...] = ()
+    decrypts_for: tuple[str, ...] = ()
     rpc_urls: bool = False
+    signs: bool = False
+    """Whether it signs transactions of the service's own account: with the key in KMS, or that for test networks."""
 
 
 _RECORDS = ("GetItem", "Query", "PutItem", "DeleteItem")
@@ -47,14 +50,15 @@ ACCESS = {
         tables={
             "identity": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "sessions": ("BatchGetItem", *_RECORDS),
-            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem"),
+            "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem", "UpdateItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
+            "keys": ("GetItem", "PutItem", "DeleteItem"),
         },
         lists=("payments", "webhooks"),
-        sends=("webhooks", "webhook-retries"),
-        encrypts_for="*",
-        decrypts_for="answer#*",  # responses and nonces of idempotency keys, but no webhook secrets
+        sends=("webhooks", "webhook-retries", "announcements"),
+        encrypts_for=("*",),
+        decrypts_for=("answer#*", "person#*"),  # idempotency keys and personal data, but no webhook secrets
         rpc_urls=True,
     ),
     "announce_events": Access(
@@ -63,16 +67,16 @@ ACCESS = {
         sends=("webhooks",),
     ),
     "deliver_webhook": Access(
-        tables={"webhooks": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem")},
+        tables={"webhooks": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem"), "keys": ("GetItem",)},
         consumes=("webhooks",),
         sends=("webhook-retries",),
-        decrypts_for="*",
+        decrypts_for=("*",),
     ),
     "retry_webhook": Access(
-        tables={"webhooks": ("BatchGetItem", *_RECORDS)},
+        tables={"webhooks": ("BatchGetItem", *_RECORDS), "keys": ("GetItem",)},
         consumes=("webhook-retries",),
         sends=("webhooks", "webhook-retries"),
-        decrypts_for="*",
+        decrypts_for=("*",),
     ),
     "scan_chain": Access(
         tables={"payments": ("BatchGetItem", "Query", "BatchWriteItem"), "ops": ("GetItem", "PutItem")},
@@ -99,10 +103,43 @@ ACCESS = {
     "expire_links": Access(
         tables={"payments": ("Query", "PutItem", "DeleteItem"), "ops": ("BatchGetItem",)}, due=("payments",)
     ),
+    "check_payers": Access(
+        tables={
+            "payments": ("GetItem", "Query", "PutItem", "DeleteItem"),
+            "keys": ("GetItem", "DeleteItem"),
+            "webhooks": ("PutItem",),
+        },
+        due=("payments",),
+        sends=("announcements",),
+        decrypts_for=("person#*",),
+        rpc_urls=True,
+    ),
+    "check_offramps": Access(
+        tables={"payments": ("GetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
+        due=("payments",),
+        sends=("announcements",),
+        rpc_urls=True,
+    ),
     "track_intents": Access(
         tables={"payments": ("BatchGetItem", "GetItem", "Query", "PutItem"), "ops": ("GetItem",)},
         due=("payments",),
         rpc_urls=True,
+    ),
+    "run_recurring": Access(due=("payments",), sends=("recurring",)),
+    "execute_recurring": Access(
+        tables={"payments": ("BatchGetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
+        consumes=("recurring",),
+        sends=("announcements", "relayed"),
+        rpc_urls=True,
+        signs=True,
+    ),
+    "track_relayed": Access(sends=("relayed",), rpc_urls=True),
+    "follow_relayed": Access(
+        tables={"payments": ("GetItem", "Query", "PutItem")},
+        consumes=("relayed",),
+        sends=("relayed",),
+        rpc_urls=True,
+        signs=True,
     ),
 }
 
@@ -144,16 +181,32 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
         if owners:
             yield from _key(stage, action, owners)
     if access.rpc_urls:
-        suffixes = ["-??????", ""] if stage == "local" else ["-??????"]
-        secrets = [f"arn:aws:secretsmanager:*:*:secret:{prefix}-rpc-urls{suffix}" for suffix in suffixes]
-        yield _allow("RpcUrls", ["secretsmanager:GetSecretValue"], secrets)
+        yield _secret(stage, "RpcUrls", "rpc-urls")
+    if access.signs:
+        yield from _signing_key(stage)
+        yield _secret(stage, "RelayerTestKey", "relayer-key")
 
 
-def _key(stage: str, action: str, owners: str) -> Iterator[dict[str, Any]]:
-    """Permission to use the key, by its tag (infra/template.yaml), as its ARN has no name."""
+def _secret(stage: str, sid: str, name: str) -> dict[str, Any]:
+    suffixes = ["-??????", ""] if stage == "local" else ["-??????"]
+    secrets = [f"arn:aws:secretsmanager:*:*:secret:{APP}-{stage}-{name}{suffix}" for suffix in suffixes]
+    return _allow(sid, ["secretsmanager:GetSecretValue"], secrets)
+
+
+def _signing_key(stage: str) -> Iterator[dict[str, Any]]:
+    """Permission to sign, by the tag of the stage's keys: the other one cannot sign, and this one cannot encrypt."""
+    actions = ["kms:Sign", "kms:GetPublicKey"]
     condition = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
-    if owners != "*" and stage != "local":
-        condition["StringLike"] = {"kms:EncryptionContext:owner": owners}
+    yield {**_allow("SigningKey", actions, ["arn:aws:kms:*:*:key/*"]), "Condition": condition}
+    if stage == "local":
+        yield _allow("KeyAliasSign", actions, [f"arn:aws:kms:*:*:alias/{APP}-{stage}-relayer"])
+
+
+def _key(stage: str, action: str, owners: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Permission to use the key, by its tag (infra/template.yaml), as its ARN has no name."""
+    condition: dict[str, Any] = {"StringEquals": {"aws:ResourceTag/owner": f"{APP}-{stage}"}}
+    if "*" not in owners and stage != "local":
+        condition["StringLike"] = {"kms:EncryptionContext:owner": list(owners)}
     allowed = _allow(f"Key{action}", [f"kms:{action}"], ["arn:aws:kms:*:*:key/*"])
     yield {**allowed, "Condition": condition}
     if stage == "local":

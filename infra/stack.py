@@ -1,4 +1,4 @@
-"""Creates or updates the CloudFormation stack of a stage from infra/template.yaml, on AWS or a local cloud."""
+"""Creates or updates the CloudFormation stacks of a stage from infra/template.yaml, on AWS or a local cloud."""
 
 import json
 import time
@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from infra import APP
 from infra.indexes import Template, steps
+from infra.parts import parts
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
 GOOD = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
@@ -24,31 +25,40 @@ class DeploymentStopped(Exception):
 
 
 def apply_stack(cloudformation: Any, stage: str) -> dict[str, str]:
-    """Creates or updates the stack of `stage` and waits for it; returns its outputs by name.
+    """Creates or updates the stacks of `stage` (infra/parts.py) and waits for each; returns the outputs of the first by
+    name.
 
     `cloudformation` is a boto3 client. New indexes of a table that exists take an update each (infra/indexes.py). A
     creation that fails is not rolled back: the next run continues it, and does not fail because names are taken.
     CloudFormation rolls back an update that fails. Raises DeploymentStopped with the reasons that CloudFormation gives.
     """
-    name, wanted = f"{APP}-{stage}", yaml.safe_load(TEMPLATE.read_text())
+    made = [
+        _apply(cloudformation, f"{APP}-{stage}{end}", stage, template)
+        for end, template in parts(yaml.safe_load(TEMPLATE.read_text())).items()
+    ]
+    return _outputs(made[0])
+
+
+def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict[str, Any]:
+    """Creates or updates one stack, and returns it when it is changed."""
     request = {
         "StackName": name,
         "Parameters": [
-            {"ParameterKey": "Prefix", "ParameterValue": name},
+            {"ParameterKey": "Prefix", "ParameterValue": f"{APP}-{stage}"},
             {"ParameterKey": "Stage", "ParameterValue": stage},
         ],
     }
     stack = _describe(cloudformation, name)
     if stack is None:
         cloudformation.create_stack(**request, TemplateBody=body_of(wanted), DisableRollback=True)
-        return _outputs(_good(cloudformation, name))
+        return _good(cloudformation, name)
     if stack["StackStatus"].endswith("_IN_PROGRESS"):
         raise DeploymentStopped(f"The stack {name} is being changed by someone else ({stack['StackStatus']}).")
     request["DisableRollback"] = stack["StackStatus"] == "CREATE_FAILED"
     for template in steps(_deployed(cloudformation, name), wanted):
         if _update(cloudformation, {**request, "TemplateBody": body_of(template)}):
             stack = _good(cloudformation, name)
-    return _outputs(stack)
+    return stack
 
 
 def body_of(template: Template) -> str:

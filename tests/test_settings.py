@@ -1,5 +1,8 @@
 """The environment variables: what each takes, and that everything wrong is named at the start."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from chalicelib.settings import InvalidSettings, Settings
@@ -60,6 +63,15 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("FEED_MAX_AGE_SECONDS", ["0"]),
         ("RATE_TOLERANCE_BPS", ["-1", "1001", "0.5"]),
         ("QUOTE_SECONDS", ["9", "3601"]),
+        ("RELAYER_KEYS", ['{"sepolia": "vault"}', '{"nowhere": "kms"}', '{"tron": "kms"}', '{"sepolia": 1}']),
+        ("RELAYER_DAILY_LIMITS", ['{"sepolia": "-1"}', '{"sepolia": "1e3"}', '{"sepolia": 0.5}', '{"sepolia": ".5"}', '{"base": "1,5"}', '{"base": "0.00"}']),
+        ("RELAYER_LOW_BALANCES", ['{"sepolia": "0.0000000000000000001"}', '{"sepolia": ""}']),
+        ("RELAYER_MAX_FEE_GWEI", ['{"sepolia": 0}', '{"sepolia": 0.5}']),
+        ("RELAYER_STUCK_SECONDS", ["9", "x"]),
+        (
+            "RECURRING_RELAYER_FEES",
+            ["[]", "0.05", '{"USDC-nowhere": "1"}', '{"USDC-base": "0"}', '{"USDC-base": "-1"}', '{"USDC-base": "0.0000001"}'],
+        ),
         ("PAGE_CLIENT_ID", ["", "a b", "a" * 65]),
         ("PAGE_FRAME_ANCESTORS", ['["app.test"]', '["https://APP.test"]', '["https://app.test/path"]']),
         ("LOG_LEVEL", ["info", "TRACE"]),
@@ -80,10 +92,28 @@ def test_values_are_read_in_their_types() -> None:
         SAFE_SERVICE_URLS='{"base": "https://safe.test/base"}',
         SESSION_ORIGINS="[]",
         WEBHOOK_ALLOW_LOOPBACK="True",
+        RECURRING_RELAYER_FEES='{"USDC-base": "0.05"}',
     )
-    assert settings.confirmations == {"sepolia": 1, "polygon": 5}
+    assert settings.recurring_relayer_fees == {"USDC-base": "0.05"}
+    assert settings.confirmations == {"sepolia": 1, "matic": 5}
     assert (settings.scan_interval_seconds, settings.header_brands, settings.session_origins) == (60, ("shop",), ())
     assert settings.safe_service_urls == {"base": "https://safe.test/base"}
     assert settings.webhook_allow_loopback is True
     assert [read(WEBHOOK_ALLOW_LOOPBACK=text).webhook_allow_loopback for text in ("yes", "1", "off", "0")] == [True, True, False, False]
     assert read(SAFE_SERVICE_URLS="{}").safe_service_urls == {}
+
+
+def test_a_private_key_in_a_secret_is_for_test_networks_alone_but_on_the_local_stack() -> None:
+    keys = '{"sepolia": "secret", "base": "secret"}'
+    assert read(RELAYER_KEYS=keys).relayer_keys == {"sepolia": "secret", "base": "secret"}
+    for stage in ("dev", "prod"):
+        assert read(STAGE=stage, RELAYER_KEYS='{"sepolia": "secret", "base": "kms"}').relayer_keys["base"] == "kms"
+        with pytest.raises(InvalidSettings) as refused:
+            read(STAGE=stage, RELAYER_KEYS=keys)
+        assert refused.value.problems == {"RELAYER_KEYS": "base: must be kms, as a secret is for test networks"}
+
+
+def test_the_amounts_of_the_configuration_are_those_of_the_code() -> None:
+    written = json.loads((Path(__file__).parents[1] / ".chalice" / "config.json").read_text())["environment_variables"]
+    names = {name: text for name, text in written.items() if name.startswith("RELAYER_")}
+    assert len(names) == 5 and read(**names) == read()

@@ -4,6 +4,7 @@ ServiceError                         a status and a message that tells the calle
 ├── BadRequest                 400   the input cannot be used; the message says what to change
 │   ├── ValidationFailed       400   a list of problems, one or more fields
 │   ├── MulticallRefused       400   payouts that cannot be paid together, in links.multicalls.rules
+│   ├── NoRelayer              400   the service sends no transactions on the network, in relayer.keys.signer
 │   └── TransfersOfChildren    400   a request for the transfers of a multicall, in transfers.rules
 ├── Unauthorized               401   no credential, or an unknown one
 ├── Forbidden                  403   the credential is valid but does not permit the call
@@ -12,6 +13,7 @@ ServiceError                         a status and a message that tells the calle
 │   ├── LinkClosed             403   the link has expired or was invalidated, in links.errors
 │   └── WrongWallet            403   only the creator's wallet may pay the payout, in links.errors
 ├── NotFound                   404
+│   └── PayerNotFound          404   the account has no such payer; the log has no id of the person, in payers.rules
 ├── MethodNotAllowed           405
 ├── Conflict                   409   the record is not in the state that the call requires
 │   └── LinkCompleted          409   the link is already paid, in links.errors
@@ -22,6 +24,7 @@ ServiceError                         a status and a message that tells the calle
 │   └── LinkLocked             423   a transaction of the link is pending, in links.errors
 ├── TooManyRequests            429
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
+├── ProviderUnavailable        503   the compliance provider gave no usable answer, in outbound.compliance
 ├── RateUnavailable            503   no exchange rate holds: a source is silent or stale, or they differ, in rates.rules
 ├── SafeServiceUnavailable     503   the Safe Transaction Service gave no usable response, in chain.safe_service
 └── ChainUnavailable           503   a node gave no usable response; nothing was changed
@@ -43,6 +46,9 @@ class ServiceError(Exception):
     status = 500
     shown_by: str | None = None
     """The module that registers the additional fields of this error's body (http/errors.py); None if it has none."""
+
+    logged: str | None = None
+    """What the log has in place of the message: one that names a person must not be in it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -28,6 +28,13 @@ def request_id(entropy: Entropy) -> str:
     return "01" + entropy(32).hex()
 
 
+def uuid4(entropy: Entropy) -> str:
+    """A random UUID (RFC 9562, version 4)."""
+    from uuid import UUID
+
+    return str(UUID(bytes=entropy(16), version=4))
+
+
 def salt(entropy: Entropy) -> str:
     """16 hex characters, one salt per request: makes the payment reference unguessable."""
     return entropy(8).hex()

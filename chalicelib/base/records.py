@@ -16,8 +16,8 @@ from datetime import datetime
 from string import Formatter
 from typing import ClassVar, NamedTuple, NewType
 
-PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS = "payments", "identity", "sessions", "webhooks", "ops"
-TABLES = (PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS)
+PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS, KEYS = "payments", "identity", "sessions", "webhooks", "ops", "keys"
+TABLES = (PAYMENTS, IDENTITY, SESSIONS, WEBHOOKS, OPS, KEYS)
 FIRST_SORT_KEY, LAST_SORT_KEY = " ", "\uffff"
 
 

@@ -117,12 +117,15 @@ def _signer(digest: bytes, signature: bytes) -> bytes | None:
 def _struct_hash(name: str, fields: _Fields, values: Mapping[str, Any]) -> bytes:
     """keccak256( keccak256("Name(type member,...)") | a word for each member )"""
     members = ",".join(f"{field['type']} {field['name']}" for field in fields)
-    words = [_word(field["type"], values[field["name"]]) for field in fields]
+    words = [member_word(field["type"], values[field["name"]]) for field in fields]
     return keccak256(keccak256(f"{name}({members})".encode()) + b"".join(words))
 
 
-def _word(kind: str, value: Any) -> bytes:
-    """The 32 bytes that encode one member."""
+def member_word(kind: str, value: Any) -> bytes:
+    """The 32 bytes that encode one member of a struct; for address, bool and uint they are those of the contract ABI.
+
+    Raises the errors of `typed_data_digest`.
+    """
     if kind == "string":
         return keccak256(value.encode())
     if kind == "bytes" and value.startswith("0x"):

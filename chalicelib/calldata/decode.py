@@ -21,11 +21,17 @@ class Array:
 
 
 Kind = str | Array | tuple["Kind", ...]
-"""An ABI type: `address`, `uint256`, `bytes`, an array, or a struct with at least one dynamic member."""
+"""An ABI type: `address`, a number of NUMBERS, `bytes`, an array, or a struct with at least one dynamic member.
+
+The members of a struct without one stand in its place.
+"""
+
+NUMBERS = {"uint256": 256, "uint128": 128, "uint32": 32, "uint8": 8, "bool": 1}
+"""The bits of each type of number; a bool is one of one bit."""
 
 
 def read(kinds: tuple[Kind, ...], data: bytes) -> tuple[Any, ...]:
-    """Decodes arguments: addresses to their 20 bytes, uint256 to int, bytes to bytes, arrays and structs to tuples.
+    """Decodes arguments: addresses to their 20 bytes, numbers to int, bytes to bytes, arrays and structs to tuples.
 
     Raises ValueError unless the data is their canonical encoding.
     """
@@ -49,7 +55,9 @@ def _struct(kinds: tuple[Kind, ...], data: bytes, start: int) -> tuple[tuple[Any
     for index, kind in enumerate(kinds):
         offset = start + WORD * index
         word = read_uint(data, offset)
-        if kind == "uint256":
+        if isinstance(kind, str) and kind in NUMBERS:
+            if word >> NUMBERS[kind]:
+                raise ValueError(f"a word is no {kind}")
             values.append(word)
         elif kind == "address":
             if word >> 160:

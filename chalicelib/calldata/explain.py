@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from chalicelib.calldata.decode import SELECTOR, read
 from chalicelib.calldata.explain_conversions import single_converted_payment
 from chalicelib.calldata.explain_payments import batch_groups, batch_one_token, batch_tron, single_payment
+from chalicelib.calldata.explain_recurring import recurring_payment
 from chalicelib.calldata.explanation import DecodedCall, Explanation, contract_name, explanation_of
 from chalicelib.calldata.functions import (
     APPROVE,
@@ -29,6 +30,7 @@ from chalicelib.calldata.functions import (
     PAY_NATIVE_CONVERTED,
     TRANSFER,
     TRANSFER_FROM,
+    TRIGGER_PAYMENT,
     Function,
 )
 from chalicelib.calldata.safe import unpack_transactions
@@ -170,6 +172,7 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     BATCH_ONE_TOKEN: batch_one_token,
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,
+    TRIGGER_PAYMENT: recurring_payment,
     MULTI_SEND_CALLS: _multi_send,
 }
 

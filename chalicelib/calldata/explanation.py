@@ -4,9 +4,9 @@
 from typing import Any
 
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.abi import WORD
+from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.calldata.conversions.proxy import Conversion
-from chalicelib.calldata.decode import Kind, type_text
+from chalicelib.calldata.decode import NUMBERS, Kind, type_text
 from chalicelib.calldata.functions import Function
 from chalicelib.calldata.wording import Wording
 
@@ -92,13 +92,13 @@ def explanation_of(
 
 
 def _text(words: Wording, kind: Kind, value: Any) -> str:
-    """A value as text: decimal numbers, hex for short bytes, and only the length of arrays and long bytes."""
+    """A value as text: decimal numbers, hex for up to 65 bytes, and only the length of arrays and of more bytes."""
     if kind == "address":
         return words.address(value)
-    if kind == "uint256":
+    if isinstance(kind, str) and kind in NUMBERS:
         return str(value)
     if kind == "bytes":
-        return f"0x{value.hex()}" if len(value) <= WORD else f"{len(value)} bytes"
+        return f"0x{value.hex()}" if len(value) <= SIGNATURE_BYTES else f"{len(value)} bytes"
     return f"a list of {len(value)}"
 
 

@@ -3,6 +3,7 @@
 
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.decode import Array, Kind
+from chalicelib.calldata.recurring import PERMIT_MEMBERS
 from chalicelib.catalogue.contracts import (
     BATCH,
     ERC20_CONVERSION_PROXY,
@@ -10,6 +11,7 @@ from chalicelib.catalogue.contracts import (
     MULTI_SEND,
     NATIVE_CONVERSION_PROXY,
     NATIVE_FEE_PROXY,
+    RECURRING_PROXY,
     TRON_BATCH,
 )
 
@@ -23,6 +25,7 @@ PAY_NATIVE_CONVERTED = bytes.fromhex("ac473c8a")
 BATCH_ONE_TOKEN = bytes.fromhex("9af8a581")
 BATCH_GROUPS = bytes.fromhex("92cddb91")
 BATCH_TRON = bytes.fromhex("c6e6d98b")
+TRIGGER_PAYMENT = bytes.fromhex("ac7a9e00")
 MULTI_SEND_CALLS = bytes.fromhex("8d80ff0a")
 
 _PATHS = Array(Array("address"))
@@ -102,6 +105,16 @@ FUNCTIONS = {
             ("_paymentReferences", Array("bytes")),
             ("_feeAmounts", Array("uint256")),
             ("_feeAddress", "address"),
+        ),
+    ),
+    TRIGGER_PAYMENT: Function(
+        RECURRING_PROXY,
+        "triggerRecurringPayment",
+        (
+            *((f"p.{name}", kind) for name, kind in PERMIT_MEMBERS),  # the permit `p`, which stands in its place
+            ("signature", "bytes"),
+            ("index", "uint8"),
+            ("paymentReference", "bytes"),
         ),
     ),
     MULTI_SEND_CALLS: Function(MULTI_SEND, "multiSend", (("transactions", "bytes"),)),

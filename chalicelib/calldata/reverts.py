@@ -2,7 +2,7 @@
 
     08c379a0 | 0x20 | length | text      Error(string), of `require` and `revert`
     4e487b71 | code                      Panic(uint256), of checks that the compiler adds
-    4 bytes and more                     an error that the contract defines
+    4 bytes and more                     an error that the contract defines, named where it is known
 
 Anybody can deploy a contract that returns any text, so the result is always one short printable line.
 """
@@ -20,6 +20,19 @@ _PANICS = {
     0x32: "index out of bounds",
     0x41: "out of memory",
 }
+NOT_DUE_YET = "the payment of the schedule is not due yet"
+ALREADY_MADE = "the payment of the schedule was already made"
+_CONTRACT_ERRORS = {
+    "d5a4f5ea": "the schedule's signature is not that of its subscriber",
+    "da023c0b": "the schedule has expired",
+    "061235ef": "an earlier payment of the schedule was not made, or this one was",
+    "bec060dd": "the schedule has no such payment",
+    "b39d2709": NOT_DUE_YET,
+    "544db32b": ALREADY_MADE,
+    "fb8f41b2": "the token's allowance is too small",
+    "e450d38c": "the balance of the token is too small",
+}
+"""The errors of ERC20RecurringPaymentProxy in the order of its checks, and of tokens by ERC-6093."""
 
 
 def revert_reason(data: bytes) -> str:
@@ -38,7 +51,7 @@ def revert_reason(data: bytes) -> str:
         pass  # the data after the selector is malformed
     if len(selector) < 4:
         return "reverted without a reason"
-    return f"reverted with the contract's own error 0x{selector.hex()}"
+    return _CONTRACT_ERRORS.get(selector.hex(), f"reverted with the contract's own error 0x{selector.hex()}")
 
 
 def printable(text: str) -> str:

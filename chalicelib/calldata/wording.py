@@ -12,6 +12,7 @@ from chalicelib.catalogue.contracts import (
     MULTI_SEND,
     NATIVE_CONVERSION_PROXY,
     NATIVE_FEE_PROXY,
+    RECURRING_PROXY,
     TRON_BATCH,
     address_of,
 )
@@ -26,6 +27,7 @@ _CONTRACTS = (
     NATIVE_CONVERSION_PROXY,
     BATCH,
     TRON_BATCH,
+    RECURRING_PROXY,
     MULTI_SEND,
 )
 

@@ -14,6 +14,7 @@ NATIVE_CONVERSION_RATES = "ChainlinkConversionPath 0.2.0"
 """The same for the native conversion proxy; on mainnet it is one contract, because version 0.1.0 knows ether."""
 MULTICALL3 = "Multicall3"
 MULTI_SEND = "MultiSendCallOnly"
+RECURRING_PROXY = "ERC20RecurringPaymentProxy"
 
 
 def address_of(contract: str, network: str) -> str:
@@ -32,7 +33,12 @@ def payment_proxies(network: str) -> tuple[str, ...]:
 
 
 def payment_contracts(network: str) -> tuple[str, ...]:
-    """The contracts that payers call on a network: those whose events are payments, and the batch contract."""
+    """The contracts that take payments on a network: those whose events are payments, and those that call them."""
     deployed = load("contracts")
-    batches = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH))
-    return (*payment_proxies(network), *(str(address) for address in batches if address))
+    callers = (deployed[contract].get(network) for contract in (BATCH, TRON_BATCH, RECURRING_PROXY))
+    return (*payment_proxies(network), *(str(address) for address in callers if address))
+
+
+def recurring_networks() -> tuple[str, ...]:
+    """The networks that have the contract of recurring payments."""
+    return tuple(load("contracts")[RECURRING_PROXY])

@@ -9,7 +9,7 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, ranges, receipts, safe_reads, sent, wallets
+from chalicelib.chain import blocks, ranges, receipts, relaying, safe_reads, sent, wallets
 from chalicelib.chain.conversions import past_rates
 from chalicelib.chain.conversions import rates as conversion_rates
 from chalicelib.chain.hex_values import quantity
@@ -24,6 +24,7 @@ from chalicelib.chain.jsonrpc import (
 )
 from chalicelib.chain.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import RangeReading
+from chalicelib.chain.readings import AccountReading, Receipt, StepResult
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safe_reads import SafeEvent
 from chalicelib.chain.simulation import Simulation, Simulator
@@ -32,7 +33,7 @@ from chalicelib.chain.wallets import WalletReading
 
 class EvmChain:
     """A `Chain` (protocol.py) that can also read Safes, the rates of conversions, and transactions that are in no block
-    yet."""
+    yet, and send those of the service's own account."""
 
     def __init__(self, network: str, url: str) -> None:
         self.network = network
@@ -126,6 +127,26 @@ class EvmChain:
     def transaction_count(self, address: str, block: int) -> int:
         """The nonce of an address's next transaction after a block."""
         return sent.transaction_count(self._node, address, block)
+
+    def read_account(self, address: str) -> AccountReading:
+        """The state of an account that sends transactions, and the prices of gas."""
+        return relaying.read_account(self._node, address)
+
+    def run_each(self, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
+        """Runs transactions, each alone on the newest state with the most gas it may take, and estimates their gas."""
+        return relaying.run_each(self._node, sender, wanted)
+
+    def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
+        """Sends signed transactions (0x hex); returns what the node says against each, which proves nothing."""
+        return relaying.send_raw(self._node, signed)
+
+    def receipts_of(self, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
+        """The receipts of those transactions (0x and 64 lower-case digits) that are in a block, by their hashes."""
+        return relaying.receipts_of(self._node, tx_hashes)
+
+    def replayed(self, sender: str, each: Transaction, gas: int, block: int) -> StepResult:
+        """The result of a transaction on the state before a block; its success is None if that is not known."""
+        return relaying.replayed(self._node, sender, each, gas, block)
 
     def safe_nonce(self, safe: str, block: int) -> int | None:
         """The nonce of a Safe's next transaction after a block: the number of transactions it had executed.

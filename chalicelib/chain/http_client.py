@@ -1,4 +1,4 @@
-"""A small HTTP client over urllib3, for nodes and the Safe Transaction Service.
+"""A small HTTP client over urllib3, for nodes, the Safe Transaction Service and the compliance provider.
 
 It limits the time to connect, the time between two parts of a response, the time for the whole response, and its size.
 It follows no redirects and does not retry. The first request imports urllib3, which boto3 has usually imported by then.
@@ -59,6 +59,14 @@ class HttpClient:
     def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
         """Raises HttpError, also for a response that is longer than `max_bytes`, or than the client accepts."""
         return self._request("POST", path, min(max_bytes, self._max_bytes), json=body)
+
+    def put_json(self, path: str, body: Any) -> HttpResponse:
+        """Raises HttpError."""
+        return self._request("PUT", path, self._max_bytes, json=body)
+
+    def delete(self, path: str) -> HttpResponse:
+        """Raises HttpError."""
+        return self._request("DELETE", path, self._max_bytes)
 
     def _request(self, method: str, path: str, max_bytes: int, **content: Any) -> HttpResponse:
         from urllib3 import Timeout

@@ -52,7 +52,7 @@ def logs_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> tuple
 
     Hashes with or without 0x.
     """
-    receipts = _receipts(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
+    receipts = receipts_by_hash(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
     return tuple(log for receipt in receipts.values() if receipt for log in receipt["logs"])
 
 
@@ -62,7 +62,7 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
 
     One request for the receipts, and a second one for the code of payers that did not send the transaction themselves.
     """
-    receipts = _receipts(node, [payment.tx_hash for payment in payments])
+    receipts = receipts_by_hash(node, [payment.tx_hash for payment in payments])
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
     senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
@@ -71,7 +71,7 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     )
 
 
-def _receipts(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
+def receipts_by_hash(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
     """The receipts by their hashes with 0x; None for a transaction that is in no block. One request.
 
     Raises InconsistentNode if one is of another transaction.

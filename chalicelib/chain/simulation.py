@@ -10,6 +10,7 @@ from chalicelib.calldata.reverts import revert_reason
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.hex_values import quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, NodeResponseTooLarge, RpcCall, RpcError, unavailable_if_malformed
+from chalicelib.chain.readings import StepResult as StepResult
 
 _TRANSACTION_GAS = 2**24
 """The most gas that a transaction can have on Ethereum since EIP-7825; payments take less on every network."""
@@ -26,15 +27,6 @@ _FAILURES = {
     "invalid jump": "invalid instruction",
 }
 """Parts of a node's text for failures without revert data, and the reasons shown instead of the node's text."""
-
-
-@frozen
-class StepResult:
-    """The result of one transaction. `success` is None if unknown; `gas` is used or estimated (on tron, energy)."""
-
-    success: bool | None
-    reason: str | None = None
-    gas: int | None = None
 
 
 @frozen
@@ -73,16 +65,15 @@ class Simulator:
             except RpcError as error:
                 self._has_simulate = not error.is_method_unknown
         rest = (StepResult(None, UNKNOWN_STEP) for _ in calls[1:])
-        return Simulation("eth_call", (self._first_step(calls[0]), *rest))
+        return Simulation("eth_call", (self._first_step(*sent[0]), *rest))
 
-    def _first_step(self, call: dict[str, str]) -> StepResult:
-        limited = {**call, "gas": hex(_TRANSACTION_GAS)}
-        calls: list[RpcCall] = [("eth_call", [limited, "latest"]), ("eth_estimateGas", [limited])]
+    def _first_step(self, sender: str, first: Transaction) -> StepResult:
+        gas = _TRANSACTION_GAS
         try:
-            returned, estimate = self._node.outcomes(calls)
+            returned, estimate = self._node.outcomes([called(sender, first, gas), estimated(sender, first, gas)])
         except NodeResponseTooLarge:
             return StepResult(None, TOO_LARGE)
-        return _called_step(returned, estimate)
+        return called_step(returned, estimate)
 
     def _simulated(self, calls: list[dict[str, str]]) -> tuple[StepResult, ...]:
         """Simulates the calls by eth_simulateV1 in one block, unsigned and without gas fees, each after the one before.
@@ -107,6 +98,16 @@ class Simulator:
         return steps
 
 
+def called(sender: str, each: Transaction, gas: int, block: str = "latest") -> RpcCall:
+    """Runs a transaction on the state after a block, with the most gas that it may take."""
+    return "eth_call", [{**_transaction(sender, each), "gas": hex(gas)}, block]
+
+
+def estimated(sender: str, each: Transaction, gas: int) -> RpcCall:
+    """Estimates the gas of a transaction on the newest state, with the most gas that it may take."""
+    return "eth_estimateGas", [{**_transaction(sender, each), "gas": hex(gas)}]
+
+
 def _transaction(sender: str, each: Transaction) -> dict[str, str]:
     return {"from": hex_address(sender), "to": hex_address(each.to), "data": each.data, "value": hex(each.value)}
 
@@ -120,13 +121,13 @@ def _simulated_step(call: Mapping[str, Any]) -> StepResult:
     return StepResult(False, _reason(failure.get("message"), call.get("returnData"), failure.get("data")), gas)
 
 
-def _called_step(returned: Any, estimate: Any) -> StepResult:
-    """The step of the outcomes of eth_call and eth_estimateGas. Raises the RpcError if the node itself failed."""
+def called_step(returned: Any, estimate: Any) -> StepResult:
+    """The step of the outcomes of `called` and `estimated` (or None). Raises the RpcError if the node itself failed."""
     if isinstance(returned, RpcError):
         if not returned.is_revert and not _lacks_funds(returned):
             raise returned
         return StepResult(False, _reason(returned.reason, returned.data))
-    return StepResult(True, None, None if isinstance(estimate, RpcError) else quantity(estimate))
+    return StepResult(True, None, None if estimate is None or isinstance(estimate, RpcError) else quantity(estimate))
 
 
 def _lacks_funds(error: RpcError) -> bool:

@@ -160,6 +160,8 @@ def _respond(
         except ServiceError as error:
             return error_response(error, form=operation.problem_form)
 
+    if operation.is_repeatable:
+        return run(services)
     return run_once(services, caller, request, operation.shows_secret, run)
 
 
@@ -183,7 +185,8 @@ def _run(
         body=body,
         query=parse_query(request, models.query) if models.query else None,
         path=request.parameters,
-        accept=request.headers.get("accept", ""),
+        headers=request.headers,
+        raw_body=request.raw_body,
     )
     response = _response(operation, view(call))
     if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):

@@ -23,7 +23,7 @@ from chalicelib.http.request import CHANGING
 from chalicelib.http.schemas import ErrorAnswer
 from chalicelib.http.view import Models, models_of
 
-VERSION = "0.16.0"
+VERSION = "0.17.0"
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"
 _EVENTS = "chalicelib.webhooks.schemas"
@@ -94,7 +94,7 @@ def _operation(operation: Operation, tag: str, models: Models, example: Json, sc
         "parameters": [*_path_parameters(operation, example), *_query_parameters(models, example)],
         "responses": {str(operation.status): _success(operation, models, example, schemas)},
     }
-    if operation.method in CHANGING:
+    if operation.takes_idempotency_key:
         described["parameters"].append(descriptions.IDEMPOTENCY_KEY)
     if models.body is not None:
         body = _schema(models.body, "validation", schemas)
@@ -121,7 +121,9 @@ def _edge_errors(operation: Operation) -> set[int]:
     if operation.rate is not None:
         errors |= {429}
     if operation.method in CHANGING:
-        errors |= {409, 413, 415, 422}
+        errors |= {409, 413, 415}
+    if operation.takes_idempotency_key:
+        errors |= {422}
     return errors
 
 
@@ -168,7 +170,7 @@ def _success(operation: Operation, models: Models, example: Json, schemas: Json)
     names = ["x-request-id"]
     if operation.rate is not None:
         names += ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
-    if operation.method in CHANGING:
+    if operation.takes_idempotency_key:
         names += ["Idempotent-Replayed"]
     schema = _schema(models.response, "serialization", schemas)
     return {

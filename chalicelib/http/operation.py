@@ -44,12 +44,20 @@ class Operation:
     """How an invalid body or query is refused, as the interface documents it."""
     shows_secret: bool = False
     """True if the response holds a secret: it is then stored encrypted for its idempotency key."""
+    is_repeatable: bool = False
+    """True if the same request has one effect however often it is sent. Then its Idempotency-Key is not looked at, and
+    no response is kept for it: one that has personal data, if only in an error, would outlast its erasure."""
     looks_up_token: bool = False
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False
     """True if the hosted payment page may call it."""
     description: str = ""
     """What a caller has to know beyond the summary, in a few sentences. None may be without one."""
+
+    @property
+    def takes_idempotency_key(self) -> bool:
+        """Whether it changes something and its Idempotency-Key is looked at."""
+        return self.method != "GET" and not self.is_repeatable
 
     @property
     def signs_in(self) -> bool:

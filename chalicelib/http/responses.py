@@ -61,7 +61,7 @@ def error_response(
     if isinstance(error, ChainUnavailable):
         own = {"Retry-After": str(_NODE_RETRY_SECONDS)}
     response = response_of(error_body(error, form), error.status, {**(headers or {}), **own})
-    return replace(response, reason=error.message)
+    return replace(response, reason=error.logged or error.message)
 
 
 def limit_headers(allowances: Sequence[Allowance]) -> dict[str, str]:

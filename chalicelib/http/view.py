@@ -5,6 +5,7 @@ for an optional body.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import cache
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -34,8 +35,10 @@ class Call(Generic[Body, Query]):
     body: Body
     query: Query
     path: Mapping[str, str]
-    accept: str = ""
-    """The header Accept, for `negotiation.preferred`."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By lower-case names."""
+    raw_body: bytes = b""
+    """The body as it was sent, over which others compute signatures."""
 
 
 AnyCall = Call[object, object]

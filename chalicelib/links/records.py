@@ -9,6 +9,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place
 from chalicelib.base.money import Fee
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Request, RequestStatus
 
 LINKS = "LINK"
@@ -198,10 +199,14 @@ class Intent(Record):
 
 @frozen
 class Bill:
-    """The requests that are recorded together: all those of a link, or one request without a link (`link` is None)."""
+    """The requests that are recorded together: all those of a link, or one request without a link (`link` is None).
+
+    `order` is the off-ramp order of such a request, if it is paid out in fiat.
+    """
 
     requests: tuple[Request, ...]
     link: Link | None = None
+    order: Order | None = None
 
     def reference_of(self, request: Request) -> str | None:
         """The merchant's reference of a request: its own, else that of the link."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from chalicelib.base.records import Key, Record
 from chalicelib.links.records import Bill, Intent, Link, LinkStatus, SecurePayment
 from chalicelib.requests import store as request_store
+from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Request, RequestPointer
 from chalicelib.storage.store import Store
 
@@ -48,15 +49,16 @@ def current_link(store: Store, token: str) -> SecurePayment | None:
 
 
 def bill(store: Store, bill_id: str) -> Bill | None:
-    """The requests of a bill with their link, if any; of a link that was merged into a batch, the batch's.
+    """The requests of a bill with their link or off-ramp order, if any; of a link that was merged, the batch's.
 
     None while the link is not complete. One query, two for a merged link.
     """
-    records = store.query_mixed((Link, Request, Intent), Link.KEY.partition(token=bill_id))
+    records = store.query_mixed((Link, Request, Intent, Order), Link.KEY.partition(token=bill_id))
     link = next((record for record in records if isinstance(record, Link)), None)
     if link is None:
         alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
-        return Bill(alone) if alone else None
+        order = next((each for each in records if isinstance(each, Order)), None)
+        return Bill(alone, order=order) if alone else None
     if link.successor_token is not None:
         return bill(store, link.successor_token)
     return None if link.status is LinkStatus.ASSEMBLING else Bill(_requests_of(link, records), link)

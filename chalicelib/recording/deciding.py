@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from chalicelib.base.records import Record
 from chalicelib.links.records import Bill
 from chalicelib.recording import payments, refunds, rules, unmatched, valuing
+from chalicelib.recording.offramps import follow_payment
 from chalicelib.recording.payments import Decision
 from chalicelib.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
 from chalicelib.recording.valuing import Accepted, Worth
+from chalicelib.requests.offramps.rules import Telling
 from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 from chalicelib.webhooks.records import Event
@@ -199,6 +201,28 @@ class _Deciding:
                 self._put_payment(payment)
         self.changes.events += decision.events
         self.changes.recorded += 1
+        self._follow(decision)
+
+    def _follow(self, decision: Decision) -> None:
+        """Advances the off-ramp order of the request, if it has one."""
+        bill = self.changes.bill
+        if bill.order is None:
+            return
+        is_undone = any(event.kind == Telling.FAILED for event in decision.events)
+        payment = self._completing(decision.request)
+        followed = follow_payment(bill, bill.order, decision.request, payment, is_undone, self._context)
+        if followed.order != bill.order:
+            self.changes.bill = replace(bill, order=followed.order)
+            self.changes.put(followed.order)
+            self._put_request(followed.request)
+            self.changes.events += followed.events
+
+    def _completing(self, request: Request) -> Payment | None:
+        """The payment that completed a request, if it is among those that are read or changed here."""
+        listed = self._stored.listed.get(request.request_id, ())
+        known = {**{RecordedId.of(each): each for each in listed}, **self._payments}
+        confirmed = (each for each in known.values() if each.status is PaymentStatus.CONFIRMED)
+        return next((each for each in confirmed if each.tx_hash == request.tx_hash), None)
 
     def _put_payment(self, payment: Payment) -> None:
         self._payments[RecordedId.of(payment)] = payment

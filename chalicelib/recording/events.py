@@ -1,10 +1,12 @@
 """Payment events: the exact body of each event that a merchant receives (interface.md, Events)."""
 
+from decimal import Decimal
+
 from chalicelib.base import ids
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.tokens import Token, token_with_id
+from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.records import CustomerInfo, Payment, Refund, Request, RequestStatus
@@ -17,13 +19,13 @@ def payment_event(bill: Bill, request: Request, payment: Payment, context: Event
     """`payment.confirmed` or `payment.partial` with its variants; `request` is the state after the payment.
 
     The variants differ in `event` alone; `.checkout` is that of a link. Shop plugins read `clientId` and `origin` of
-    the core event, so it has them.
+    the core event, so it has them. With an off-ramp order, `payment.confirmed` tells that the fiat was sent.
     """
     kind = "payment.confirmed" if request.status is RequestStatus.PAID else "payment.partial"
     payload = {
         **_payment_payload(kind, request, payment, context),
         "subStatus": "",
-        "fees": _fees(bill.fee_address_of(request), payment, currency_of(request)),
+        "fees": _fees(bill, request, payment),
         "payee": request.payee,
         "reference": bill.reference_of(request),
         "payerIdentifier": bill.link.payer_identifier if bill.link else None,
@@ -33,13 +35,16 @@ def payment_event(bill: Bill, request: Request, payment: Payment, context: Event
         payload["excessAmount"] = amount_text(request.paid - request.amount, request)
     if request.customer_info is not None:
         payload["customerInfo"] = _customer_info(request.customer_info)
+    if bill.order is not None:
+        payload["isCryptoToFiat"] = True
+        payload["paymentProcessor"] = context.processor(is_fiat=request.status is RequestStatus.PAID)
     kinds = [kind]
     if request.client_id is not None:
         payload |= {"clientId": request.client_id, "origin": request.origin or ""}
         kinds.append(f"{kind}.client_id")
     if bill.link is not None:
         kinds.append(f"{kind}.checkout")
-    return _event(request, [{**payload, "event": each} for each in kinds], context)
+    return event_of(request, [{**payload, "event": each} for each in kinds], context)
 
 
 def failed_event(request: Request, payment: Payment, context: EventContext) -> Event:
@@ -48,8 +53,9 @@ def failed_event(request: Request, payment: Payment, context: EventContext) -> E
         **_payment_payload("payment.failed", request, payment, context),
         "subStatus": "failed",
         "failureReason": "chain_reorganization",
+        "isCryptoToFiat": request.fiat is not None,
     }
-    return _event(request, [payload], context)
+    return event_of(request, [payload], context)
 
 
 def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
@@ -71,17 +77,20 @@ def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context:
         "paymentProcessor": context.payment_processor,
         "createdWith": request.created_with,
     }
-    return _event(request, [payload], context)
+    return event_of(request, [payload], context)
 
 
-def _fees(fee_address: str | None, payment: Payment, token: Token) -> list[dict[str, str]]:
-    """The fee paid to the request's fee address. A fee to another one, which any payer can name, is left out."""
-    if not payment.fee_amount or fee_address is None:
-        return []
-    if hex_address(payment.fee_address) != hex_address(fee_address):
-        return []
-    amount = format_amount(payment.fee_amount, token.decimals)
-    return [{"type": "platform", "amount": amount, "currency": token.symbol}]
+def _fees(bill: Bill, request: Request, payment: Payment) -> list[dict[str, str]]:
+    """The fee paid to the request's fee address, and the fee of the off-ramp provider on the whole of a paid request.
+
+    A fee to another address, which any payer can name, is left out.
+    """
+    token, fee_address, fees = currency_of(request), bill.fee_address_of(request), []
+    if payment.fee_amount and fee_address is not None and hex_address(payment.fee_address) == hex_address(fee_address):
+        fees.append(("platform", format_amount(payment.fee_amount, token.decimals)))
+    if bill.order is not None and request.status is RequestStatus.PAID and Decimal(bill.order.fee):
+        fees.append(("crypto-to-fiat", bill.order.fee))
+    return [{"type": kind, "amount": amount, "currency": token.symbol} for kind, amount in fees]
 
 
 def _payment_payload(kind: str, request: Request, payment: Payment, context: EventContext) -> Payload:
@@ -103,6 +112,7 @@ def _payment_payload(kind: str, request: Request, payment: Payment, context: Eve
         "paymentProcessor": context.payment_processor,
         "createdWith": request.created_with,
         **_conversion(request, payment),
+        **_recurring(request),
     }
 
 
@@ -125,6 +135,11 @@ def _conversion(request: Request, payment: Payment) -> dict[str, str]:
     }
 
 
+def _recurring(request: Request) -> Payload:
+    """The recurring payout of which the request is one period; nothing for another request."""
+    return {"recurringPayment": {"id": request.recurring_payment_id}} if request.recurring_payment_id else {}
+
+
 def _customer_info(info: CustomerInfo) -> Payload:
     """What the merchant sent of it, under the names under which it was sent."""
     address = info.address
@@ -143,7 +158,8 @@ def _without_none(fields: Payload) -> Payload:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _event(request: Request, variants: list[Payload], context: EventContext) -> Event:
+def event_of(request: Request, variants: list[Payload], context: EventContext) -> Event:
+    """The event of a request's owner with these bodies, the first of which is its own."""
     first, *others = (EventVariant(payload["event"], compact_json(payload)) for payload in variants)
     return Event(
         event_id=ids.ulid(context.now, context.entropy),

@@ -20,6 +20,7 @@ from chalicelib.recording.rules import Stored
 from chalicelib.recording.valuing import Accepted
 from chalicelib.requests import counts
 from chalicelib.requests import store as request_store
+from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Payment, Request
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
@@ -38,7 +39,7 @@ _GRACE = timedelta(seconds=30)
 _SWEPT_PER_SHARD = 100_000
 """Only keys are read. So many that a bill with a flood of old work hides no other bill of its shard."""
 
-T = TypeVar("T", Link, Request)
+T = TypeVar("T", Link, Request, Order)
 
 
 class _RecordedByOther(Exception):
@@ -225,6 +226,7 @@ def _after(changes: Changes, link_is_written: bool) -> Bill:
         bill,
         link=_written(bill.link) if bill.link is not None and link_is_written else bill.link,
         requests=tuple(_written(each) if each.key in changes.records else each for each in bill.requests),
+        order=_written(bill.order) if bill.order is not None and bill.order.key in changes.records else bill.order,
     )
 
 

@@ -16,7 +16,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
@@ -55,7 +55,7 @@ def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
         return "wrong_network"
     if transfer.token_address != (None if token.is_native else hex_address(token.address)):
         return "wrong_token"
-    return None if transfer.payee == hex_address(request.payee) else "wrong_payee"
+    return None if transfer.payee == request.payee_in_logs else "wrong_payee"
 
 
 def must_write_link(bill: Bill) -> bool:
@@ -126,7 +126,7 @@ def record(
         return Decision(payment, settled)
     settled = replace(settled, tx_hash=payment.tx_hash)
     link = _complete(bill, settled, context.now)
-    return Decision(payment, settled, link, (payment_event(bill, settled, payment, context),))
+    return Decision(payment, settled, link, _told(bill, settled, payment, context))
 
 
 def reverse(
@@ -156,7 +156,7 @@ def reverse(
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
-        events.append(payment_event(bill, settled, announced, context))
+        events += _told(bill, settled, announced, context)
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
@@ -177,6 +177,13 @@ def subtract(
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
     return Decision(None, settled, link, (failed_event(settled, payment, context),))
+
+
+def _told(bill: Bill, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+    """The event of a payment; none if an off-ramp order follows it, which tells of a request that is paid."""
+    if bill.order is not None and settled.status is RequestStatus.PAID:
+        return ()
+    return (payment_event(bill, settled, payment, context),)
 
 
 def _is_unpaid_by(before: Request, after: Request) -> bool:
@@ -200,7 +207,7 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         detected_at=now,
         paid_at=transfer.paid_at,
         payer=transfer.payer,
-        type=worth.type,
+        type=PaymentKind.RECURRING if request.recurring_payment_id else worth.type,
         rate=worth.rate,
         value=worth.value,
         dollar_rate=worth.dollar_rate,
@@ -211,6 +218,7 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         invoice_currency=request.invoice_currency or request.currency,
         payment_reference=request.payment_reference,
         reference=bill.reference_of(request),
+        recurring_payment_id=request.recurring_payment_id,
     )
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
-from chalicelib.base.addresses import hex_address
 from chalicelib.catalogue.tokens import Token, token_of_log
 from chalicelib.requests.records import Request, UnmatchedTransfer
 from chalicelib.scanning.records import LoggedTransfer
@@ -32,7 +31,7 @@ def kind_of(request: Request, token_address: str | None, payee: str, network: st
     """The kind of a transfer, by its token (None: the native coin), its payee, and its network."""
     if token_of_log(network, token_address) is None:
         return UnmatchedKind.UNKNOWN_TOKEN
-    return UnmatchedKind.RIGHT_PAYEE if payee == hex_address(request.payee) else UnmatchedKind.OTHER_PAYEE
+    return UnmatchedKind.RIGHT_PAYEE if payee == request.payee_in_logs else UnmatchedKind.OTHER_PAYEE
 
 
 def has_room(request: Request, kind: UnmatchedKind) -> bool:

@@ -20,7 +20,7 @@ Amounts = list[tuple[DailyCount, dict[str, int]]]
 
 def marked(request: Request) -> Request:
     """The request with the mark that it has to be written with."""
-    counted_as = request.status if request.listed else None
+    counted_as = request.shown_status if request.listed else None
     return request if request.counted_as is counted_as else replace(request, counted_as=counted_as)
 
 

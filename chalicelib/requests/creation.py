@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 from chalicelib.access.callers import Owner
@@ -17,6 +17,7 @@ from chalicelib.catalogue.interop import Destination, parse_destination_id
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.currencies.rules import ConversionFacts, way_of
+from chalicelib.requests.calendar import start_of, started
 from chalicelib.requests.records import CustomerInfo, Recurrence, Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 
@@ -56,6 +57,7 @@ class Draft:
     recurrence: Recurrence | None = None
     original_request_id: str | None = None
     original_payment_reference: str | None = None
+    is_crypto_to_fiat: bool = False
 
 
 @frozen
@@ -87,19 +89,25 @@ def create_request(
     `bound` is the active destination of the client id, where money may go nowhere else. Raises ValidationFailed,
     BadRequest or Forbidden with what to change.
     """
-    target = resolve(_with_payee(draft.item, path, bound), path, terms, bound)
+    if draft.is_crypto_to_fiat:
+        _check_off_ramp(draft, path, bound)
+    if draft.is_crypto_to_fiat and draft.item.payee is None:
+        target = _without_payee(draft.item, path, terms)
+    else:
+        target = resolve(_with_payee(draft.item, path, bound), path, terms, bound)
     payer = _payer(draft.payer, target, path) if draft.payer is not None else None
     if draft.recurrence is not None:
-        _check_start(draft.recurrence.start_date, (*path, "recurrence", "startDate"), now)
+        check_start(draft.recurrence.start_date, (*path, "recurrence", "startDate"), now)
     request = new_request(None, 0, target, owner, now, entropy)
     return replace(
         request,
         payer=payer,
         reference=draft.reference,
         customer_info=draft.customer_info,
-        recurrence=draft.recurrence,
+        recurrence=started(draft.recurrence, now) if draft.recurrence else None,
         original_request_id=draft.original_request_id,
         original_payment_reference=draft.original_payment_reference,
+        is_crypto_to_fiat=draft.is_crypto_to_fiat,
     )
 
 
@@ -219,19 +227,44 @@ def _from_fields(item: Item, path: Path, terms: Terms) -> tuple[str, Token, Toke
             "needs destinationId, or payee, invoiceCurrency and paymentCurrency "
             "(no client ID with an active payee destination is calling)",
         )
+    return item.payee, *_currencies(item, path, terms)
+
+
+def _currencies(item: Item, path: Path, terms: Terms) -> tuple[Token, Token | None]:
+    """The payment currency, and the invoice currency unless it is the same."""
+    assert item.invoice_currency is not None and item.payment_currency is not None, "both were given"
     invoice = _currency((*path, "invoiceCurrency"), item.invoice_currency)
     token = _currency((*path, "paymentCurrency"), item.payment_currency)
     if token.is_fiat:
         raise refused((*path, "paymentCurrency"), f"{token.id} cannot be paid on a chain; choose a token")
     if invoice.id == token.id:
-        return item.payee, token, None
+        return token, None
     if way_of(invoice, token, terms.conversions) is None:
         raise refused(
             (*path, "invoiceCurrency"),
             f"{invoice.id} cannot be paid in {token.id} here; "
             f"GET /v2/currencies/{invoice.id}/conversion-routes lists the currencies in which it can",
         )
-    return item.payee, token, invoice
+    return token, invoice
+
+
+def _without_payee(item: Item, path: Path, terms: Terms) -> Target:
+    """What is paid to a bank account: the provider's deposit address becomes the payee at the first /pay."""
+    token, invoice = _currencies(item, path, terms)
+    amount = parse_field((*path, "amount"), lambda text: _amount(text, token, invoice), item.amount)
+    return Target("", token, amount, invoice)
+
+
+def _check_off_ramp(draft: Draft, path: Path, bound: Destination | None) -> None:
+    """Raises ValidationFailed or Forbidden unless what is paid may be sent to a bank account."""
+    if bound is not None:
+        raise Forbidden(
+            "This client ID is bound to a payee destination, where its payments go: leave isCryptoToFiatAvailable out"
+        )
+    if draft.recurrence is not None:
+        raise refused(
+            (*path, "recurrence"), "cannot be given with isCryptoToFiatAvailable: create a request for each payment"
+        )
 
 
 def _currency(path: Path, id: str) -> Token:
@@ -258,12 +291,12 @@ def _payer(text: str, target: Target, path: Path) -> str:
     return payer
 
 
-def _check_start(text: str, path: Path, now: datetime) -> None:
-    """Raises ValidationFailed unless a date or an instant is in ISO 8601 and not before today, by UTC."""
+def check_start(text: str, path: Path, now: datetime) -> datetime:
+    """The instant of a start date. Raises ValidationFailed unless it is in ISO 8601 and not before today, by UTC."""
     try:
-        start = datetime.fromisoformat(text)
-        day = (start.astimezone(UTC) if start.tzinfo else start).date()
+        start = start_of(text)
     except (ValueError, OverflowError):
         raise refused(path, "must be a date such as 2030-01-31, or an instant, in ISO 8601") from None
-    if day < now.date():
+    if start.date() < now.date():
         raise refused(path, "is in the past: give today or a later day")
+    return start

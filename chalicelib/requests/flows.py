@@ -13,8 +13,9 @@ from chalicelib.payees import flows as destinations
 from chalicelib.requests import counts, permissions, store
 from chalicelib.requests.creation import Draft, Terms, create_request, for_each
 from chalicelib.requests.records import Quote, Reference, Request
+from chalicelib.requests.recurring import with_recurrence
 from chalicelib.requests.references import reference_topic
-from chalicelib.requests.rules import currency_of, with_recurrence
+from chalicelib.requests.rules import currency_of
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
 
@@ -28,6 +29,10 @@ def create(services: Services, owner: Owner, draft: Draft) -> Request:
     """
     bound = bound_destination(services, owner)
     permissions.check_creator(owner, bound)
+    if draft.is_crypto_to_fiat:
+        from chalicelib.payers.reading import check_offered
+
+        check_offered(services)
     request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, bound)
     check_served(services, (request,))
     permissions.check_limits(owner, (request,), None, bound)
@@ -99,7 +104,7 @@ def stop_recurrence(services: Services, name: str, owner: Owner, is_stopped: boo
             raise NotFound("Request not found")
         if not permissions.may_change(owner, request):
             raise NotFound("Request not found; the API key that has created it can change it")
-        changed = with_recurrence(request, is_stopped)
+        changed = with_recurrence(request, is_stopped, services.clock())
         if changed == request:
             return request
         with suppress(WriteConflict):  # paid or changed meanwhile: read again

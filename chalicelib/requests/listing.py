@@ -57,9 +57,9 @@ def of_request(request: "Request") -> dict[str, str]:
         REQUEST,
         {
             "by_client": request.client_id,
-            "by_status": request.status,
+            "by_status": request.shown_status,
             "by_payer": wallet(request.payer) if request.payer else None,
-            "by_payee": wallet(request.payee),
+            "by_payee": wallet(request.payee) if request.payee else None,
             "by_reference": request.reference,
         },
     )

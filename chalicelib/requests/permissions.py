@@ -68,6 +68,8 @@ def check_limits(
     if not is_limited(owner):
         return
     for request in requests:
+        if request.is_crypto_to_fiat and owner.settings.allowed_payees is not None:
+            raise _refusal("a bank account, which isCryptoToFiatAvailable leads to, is not", "allowedPayees")
         _check_request(request, owner.settings, bound)
     _check_fee(fee_address, owner.settings)
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.access.modes import Mode
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
@@ -14,6 +15,8 @@ from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
+RECURRING = "RECURRING"
+"""The group of what recurs in the index `by_due`: these requests, and recurring payouts (recurring/records.py)."""
 QUOTE_RETENTION = timedelta(days=30)
 """How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
 SHARDS = 4
@@ -52,6 +55,8 @@ class RequestStatus(StrEnum):
     CREATED = "created"
     PARTIALLY_PAID = "partially_paid"
     PAID = "paid"
+    PROCESSING, FAILED = "processing", "failed"
+    """Only as `Request.fiat`: it is paid and the fiat is not sent yet; the fiat was not sent, or came back."""
 
 
 @frozen
@@ -84,12 +89,16 @@ class Frequency(StrEnum):
 
 @frozen
 class Recurrence:
-    """How often an invoice recurs. It is kept for the merchant; nothing is done by it."""
+    """How often an invoice recurs: on each date after the first there is a new request (requests/recurring.py)."""
 
     start_date: str
     """As it was sent: a date or an instant, in ISO 8601."""
     frequency: Frequency
     is_stopped: bool = False
+    period: int | None = None
+    """The number of the last date that has its request or was passed over; None for the first."""
+    next_at: datetime | None = None
+    """The date after that. None while it is stopped, and in items from before new requests were created."""
 
 
 @frozen
@@ -112,6 +121,7 @@ class Request(Record):
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{bill_id}", "REQUEST#{position:04}")
+    DUE_GROUP = RECURRING
 
     bill_id: str = field(metadata={"attribute": "link_token"})
     position: int
@@ -155,15 +165,41 @@ class Request(Record):
     """When calldata for it was first asked for; None before, and for the requests of links."""
     is_moved: bool = False
     """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
+    is_crypto_to_fiat: bool = False
+    """Whether what is paid may be sent to a bank account as fiat; then `payee` may be empty until the first /pay."""
+    fiat: RequestStatus | None = None
+    """How far its off-ramp order is: processing, paid or failed; None without one, and before it is paid."""
+    recurring_payment_id: str | None = None
+    """The recurring payout of which this is one period."""
     confirmed_count: int | None = None
     counted_as: RequestStatus | None = None
     """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0
 
     @property
+    def next_due(self) -> datetime | None:
+        """When it recurs."""
+        return self.recurrence.next_at if self.recurrence is not None else None
+
+    @property
     def link_token(self) -> str | None:
         """The link that it is part of; None if it stands by itself."""
         return None if self.bill_id == self.request_id else self.bill_id
+
+    @property
+    def shown_status(self) -> RequestStatus:
+        """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
+        return self.fiat or self.status
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be done: it is paid and, with an off-ramp order, the fiat was sent."""
+        return self.shown_status is RequestStatus.PAID
+
+    @property
+    def payee_in_logs(self) -> str | None:
+        """The payee as logs write addresses; None if it is not known yet."""
+        return hex_address(self.payee) if self.payee else None
 
     @property
     def listed(self) -> Mapping[str, str]:
@@ -184,6 +220,8 @@ class PaymentKind(StrEnum):
     DIRECT = "direct"
     CONVERSION = "conversion"
     """Invoice and payment are in different currencies."""
+    RECURRING = "recurring"
+    """It pays one period of a recurring payout."""
 
 
 @frozen
@@ -233,6 +271,7 @@ class Payment(Record):
     no rate could be had when it was recorded, and in items from before it was kept."""
     is_counted: bool = False
     """Whether the daily counts of its account have it (recording/counting.py)."""
+    recurring_payment_id: str | None = None
     version: int = 0
 
     @property

@@ -1,8 +1,5 @@
-"""The currencies of a request, the amount still owed, and its recurrence."""
+"""The currencies of a request, and the amount still owed."""
 
-from dataclasses import replace
-
-from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.tokens import Token, token_with_id
@@ -31,10 +28,3 @@ def remaining(request: Request) -> BaseUnits:
 def amount_text(units: int, request: Request) -> str:
     """An amount in the units of the request's amount, as decimal text in its invoice currency."""
     return format_amount(units, on_chain_decimals(invoice_of(request)))
-
-
-def with_recurrence(request: Request, is_stopped: bool) -> Request:
-    """The request with its recurrence stopped or resumed. Raises BadRequest if it has none."""
-    if request.recurrence is None:
-        raise BadRequest("This request has no recurrence, so there is nothing to stop or to resume")
-    return replace(request, recurrence=replace(request.recurrence, is_stopped=is_stopped))

@@ -52,7 +52,7 @@ class CustomerInfoBody(Input):
 
 
 class RecurrenceBody(Input):
-    """How often an invoice recurs. It is kept and shown; the service creates no further requests by it."""
+    """How often an invoice recurs: on each date after the first there is a new request, and an event."""
 
     startDate: Annotated[str, form(format="start-date")] = Field(
         description="A date or an instant in ISO 8601, not before today by UTC"
@@ -67,26 +67,23 @@ class CreateRequest(Input):
     invoiceCurrency: _Currency = Field(description="The currency of the amount: a token, or a fiat code such as USD")
     paymentCurrency: _Currency = Field(description="Which token is paid")
     payee: Annotated[Recipient, StringConstraints(min_length=1)] | None = Field(
-        None, description="Who is paid; not needed with a client id that is bound to a payee destination"
+        None,
+        description="Who is paid; not needed with a client id that is bound to a payee destination, nor with "
+        "`isCryptoToFiatAvailable`",
     )
     payer: Address | None = Field(None, description="Who is expected to pay; anybody can")
     reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
     customerInfo: CustomerInfoBody | None = Field(None, description="Who the invoice is for")
-    recurrence: RecurrenceBody | None = Field(None, description="How often it recurs, for your own use")
-    isCryptoToFiatAvailable: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
+    recurrence: RecurrenceBody | None = Field(None, description="Creates a new request on each later date")
+    isCryptoToFiatAvailable: StrictBool | None = Field(
+        None, description="Whether it may be paid out to a bank account (docs/off-ramp.md); then no payee is needed"
+    )
     originalRequestId: ShortText | None = Field(None, description="Of the first request of a recurrence")
     originalRequestPaymentReference: ShortText | None = Field(None, description="Its payment reference")
 
     @property
     def items_written(self) -> int:
         return 1
-
-    @field_validator("isCryptoToFiatAvailable")
-    @classmethod
-    def _not_offered(cls, value: bool | None) -> bool | None:
-        if value:
-            raise rule("cannot be true: payments to bank accounts are not offered. Leave it out, or send false")
-        return value
 
     def draft(self) -> Draft:
         """The body as plain values."""
@@ -99,6 +96,7 @@ class CreateRequest(Input):
             recurrence=Recurrence(recurrence.startDate, recurrence.frequency) if recurrence else None,
             original_request_id=self.originalRequestId,
             original_payment_reference=self.originalRequestPaymentReference,
+            is_crypto_to_fiat=bool(self.isCryptoToFiatAvailable),
         )
 
 

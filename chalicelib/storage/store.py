@@ -134,11 +134,12 @@ class Store:
         return tuple(codec.decode(cls, item) for item in self._query(keys, limit))
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
-        """All records of a partition, in the order of their keys. `kinds` are those it holds, all of one table."""
+        """The records of some kinds, all of one table, in a partition, in the order of their keys. It is read whole."""
         by_name = {cls.KEY.kind: cls for cls in kinds}
         table = next(iter(by_name.values())).KEY.table
         items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY))
-        return [codec.decode(by_name[item["sk"]["S"].split("#")[0]], item) for item in items]
+        found = ((by_name.get(item["sk"]["S"].split("#")[0]), item) for item in items)
+        return [codec.decode(kind, item) for kind, item in found if kind is not None]
 
     def page(
         self, cls: type[T], pk: str, before: str | None, limit: int, *, consistent: bool = False

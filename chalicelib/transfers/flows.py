@@ -30,6 +30,7 @@ from a receipt, on Tron with one call per receipt."""
 
 _ATTEMPTS = 3
 """How often offers are stored again after another list of the same transfers stored them first."""
+_BY_PROVIDER = "The off-ramp provider has received it: ask the provider to return it"
 _BY_PAYEE = "The payee paid itself: there is nothing to return"
 _BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the payer where to send it"
 
@@ -214,8 +215,10 @@ def _listed_transfer(
 
 def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets: frozenset[str]) -> str | None:
     """Why the transfer cannot be refunded to its payer; None if it can."""
+    if each.request.fiat is not None:
+        return _BY_PROVIDER
     if payer is None:
         return "The chain does not tell who paid"
-    if hex_address(payer.address) == hex_address(each.request.payee):
+    if hex_address(payer.address) == each.request.payee_in_logs:
         return _BY_PAYEE
     return None if payer.is_wallet or hex_address(payer.address) in wallets else _BY_CONTRACT

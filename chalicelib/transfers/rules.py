@@ -27,7 +27,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 
-from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -154,7 +153,7 @@ def _classification(
 
 def _classified_unmatched(link: Link | None, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
     kind, token = Classification(transfer.reason), token_of(transfer)
-    if kind is Classification.WRONG_TOKEN and transfer.payee != hex_address(request.payee):
+    if kind is Classification.WRONG_TOKEN and transfer.payee != request.payee_in_logs:
         kind = Classification.WRONG_PAYEE
     action = RecoveryAction.CONTACT_PAYEE
     if transfer.status is PaymentStatus.REVERSED:

@@ -14,7 +14,8 @@ EVENTS_PER_MESSAGE = 10
 def event_context(services: Services) -> EventContext:
     """The time, entropy and settings for events that happen now."""
     settings = services.settings
-    return EventContext(services.clock(), services.entropy, settings.explorer_url, settings.payment_processor)
+    processors = settings.payment_processor, settings.fiat_processor
+    return EventContext(services.clock(), services.entropy, settings.explorer_url, *processors)
 
 
 def queue_announcements(services: Services, events: Sequence[Event]) -> None:

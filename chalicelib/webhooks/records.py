@@ -26,7 +26,8 @@ class Event(Record):
 
     Each of its `variants` is delivered as well, after it: to a webhook with `n` variants, `n + 1` deliveries are made.
     `announced` becomes true when all its deliveries are written; until then the event is in the outbox. `queued_at` is
-    when a sweep last queued it; None if none had to.
+    when a sweep last queued it; None if none had to. With a `person_id` the body is sealed with the data key of that
+    person (webhooks/contents.py), and has no variants.
     """
 
     KEY = KeyPattern(WEBHOOKS, "EVENT#{event_id}", "EVENT")
@@ -40,6 +41,7 @@ class Event(Record):
     announced: bool
     variants: tuple[EventVariant, ...] = ()
     queued_at: datetime | None = None
+    person_id: str | None = None
     version: int = 0
 
     @property

@@ -30,12 +30,17 @@ KINDS = CORE_KINDS + VARIANT_KINDS
 
 @frozen
 class EventContext:
-    """The time and entropy of an event, and the two names in its body that a deployment sets."""
+    """The time and entropy of an event, and the names in its body that a deployment sets."""
 
     now: datetime
     entropy: Entropy
     explorer_url: str
     payment_processor: str
+    fiat_processor: str = "service-tech"
+
+    def processor(self, is_fiat: bool) -> str:
+        """Who processes a payment on a chain, or its way from there to a bank account."""
+        return self.fiat_processor if is_fiat else self.payment_processor
 
 
 def compact_json(value: Any) -> str:

@@ -46,7 +46,7 @@ def _payload(kind: str, client_id: str | None, context: EventContext) -> dict[st
         payload["requestID"] = payload["requestId"]
         payload["paymentProcessor"] = context.payment_processor
         payload["explorer"] = f"{context.explorer_url}/request/{payload['requestId']}"
-    if core_kind.startswith("payment."):
+    if core_kind.startswith(("payment.", "request.")):
         payload["createdWith"] = "apiKey"
     if kind.endswith(".client_id") or (client_id is not None and core_kind in _NAMING_CLIENT_ID):
         payload |= {"clientId": client_id or "cli_test", "origin": "https://shop.example"}
@@ -98,6 +98,7 @@ _BODIES: dict[str, dict[str, Any]] = {
         "paymentReference": _REFERENCE,
         "offrampId": "offramp_test123456789",
         "subStatus": "ongoing_checks",
+        "isCryptoToFiat": True,
         "rawPayload": {"status": "ongoing_checks", "providerId": "provider_test123"},
     },
     "request.recurring": {

@@ -58,7 +58,7 @@ class EventFee(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
-    type: str = Field(description="platform")
+    type: str = Field(description="platform, or crypto-to-fiat for that of the off-ramp provider")
     amount: str = Field(description="In units of the token")
     currency: str = Field(description="The symbol of the token")
 
@@ -94,15 +94,22 @@ class PaymentEventPayload(RequestPayload):
     )
 
 
-class _MovedPayload(PaymentEventPayload):
+class EventRecurringPayment(BaseModel):
+    """The recurring payout of which a request is one period."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+    id: str = Field(default="", description="As POST /v2/payouts returned it")
+
+
+class _AmountPayload(PaymentEventPayload):
     amount: str = Field(description="The amount of this payment, in the invoice currency")
     totalAmountPaid: str = Field(description="What is paid of the request in all, in the invoice currency")
     expectedAmount: str = Field(description="What the request asks for, in the invoice currency")
-    txHash: str = Field(description="The transaction of the payment")
     network: str = Field(description="The network of the payment")
     currency: str = Field(description="The symbol of the invoice currency")
     paymentCurrency: str = Field(description="The symbol of the token that was paid")
-    isCryptoToFiat: Literal[False] = Field(description="Always false")
+    isCryptoToFiat: bool = Field(description="Whether it is paid out to a bank account")
     conversionRate: str = Field(
         "", description="What one token is worth in the invoice currency; absent, as the next five, for direct payments"
     )
@@ -111,6 +118,13 @@ class _MovedPayload(PaymentEventPayload):
     convertedAmountSource: str = Field("", description="The amount that was paid, in units of the token")
     convertedAmountDestination: str = Field("", description="The same as amount")
     rateProvider: str = Field("", description="Who gave the rate")
+    recurringPayment: EventRecurringPayment = Field(
+        default_factory=EventRecurringPayment, description="If the request is a period of one; otherwise absent"
+    )
+
+
+class _MovedPayload(_AmountPayload):
+    txHash: str = Field(description="The transaction of the payment")
 
 
 class _ConfirmedPayload(_MovedPayload):
@@ -151,12 +165,23 @@ class ClientPaymentPayload(_ConfirmedPayload):
     origin: str = Field(description="The page that it was created from; empty without one")
 
 
-class FailedPayload(_MovedPayload):
-    """A confirmed payment that a chain reorganization removed: `totalAmountPaid` is what is still paid."""
+class FailedPayload(_AmountPayload):
+    """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; a
+    recurring payout that is paused, because its payment failed three times; or fiat that did not reach a bank account.
+    """
 
     event: Literal["payment.failed"] = Field(description="The kind of the event")
-    subStatus: Literal["failed"] = Field(description="Always failed")
-    failureReason: Literal["chain_reorganization"] = Field(description="Why")
+    txHash: str | None = Field(description="The transaction of the payment; null without one")
+    subStatus: Literal["failed", "bounced", "insufficient_funds"] = Field(
+        description="bounced: the bank returned the money; insufficient_funds: the payer of a recurring payout does "
+        "not have the amount, or fewer tokens arrived at the off-ramp provider than were ordered"
+    )
+    failureReason: str = Field(
+        description="chain_reorganization; why the payment of a recurring payout failed; or a code of the off-ramp "
+        "provider, or its status: also cancelled, refunded"
+    )
+    offrampId: str = Field("", description="As in payment.processing; only if it is about fiat, as the next one")
+    rawPayload: dict[str, Any] = Field(default_factory=dict, description="As in payment.processing")
 
 
 class RefundedPayload(PaymentEventPayload):
@@ -171,40 +196,52 @@ class RefundedPayload(PaymentEventPayload):
 
 
 class ProcessingPayload(PaymentEventPayload):
-    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+    """The next step on the way of a paid request to a bank account."""
 
     event: Literal["payment.processing"] = Field(description="The kind of the event")
-    offrampId: str = Field(description="An id of the transfer to a bank")
-    subStatus: str = Field(description="How far it is")
-    rawPayload: dict[str, Any] = Field(description="What the provider said")
+    offrampId: str = Field(description="The id of the off-ramp provider's order")
+    subStatus: str = Field(
+        description="initiated, pending_internal_assessment, ongoing_checks, sending_fiat, fiat_sent, in this order; "
+        "beside them retry_required and bounced"
+    )
+    isCryptoToFiat: Literal[True] = Field(description="Always true")
+    rawPayload: dict[str, Any] = Field(description="`status`: what the provider said; `providerId`: its own id")
 
 
-class RecurringPayload(RequestPayload):
-    """Only a sample, for receivers that handle it: this service never sends it for a payment."""
+class RecurringPayload(PaymentEventPayload):
+    """A new request: of the next date of a request that recurs, or of the next period of a recurring payout."""
 
     event: Literal["request.recurring"] = Field(description="The kind of the event")
-    originalRequestId: str = Field(description="The first request of the series")
+    originalRequestId: str = Field(description="The first request of the series, which may be this one")
     originalRequestPaymentReference: str = Field(description="Its reference")
+    recurringPayment: EventRecurringPayment = Field(
+        default_factory=EventRecurringPayment, description="If the request is a period of one; otherwise absent"
+    )
 
 
 class CompliancePayload(Payload):
-    """Only a sample, for receivers that handle it: this service never sends it."""
+    """The provider has changed the state of a person who is paid out in fiat."""
 
     event: Literal["compliance.updated"] = Field(description="The kind of the event")
-    clientUserId: str = Field(description="The user")
-    kycStatus: str = Field(description="Of the identity check")
-    agreementStatus: str = Field(description="Of the agreement")
-    isCompliant: bool = Field(description="Whether both are done")
+    clientUserId: str = Field(description="Your own id of the person")
+    kycStatus: str = Field(
+        description="Of the identity check: not_started, initiated, pending, approved, rejected, retry_required, failed"
+    )
+    agreementStatus: str = Field(
+        description="Of the agreement: not_started, pending, signed, completed, rejected, failed"
+    )
+    isCompliant: bool = Field(description="Whether the person may be paid out: approved and completed")
     rawPayload: dict[str, Any] = Field(description="What the provider said")
 
 
 class PaymentDetailPayload(Payload):
-    """Only a sample, for receivers that handle it: this service never sends it."""
+    """The provider has checked a bank account."""
 
     event: Literal["payment_detail.updated"] = Field(description="The kind of the event")
     paymentDetailsId: str = Field(description="The bank account")
-    clientUserId: str = Field(description="The user")
-    status: str = Field(description="Of its check")
+    clientUserId: str = Field(description="Your own id of its owner")
+    status: str = Field(description="Of its check: pending, approved or failed")
+    rejectionMessage: str = Field("", description="Why it failed, if the provider says so; otherwise absent")
     rawPayload: dict[str, Any] = Field(description="What the provider said")
 
 
@@ -225,12 +262,12 @@ EVENTS = {
     "payment.partial": _PARTIAL,
     "payment.partial.checkout": _PARTIAL,
     "payment.partial.client_id": EventKind(_PARTIAL.summary, ClientPaymentPayload),
-    "payment.failed": EventKind("A chain reorganization removed a payment that was reported", FailedPayload),
+    "payment.failed": EventKind("A payment was reversed, a recurring payout is paused, or no fiat sent", FailedPayload),
     "payment.refunded": EventKind("A refund that was offered is confirmed", RefundedPayload),
-    "payment.processing": EventKind("A sample only", ProcessingPayload),
-    "request.recurring": EventKind("A sample only", RecurringPayload),
-    "payment_detail.updated": EventKind("A sample only", PaymentDetailPayload),
-    "compliance.updated": EventKind("A sample only", CompliancePayload),
+    "payment.processing": EventKind("A paid request is a step nearer to the bank account", ProcessingPayload),
+    "request.recurring": EventKind("A new request of a series was created", RecurringPayload),
+    "payment_detail.updated": EventKind("The check of a bank account has an outcome", PaymentDetailPayload),
+    "compliance.updated": EventKind("The compliance status of a person changes", CompliancePayload),
 }
 """Every kind of event. Variants arrive beside the kind that begins their name, with the same facts."""
 assert EVENTS.keys() == set(KINDS)

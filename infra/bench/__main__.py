@@ -17,6 +17,7 @@ from infra.bench import (
     load,
     logs,
     multicalls,
+    recurring,
     search,
     sign_in,
     wallet_reads,
@@ -39,6 +40,7 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     f"detection: {detection.LOGS} new logs, {detection.PAYMENTS} of them payments": detection.measure,
     "logs of the fee proxies": logs.measure,
     f"searching {search.PAYMENTS:,} payments": search.measure,
+    f"{recurring.DUE} recurring payouts on a local chain": recurring.measure,
     f"{load.RATE} payments a second on one network (virtual time)": load.measure,
 }
 

@@ -26,6 +26,8 @@ _WORKERS = {
     "record_transfers and sweep_transfers": "chalicelib.recording.jobs",
     "expire_links": "chalicelib.links.jobs",
     "track_intents": "chalicelib.checkout.intents.jobs",
+    "check_payers": "chalicelib.payers.jobs",
+    "check_offramps": "chalicelib.offramp.jobs",
 }
 """What the Lambda functions beside the API import with their first message."""
 _WORKER = "import app; app.services().store.client; import {}"

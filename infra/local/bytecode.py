@@ -1,4 +1,4 @@
-"""The contracts of a local chain: creation bytecode from the npm packages and the production addresses."""
+"""The contracts of a local chain: creation bytecode from npm packages or compiled here, and production addresses."""
 
 import platform
 import re
@@ -17,12 +17,15 @@ from chalicelib.catalogue.contracts import (
     NATIVE_CONVERSION_PROXY,
     NATIVE_CONVERSION_RATES,
     NATIVE_FEE_PROXY,
+    RECURRING_PROXY,
     TRON_BATCH,
     address_of,
+    recurring_networks,
 )
 from chalicelib.catalogue.conversions import conversion_networks
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.catalogue.tokens import Token, find_tokens
+from infra.local.compiling import compiled
 from infra.local.process import StackProblem
 
 MODULES = Path(__file__).with_name("node_modules")
@@ -36,7 +39,7 @@ _ETHER_HASH = native_hash("mainnet")
 _TRON_BATCH_SUBSTITUTE = "BatchPayments"  # the package has no batch contract for Tron; this one has the same selectors
 
 DEPLOYER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-"""anvil's first account, which is unlocked; the owner of the batch contracts."""
+"""anvil's first account, which is unlocked; the owner of the contracts that have one."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Artefact:
 
 
 def artefacts(network: str) -> tuple[Artefact, ...]:
-    """Returns the contracts that payments on a network use: fee and conversion proxies, the batch contract, tokens."""
+    """Returns the contracts that payments on a network use: fee, conversion and recurring proxies, batches, tokens."""
     known = network_named(network)
     return _tron_artefacts() if known and known.family == "tron" else _evm_artefacts(network)
 
@@ -69,7 +72,14 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
         Artefact(MULTICALL3, _multicall3(), (address_of(MULTICALL3, network),)),
         *_token_artefacts(tokens),
         *(_conversion_artefacts(network, erc20, native) if converts else ()),
+        *(_recurring_artefacts(network, erc20) if network in recurring_networks() else ()),
     )
+
+
+def _recurring_artefacts(network: str, erc20: str) -> tuple[Artefact, ...]:
+    """Returns the proxy of recurring payments, which has no relayer before `Chain.set_relayer`."""
+    creation = compiled(RECURRING_PROXY) + _words(DEPLOYER, DEPLOYER, erc20)
+    return (Artefact(RECURRING_PROXY, creation, (address_of(RECURRING_PROXY, network),)),)
 
 
 def _conversion_artefacts(network: str, erc20: str, native: str) -> tuple[Artefact, ...]:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import BATCH, address_of
+from chalicelib.catalogue.contracts import BATCH, RECURRING_PROXY, address_of
 from chalicelib.catalogue.networks import network as network_named
 from chalicelib.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER, Artefact, anvil, artefacts
@@ -175,6 +175,12 @@ class Chain:
         """Sets the batch contract's own fee, which is taken on top of each payment, as the contract's owner."""
         data = f"0xf4d08412{basis_points:064x}"
         self.receipt(self.send_as(DEPLOYER, {"to": address_of(BATCH, self.network), "data": data}))
+
+    def set_relayer(self, relayer: str) -> None:
+        """Lets an account execute recurring payments, as the contract's owner."""
+        words = address_bytes(DEPLOYER).rjust(32, b"\0") + address_bytes(relayer).rjust(32, b"\0")
+        call = {"to": address_of(RECURRING_PROXY, self.network), "data": f"0x69d775a4{words.hex()}"}
+        self.receipt(self.send_as(DEPLOYER, call))
 
     def send_as(self, sender: str, transaction: Mapping[str, Any], gas: int = _GAS) -> str:
         """Broadcasts {to, data, value} from any sender without a signature; returns the transaction's hash."""

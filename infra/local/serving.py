@@ -66,7 +66,7 @@ class JsonServer:
                     reply = JsonResponse({"Error": f"the chain behind does not answer: {error}"}, 502)
                 self._send(reply)
 
-            do_POST = do_GET
+            do_POST = do_PUT = do_DELETE = do_GET
 
             def _send(self, reply: JsonResponse) -> None:
                 raw = json.dumps(reply.body).encode()

@@ -4,9 +4,10 @@
 
 creates `.venv` (the project and its tests), `.local/cloud-venv` (the local cloud, which pins other versions) and
 `infra/local/node_modules` (the local chain) with `tests/oracles/payments/node_modules` (a builder of payments, which
-pins other versions) in parallel, unless they are up to date. Each has a stamp file, written
-last, with the hash of the files it was made from, so an interrupted run can be repeated. With CI=true it also installs
-Debian's Chromium if there is no browser. A problem (an old Python, no network) is one sentence with exit status 2.
+pins other versions) in parallel, unless they are up to date, and compiles our own contracts. Each has a stamp file,
+written last, with the hash of the files it was made from, so an interrupted run can be repeated. With CI=true it also
+installs Debian's Chromium if there is no browser. A problem (an old Python, no network) is one sentence with exit
+status 2.
 """
 # No syntax newer than Python 3.6, so that an old Python can run this file as far as the message that it is too old.
 
@@ -206,6 +207,7 @@ def install_chain(shell: Shell, chain: Part, venv: Part, venv_created: threading
     retries = ["--fetch-retries=2", "--fetch-retry-factor=2", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
     for folder in NPM_FOLDERS:
         shell.run(chain, [npm, "ci"] + retries, cwd=os.path.join(ROOT, folder), path=path)
+    shell.run(chain, [sys.executable, "-m", "infra.local.compiling"], path=path)
 
 
 def install_browser(shell: Shell, browser: Part) -> None:

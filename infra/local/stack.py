@@ -25,6 +25,10 @@ from infra.local.cloud import Cloud
 from infra.local.explorer import Explorer
 from infra.local.market import Market
 from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_free
+from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
+from infra.local.provider import SECRETS as PROVIDER_SECRETS
+from infra.local.provider import ProviderServer
+from infra.local.relayer import prepare_relayer
 from infra.local.safe import Safe, install_safe
 from infra.local.safe_service import SafeTransactionService
 from infra.local.tron import TronNode
@@ -88,21 +92,32 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         parts.callback(market.stop)
         cloud.apply_template(PREFIX)
         nodes = {**{network: chain.url for network, chain in chains.items()}, "tron": tron.url}
-        cloud.put_rpc_urls(PREFIX, nodes)
+        cloud.put_rpc_urls(PREFIX, {**nodes, **PROVIDER_SECRETS})
 
         base_url = f"http://127.0.0.1:{port}"
+        provider = ProviderServer(
+            f"{base_url}/v2/provider-events", ports["provider"], state=_CHAINS / "provider.json"
+        )
+        parts.callback(provider.stop)
         explorer = Explorer(_services, base_url, ports["explorer"])
         parts.callback(explorer.stop)
-        environment = _environment(cloud, base_url, explorer.url, safes.urls) | {"PRICE_API_URL": market.url}
+        environment = _environment(cloud, base_url, explorer.url, safes.urls) | {
+            "PRICE_API_URL": market.url,
+            "COMPLIANCE_API_URL": provider.url,
+            "COMPLIANCE_ACCOUNT": PROVIDER_ACCOUNT,
+        }
         os.environ.update(environment)  # for operator commands, which run in this process
         credentials = _credentials()
+        relayer = prepare_relayer(_services(), chains)
         service = _service(port, base_url, environment, held)
         parts.callback(service.stop)
         safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")
 
         description = _description(base_url, cloud, nodes, credentials, safe)
+        description |= {"relayer": relayer}
         description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls, "price_url": market.url}
+        description |= {"provider_url": provider.url}
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
         yield Stack(cloud, {**chains, "tron": tron.chain}, service, description)
@@ -180,7 +195,7 @@ def _ports() -> dict[str, int]:
     """The ports of the last run that are free, so that URLs stay the same after a restart; new ports for the others."""
     last = _read(_PORTS)
     ports = {}
-    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service", "explorer", "price-source"):
+    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service", "explorer", "price-source", "provider"):
         port = last.get(name)
         ports[name] = port if port and is_free(port) else free_port()
     _write(_PORTS, ports)
@@ -199,6 +214,8 @@ def _environment(
         **dict.fromkeys(urls, base_url),
         "EXPLORER_URL": explorer_url,
         "SCAN_INTERVAL_SECONDS": "1",
+        "RELAYER_KEYS": json.dumps(dict.fromkeys(EVM_NETWORKS, "kms")),
+        "RELAYER_STUCK_SECONDS": "10",
         "CONFIRMATIONS": json.dumps(_CONFIRMATIONS),
         "SAFE_SERVICE_URLS": json.dumps(safe_services),
         "WEBHOOK_ALLOW_LOOPBACK": "true",

@@ -1,9 +1,13 @@
 """A call of every kind that this package writes, and what an explanation says of it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
+from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.calldata.batch import BatchItem, pay_batch, pay_tron_batch
 from chalicelib.calldata.conversions.proxy import (
     Conversion,
@@ -11,11 +15,12 @@ from chalicelib.calldata.conversions.proxy import (
     pay_erc20_converted,
     pay_native_converted,
 )
-from chalicelib.calldata.decode import SELECTOR, read
+from chalicelib.calldata.decode import SELECTOR, Kind, read
 from chalicelib.calldata.erc20 import approve, transfer_from
 from chalicelib.calldata.explain import explain
 from chalicelib.calldata.explanation import ExpectedEvent, Explanation
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
+from chalicelib.calldata.recurring import SchedulePermit, trigger
 from chalicelib.calldata.safe import bundle, unpack_transactions
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import address_of
@@ -55,6 +60,23 @@ CONVERTED_ITEMS = [
     BatchItem(None, WALLET, 1_250_000_000, b"\x03" * 8, 13_000_000, TO_ETH),
 ]
 
+PERMIT = SchedulePermit(
+    subscriber=WALLET,
+    token=USDC,
+    recipient=PAYEE,
+    fee_address=ZERO_ADDRESS,
+    amount=12_500_000,
+    fee_amount=0,
+    relayer_fee=0,
+    period_seconds=86_400,
+    first_payment=1_800_000_000,
+    total_payments=12,
+    nonce=2**255 + 1,
+    deadline=1_900_000_000,
+    strict_order=False,
+)
+SIGNATURE = bytes(range(1, 65)) + b"\x1b"
+
 
 def payment(fee: int = 125_000) -> Transaction:
     return pay_erc20(
@@ -70,6 +92,11 @@ def payment(fee: int = 125_000) -> Transaction:
 
 def native_payment() -> Transaction:
     return pay_native("base", payee=PAYEE, amount=10**18, reference=REFERENCE, fee_amount=10**16, fee_address=COLLECTOR)
+
+
+def recurring_payment(**changes: Any) -> Transaction:
+    permit = replace(PERMIT, **changes)
+    return trigger(permit, "base", SIGNATURE, 2, REFERENCE)
 
 
 def bundled(*transactions: Transaction) -> Transaction:
@@ -95,6 +122,7 @@ EVERY_KIND = {
     "pay converted": ("mainnet", pay_erc20_converted("mainnet", CONVERTED)),
     "pay native converted": ("mainnet", pay_native_converted("mainnet", replace(CONVERTED, conversion=TO_ETH))),
     "batch with conversions": ("mainnet", pay_batch("mainnet", CONVERTED_ITEMS, COLLECTOR)),
+    "recurring payment": ("base", recurring_payment()),
     "bundle": ("base", bundled(approve(USDC, PROXY, 12_625_000), payment(), native_payment())),
 }
 every_kind = pytest.mark.parametrize(("network", "transaction"), EVERY_KIND.values(), ids=list(EVERY_KIND))
@@ -113,3 +141,13 @@ def event_of(explanation: Explanation) -> ExpectedEvent:
 def item_of(event: ExpectedEvent) -> BatchItem:
     reference = bytes.fromhex(event.payment_reference[2:])
     return BatchItem(event.token, event.payee, event.amount, reference, event.fee_amount, event.conversion)
+
+
+def with_structs(parameters: Sequence[tuple[str, Kind]]) -> list[tuple[str, Kind]]:
+    """Parameters as ABIs have them: `p.a` and `p.b` are the members of one parameter p, a struct."""
+    found = list[tuple[str, Kind]]()
+    for struct, each in groupby(parameters, key=lambda parameter: parameter[0].partition(".")[0]):
+        members = list(each)
+        is_struct = "." in members[0][0]
+        found.append((struct, tuple(kind for _, kind in members) if is_struct else members[0][1]))
+    return found

@@ -19,6 +19,7 @@ from chalicelib.calldata.explain import explain, explain_data
 from chalicelib.calldata.explanation import ExpectedEvent, Explanation
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.calldata.functions import FUNCTIONS
+from chalicelib.calldata.recurring import PERMIT_MEMBERS, SchedulePermit, trigger
 from chalicelib.calldata.safe import bundle
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import address_of
@@ -47,7 +48,9 @@ from .calls import (
     native_payment,
     one,
     payment,
+    recurring_payment,
     unbundled,
+    with_structs,
 )
 
 addresses = st.binary(min_size=20, max_size=20).filter(any).map(lambda raw: evm_address("0x" + raw.hex()))
@@ -65,6 +68,14 @@ def built_again(network: str, explanation: Explanation, transaction: Transaction
         return approve(transaction.to, values["spender"], int(values["amount"])).data
     if explanation.function == "transferFrom":
         return transfer_from(transaction.to, values["from"], values["to"], int(values["amount"])).data
+    if explanation.function == "triggerRecurringPayment":
+        members = [values[f"p.{name}"] for name, _ in PERMIT_MEMBERS]
+        permit = SchedulePermit(
+            *(text if kind == "address" else int(text) for text, (_, kind) in zip(members, PERMIT_MEMBERS, strict=True))
+        )
+        permit = replace(permit, strict_order=bool(permit.strict_order))
+        signature, reference = (bytes.fromhex(values[name][2:]) for name in ("signature", "paymentReference"))
+        return trigger(permit, network, signature, int(values["index"]), reference).data
     if explanation.function == "multiSend":
         return bundle(network, unbundled(transaction.data)).data
     if not explanation.calls:
@@ -139,6 +150,10 @@ def test_a_payment_without_a_fee_says_so() -> None:
     [
         (approve(USDC, PROXY, 12_625_000), "Allow ERC20FeeProxy to take up to 12.625 USDC"),
         (approve(USDC, BATCH, MAX_UINT256), "Allow BatchConversionPayments to take any amount of USDC"),
+        (
+            approve(USDC, address_of("ERC20RecurringPaymentProxy", "base"), 150_000_000),
+            "Allow ERC20RecurringPaymentProxy to take up to 150 USDC",
+        ),
         (approve(USDC, PROXY, 0), "Withdraw what ERC20FeeProxy may still take of USDC"),
         (approve(USDC, WALLET, 1), f"Allow {WALLET}, which is no payment contract, to take up to 0.000001 USDC"),
         (
@@ -202,6 +217,52 @@ def test_the_batch_contracts_own_fee_is_told() -> None:
     own = "; up to 0.003 ETH-base are the batch contract's own fee, the rest comes back"
     assert told.summary == f"Make 1 payment in one transaction: 1 ETH-base, without fees of the link{own}"
     assert told.arguments[-1].human is None, "the address has an owner"
+
+
+def test_a_payment_of_a_schedule_is_told_with_its_place_in_it() -> None:
+    told = one("base", recurring_payment(fee_amount=125_000, fee_address=COLLECTOR, relayer_fee=500))
+    assert told.summary == (
+        f"Pay 12.5 USDC of {WALLET} to {PAYEE} with 0.125 USDC fee to {COLLECTOR}, and 0.0005 USDC to the sender, "
+        "as payment 2 of the 12 of a signed schedule, reference 0x11497d24d1a76c9b"
+    )
+    assert (told.contract, told.function) == ("ERC20RecurringPaymentProxy", "triggerRecurringPayment")
+    assert {each.name: each.human for each in told.arguments if each.human} == {
+        "p.token": "USDC",
+        "p.amount": "12.5 USDC",
+        "p.feeAmount": "0.125 USDC",
+        "p.relayerFee": "0.0005 USDC",
+    }
+    assert event_of(told) == event_of(one("base", payment())), "the event is that of the fee proxy"
+    plain = one("base", recurring_payment()).summary
+    assert plain.startswith(f"Pay 12.5 USDC of {WALLET} to {PAYEE} without a fee, as payment 2 of the 12 ")
+
+
+@pytest.mark.parametrize(
+    ("member", "kind", "bits"),
+    [(4, "uint128", 128), (7, "uint32", 32), (9, "uint8", 8), (10, "uint256", 256), (12, "bool", 1), (14, "uint8", 8)],
+)
+def test_a_number_is_told_up_to_the_largest_of_its_type(member: int, kind: str, bits: int) -> None:
+    built = recurring_payment()
+
+    def told(word: int) -> Explanation:
+        at = 10 + 64 * member
+        return one("base", replace(built, data=f"{built.data[:at]}{word:064x}{built.data[at + 64 :]}"))
+
+    largest = told(2**bits - 1)
+    assert (kind, str(2**bits - 1)) in [(each.type, each.value) for each in largest.arguments]
+    if bits < 256:
+        assert f"; a word is no {kind}; " in told(2**bits).summary
+
+
+@pytest.mark.parametrize("length", [64, 66])
+def test_a_schedule_with_a_signature_of_another_length_is_unknown(length: int) -> None:
+    raw = bytes.fromhex(recurring_payment().data[10:])
+    permit_and_index, reference = raw[: 16 * 32], raw[-64:]
+    tail = length.to_bytes(32) + bytes(length).ljust(-(-length // 32) * 32, b"\0")
+    words = permit_and_index[: 15 * 32] + (16 * 32 + len(tail)).to_bytes(32) + tail + reference
+    told = one("base", replace(recurring_payment(), data="0xac7a9e00" + words.hex()))
+    assert told.function is None
+    assert "; its signature has another length; " in told.summary
 
 
 def test_a_bundle_tells_what_each_transaction_does() -> None:
@@ -446,7 +507,7 @@ def test_a_network_that_is_not_ours_is_refused() -> None:
 
 def test_the_selectors_are_those_of_the_signatures() -> None:
     for selector, function in FUNCTIONS.items():
-        signature = f"{function.name}({','.join(type_text(kind) for _, kind in function.parameters)})"
+        signature = f"{function.name}({','.join(type_text(kind) for _, kind in with_structs(function.parameters))})"
         assert keccak(text=signature)[:4] == selector
 
 

@@ -5,7 +5,7 @@ from eth_abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.calldata.reverts import MAX_REASON, revert_reason
+from chalicelib.calldata.reverts import MAX_REASON, NOT_DUE_YET, revert_reason
 
 ERROR, PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")
 
@@ -39,7 +39,15 @@ def error(text: str) -> bytes:
         (PANIC + encode(["uint256"], [0x99]), "panic 0x99: a check of the compiler failed"),
         (b"", "reverted without a reason"),
         (b"\1\2\3", "reverted without a reason"),
-        (bytes.fromhex("e450d38c") + bytes(96), "reverted with the contract's own error 0xe450d38c"),
+        (bytes.fromhex("e450d38d") + bytes(96), "reverted with the contract's own error 0xe450d38d"),
+        (bytes.fromhex("e450d38c") + bytes(96), "the balance of the token is too small"),
+        (bytes.fromhex("fb8f41b2") + bytes(96), "the token's allowance is too small"),
+        (bytes.fromhex("b39d2709"), NOT_DUE_YET),
+        (bytes.fromhex("d5a4f5ea"), "the schedule's signature is not that of its subscriber"),
+        (bytes.fromhex("da023c0b"), "the schedule has expired"),
+        (bytes.fromhex("061235ef"), "an earlier payment of the schedule was not made, or this one was"),
+        (bytes.fromhex("bec060dd"), "the schedule has no such payment"),
+        (bytes.fromhex("544db32b"), "the payment of the schedule was already made"),
         (ERROR, "reverted with the contract's own error 0x08c379a0"),
         (PANIC + bytes(31), "reverted with the contract's own error 0x4e487b71"),
     ],

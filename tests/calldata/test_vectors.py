@@ -17,10 +17,12 @@ from chalicelib.calldata.conversions.proxy import (
 )
 from chalicelib.calldata.erc20 import approve
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
+from chalicelib.calldata.recurring import PERMIT_MEMBERS, SchedulePermit, typed_data
+from chalicelib.calldata.recurring import digest as permit_digest
 from chalicelib.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.conversions import conversion_path, currency_with_hash, on_chain_units
-from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.catalogue.tokens import currency_hash, token_with_id
 from chalicelib.requests.references import payment_reference, reference_topic
 
@@ -145,11 +147,30 @@ def check_safe_hash(entry: dict[str, Any]) -> None:
     assert safe_tx_hash(whole(domain["chainId"]), domain["verifyingContract"], transaction, terms) == entry["hash"]
 
 
+def check_permit_hash(entry: dict[str, Any]) -> None:
+    chain = network_of_chain(whole(entry["domain"]["chainId"]))
+    assert chain
+    permit = SchedulePermit(
+        *(
+            entry["message"][name] if kind in ("address", "bool") else whole(entry["message"][name])
+            for name, kind in PERMIT_MEMBERS
+        )
+    )
+    typed = typed_data(permit, chain.name)
+    assert (typed["domain"], typed["types"], typed["values"]) == (entry["domain"], entry["types"], entry["message"])
+    assert "0x" + permit_digest(permit, chain.name).hex() == entry["hash"]
+
+
+def check_typed_hash(entry: dict[str, Any]) -> None:
+    TYPED_CHECKS[entry["primaryType"]](entry)
+
+
+TYPED_CHECKS = {"SafeTx": check_safe_hash, "SchedulePermit": check_permit_hash}
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "calldata": check_calldata,
     "paymentReferences": check_reference,
     "nativeHashes": check_native_hash,
-    "typed": check_safe_hash,
+    "typed": check_typed_hash,
 }
 
 

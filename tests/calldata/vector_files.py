@@ -88,7 +88,7 @@ def _is_covered(vector: Vector) -> bool:
     if vector.kind in ("paymentReferences", "nativeHashes"):
         return True
     if vector.kind == "typed":
-        return bool(vector.entry.get("primaryType") == "SafeTx")
+        return vector.entry.get("primaryType") in ("SafeTx", "SchedulePermit")
     inputs = vector.entry.get("inputs", {}) if vector.kind == "calldata" else {}
     needed = BUILT.get(str(vector.entry.get("data"))[:10])
     if needed is None or any(key not in inputs for key in needed):

@@ -24,11 +24,20 @@ CONVERTING = (
 )
 EVM_NETWORKS = [network.name for network in ALL_NETWORKS if network.family == "evm"]
 
-# No published package has Tron's deployments: typed from the artifacts of Request Network's repository
-# (packages/smart-contracts/src/lib/artifacts), where they were created in blocks 79216121 and 83104290.
+# No published package has these deployments: typed from the artifacts of Request Network's repository
+# (packages/smart-contracts/src/lib/artifacts). Tron's were created in blocks 79216121 and 83104290, those of
+# ERC20RecurringPaymentProxy 0.1.0 in 22845710, 354140859, 32422496, 73564289, 52840120 and 8689800.
 REVIEWED = {
     "ERC20FeeProxy": {"tron": "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"},
     "ERC20BatchPayments": {"tron": "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D"},
+    "ERC20RecurringPaymentProxy": {
+        "mainnet": "0xF0Bebbc99E26Ba7F651E7Ff14e0D3029B0228880",
+        "arbitrum-one": "0xC335f956e91faa1DC103f9B54f7009c470dc6EEf",
+        "base": "0xd2c3392e3e70F4CE033Cb39CC80B414aDdD64fFa",
+        "matic": "0xD3BD678f219439c2bcf602Beb07e601a91b8Cd3d",
+        "bsc": "0xbb0f20890E9e405f9D4c2e707590525ccAA3De16",
+        "sepolia": "0xb6C7448458d8616B00eb8f93883d0081Fa2aDec9",
+    },
 }
 
 

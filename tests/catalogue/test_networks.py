@@ -94,9 +94,11 @@ def test_a_contract_that_is_not_deployed_is_a_lookup_error(contract: str, name: 
         address_of(contract, name)
 
 
-def test_payers_call_the_proxies_and_the_one_batch_contract_of_a_network() -> None:
-    assert payment_contracts("base") == (*payment_proxies("base"), address_of("BatchConversionPayments", "base"))
+def test_payments_come_through_the_proxies_the_one_batch_contract_and_that_of_recurring_payments() -> None:
+    callers = ("BatchConversionPayments", "ERC20RecurringPaymentProxy")
+    assert payment_contracts("base") == (*payment_proxies("base"), *(address_of(name, "base") for name in callers))
     assert payment_contracts("mainnet")[2:] == tuple(
-        address_of(name, "mainnet") for name in ("Erc20ConversionProxy", "EthConversionProxy", "BatchConversionPayments")
+        address_of(name, "mainnet") for name in ("Erc20ConversionProxy", "EthConversionProxy", *callers)
     )
+    assert payment_contracts("optimism")[2:] == (address_of("BatchConversionPayments", "optimism"),)
     assert payment_contracts("tron") == (*payment_proxies("tron"), address_of("ERC20BatchPayments", "tron"))

@@ -16,8 +16,9 @@ from eth_keys.constants import SECPK1_N
 import chalicelib
 from chalicelib.base.keccak import keccak256
 from chalicelib.calldata.functions import FUNCTIONS
-from chalicelib.calldata.reverts import revert_reason
+from chalicelib.calldata.reverts import _CONTRACT_ERRORS, revert_reason
 from chalicelib.calldata.safe import _SAFE_TX
+from tests.calldata.calls import with_structs
 from tests.catalogue.changes import changes
 
 ROOT = Path(chalicelib.__file__).parent
@@ -54,6 +55,7 @@ NAMED = {
     "LATEST_ROUND": ("Aggregator", "latestRoundData()"),
     "ROUND": ("Aggregator", "getRoundData(uint80)"),
     "CONVERSION_TOPIC": ("Erc20ConversionProxy", "TransferWithConversionAndReference"),
+    "TRIGGER_PAYMENT": ("ERC20RecurringPaymentProxy", "triggerRecurringPayment"),
     "AGGREGATE3": ("Multicall3", "aggregate3"),
     "GET_ETH_BALANCE": ("Multicall3", "getEthBalance(address)"),
     "NONCE": ("Safe", "nonce()"),
@@ -70,6 +72,7 @@ OTHERS = {
     "63072000": "seconds of two years: how long browsers ask for https",
     "1234567890abcdef" * 4: "the transaction hash of test deliveries",
     "7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0": "half the order of secp256k1",
+    "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141": "the order of secp256k1",
 }
 
 
@@ -146,12 +149,13 @@ def test_functions_are_explained_with_the_names_and_types_of_their_abi(
 ) -> None:
     function = FUNCTIONS[selector]
     abi = sources["abis"][function.contract or "ERC20"]
-    types = [written(kind) for _, kind in function.parameters]
+    parameters = with_structs(function.parameters)
+    types = [written(kind) for _, kind in parameters]
     assert abi["signatures"][selector.hex()] == f"{function.name}({','.join(types)})"
     assert keccak256(f"{function.name}({','.join(types)})".encode())[:4] == selector
     if function.contract is not None:  # the ERC-20 standard fixes no names
         assert [list(each) for each in abi["parameters"][selector.hex()]] == [
-            [name, kind] for (name, _), kind in zip(function.parameters, types, strict=True)
+            [name, kind] for (name, _), kind in zip(parameters, types, strict=True)
         ]
 
 
@@ -195,6 +199,26 @@ def test_the_compilers_panics_are_said_as_viem_says_them(sources: dict[str, Any]
         assert theirs in sources["panics"].get(str(code), "")
 
 
+def test_errors_of_contracts_are_said_by_their_names(sources: dict[str, Any]) -> None:
+    """By a word of each; the table holds no others."""
+    words = {
+        "ERC20RecurringPaymentProxy__BadSignature()": "signature",
+        "ERC20RecurringPaymentProxy__SignatureExpired()": "expired",
+        "ERC20RecurringPaymentProxy__PaymentOutOfOrder()": "earlier",
+        "ERC20RecurringPaymentProxy__IndexOutOfBounds()": "no such payment",
+        "ERC20RecurringPaymentProxy__NotDueYet()": "not due yet",
+        "ERC20RecurringPaymentProxy__AlreadyPaid()": "already made",
+        "ERC20InsufficientAllowance(address,uint256,uint256)": "allowance",
+        "ERC20InsufficientBalance(address,uint256,uint256)": "balance",
+    }
+    known = signatures(sources)
+    assert {signature for digits in _CONTRACT_ERRORS for signature in known[digits]} == words.keys()
+    for digits, said in _CONTRACT_ERRORS.items():
+        (signature,) = known[digits]
+        assert words[signature] in said
+
+
 def test_signatures_are_accepted_up_to_half_the_order_of_the_curve() -> None:
     half = next(word for word in OTHERS if OTHERS[word] == "half the order of secp256k1")
     assert int(half, 16) == SECPK1_N // 2
+    assert int(next(word for word in OTHERS if OTHERS[word] == "the order of secp256k1"), 16) == SECPK1_N

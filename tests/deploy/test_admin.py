@@ -18,7 +18,7 @@ from infra import admin
 from infra.local.process import ROOT
 from tests.docs.documents import DOCS
 from tests.fakes.requests import store_request
-from tests.fakes.world import in_process_aws
+from tests.fakes.world import PlainSigningKeys, World, in_process_aws
 from tests.support.running import restart, running
 
 Run = Callable[..., tuple[int, str, str]]
@@ -201,3 +201,12 @@ def test_it_gives_older_records_their_places_in_lists(run: Run, services: Servic
     )
     assert run("reindex")[:2] == (0, "Written: 1 Request.")
     assert run("reindex")[:2] == (0, "Nothing was left to write.")
+
+
+def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
+    assert run("relayer") == (0, "RELAYER_KEYS names no network.", "")
+    with in_process_aws() as client:
+        world = World(client, relayer_keys={"sepolia": "secret"})
+        world.chain.mempool.balance = 15 * 10**17
+        (line,) = admin.relayer(world.services)
+    assert line == f"sepolia       {PlainSigningKeys.address}  balance 1.5  next nonce 0  open 0"

@@ -59,18 +59,21 @@ def test_every_resource_belongs_to_the_stage(file: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_webhook_secrets_are_sealed_by_the_api_and_opened_by_deliveries_alone(stage: str) -> None:
+def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
     uses = {
-        (function, *statement["Action"], statement["Condition"].get("StringLike", {}).get(OWNER))
+        (function, *statement["Action"], *statement["Condition"].get("StringLike", {}).get(OWNER, ()))
         for function in ACCESS
         for statement in statements(CHALICE_DIR / f"policy-{stage}-{function}.json")
         if statement["Action"][0].startswith("kms:")
     }
     assert uses == {
-        ("api_handler", "kms:Encrypt", None),
-        ("api_handler", "kms:Decrypt", "answer#*"),  # its own answers under an idempotency key
-        ("deliver_webhook", "kms:Decrypt", None),
-        ("retry_webhook", "kms:Decrypt", None),
+        ("api_handler", "kms:Encrypt"),
+        ("api_handler", "kms:Decrypt", "answer#*", "person#*"),  # its own answers, and the data keys of persons
+        ("check_payers", "kms:Decrypt", "person#*"),
+        ("deliver_webhook", "kms:Decrypt"),
+        ("retry_webhook", "kms:Decrypt"),
+        ("execute_recurring", "kms:Sign", "kms:GetPublicKey"),
+        ("follow_relayed", "kms:Sign", "kms:GetPublicKey"),
     }
 
 
@@ -104,5 +107,5 @@ def test_nothing_but_the_habits_of_the_local_cloud_differs_between_stages(stage:
 def narrowed(statement: dict) -> dict:
     """Without the name of a secret that lacks the six characters of Secrets Manager, and the action of a batch."""
     actions = [name for name in statement["Action"] if name != "sqs:SendMessageBatch"]
-    resources = [name for name in statement["Resource"] if not name.endswith("-rpc-urls")]
+    resources = [name for name in statement["Resource"] if not name.endswith(("-rpc-urls", "-relayer-key"))]
     return {**statement, "Action": actions, "Resource": resources}

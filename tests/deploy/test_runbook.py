@@ -52,7 +52,7 @@ def test_its_table_has_every_alarm_and_no_other() -> None:
     places = {
         "<function>": ACCESS,
         "<network>": [network.name for network in ALL_NETWORKS],
-        "<table>": (base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS),
+        "<table>": (base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS, base.KEYS),
     }
     rows = re.findall(r"^\| (`.*?) \|", RUNBOOK.split("## Alarms")[1].split("## Dead letters")[0], re.MULTILINE)
     explained = set()

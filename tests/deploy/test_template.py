@@ -16,6 +16,7 @@ from chalicelib.storage.store import DUE_INDEX
 from infra import stack
 from infra.iam import ACCESS, CHALICE_DIR, function_name
 from infra.local.cloud import Cloud
+from infra.parts import parts
 from infra.stack import TEMPLATE, DeploymentStopped, apply_stack, body_of
 
 ROOT = CHALICE_DIR.parent
@@ -28,6 +29,8 @@ CONSUMERS = {
     "webhook-retries": "retry_webhook",
     "scans": "scan_chain",
     "recordings": "record_transfers",
+    "relayed": "follow_relayed",
+    "recurring": "execute_recurring",
 }
 
 SECONDS_BETWEEN_BLOCKS = {
@@ -58,17 +61,41 @@ def outputs(cloud: Cloud) -> dict[str, str]:
 
 
 def test_the_template_is_small_enough_to_be_sent() -> None:
-    assert len(body_of(DOCUMENT)) < 51_200
+    assert {end: len(body_of(part)) for end, part in parts(DOCUMENT).items() if len(body_of(part)) >= 51_200} == {}
+
+
+def test_the_stacks_of_alarms_name_what_the_first_one_holds_and_refer_to_nothing_of_it() -> None:
+    stacks = {end: part["Resources"] for end, part in parts(DOCUMENT).items()}
+    assert sum(map(len, stacks.values())) == len(DOCUMENT["Resources"])
+    kinds = {end: {each["Type"] for each in part.values()} for end, part in stacks.items()}
+    assert kinds["-alarms"] == {"AWS::CloudWatch::Alarm"}
+    assert kinds["-metrics"] == {"AWS::CloudWatch::Alarm", "AWS::Logs::MetricFilter"}
+    assert not kinds[""] & kinds["-metrics"]
+    text = json.dumps([stacks["-alarms"], stacks["-metrics"]])
+    assert "Fn::GetAtt" not in text
+    assert set(re.findall(r'"Ref": "(\w+)"', text)) == {"Prefix", "Stage"}
+    late = stacks["-alarms"]["ScansLateAlarm"]["Properties"]
+    assert late["Dimensions"] == [{"Name": "QueueName", "Value": {"Fn::Sub": "${Prefix}-scans"}}]
+    assert late["AlarmActions"] == [
+        {"Fn::Sub": "arn:${AWS::Partition}:sns:${AWS::Region}:${AWS::AccountId}:${Prefix}-alarms"}
+    ]
+
+
+def test_every_alarm_rings_at_the_topic_of_the_stage(cloud: Cloud, outputs: dict[str, str]) -> None:
+    found = cloud.client("cloudwatch").describe_alarms(AlarmNamePrefix=f"{PREFIX}-", MaxRecords=100)["MetricAlarms"]
+    assert len(found) == len(resources("AWS::CloudWatch::Alarm"))
+    assert {action for alarm in found for action in alarm["AlarmActions"]} == {outputs["AlarmTopicArn"]}
 
 
 def test_every_table_survives_mistakes() -> None:
     found = resources("AWS::DynamoDB::Table")
-    assert len(found) == 5
+    assert len(found) == 6
     for table in found:
         properties = table["Properties"]
         assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain"
         assert properties["DeletionProtectionEnabled"] is True
-        assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        has_backup = text(properties["TableName"]) != f"{PREFIX}-keys"  # a key that is destroyed is to be gone
+        assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": has_backup}
         assert properties["SSESpecification"] == {"SSEEnabled": True}
         assert properties["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
         assert properties["BillingMode"] == "PAY_PER_REQUEST"
@@ -108,7 +135,7 @@ def test_every_dead_letter_and_every_late_queue_rings() -> None:
         for alarm in resources("AWS::CloudWatch::Alarm")
         if alarm["Properties"]["Namespace"] == "AWS/SQS"
     }
-    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings")
+    names = ("Announcements", "Webhooks", "WebhookRetries", "Scans", "Recordings", "Relayed", "Recurring")
     dead = {("ApproximateNumberOfMessagesVisible", f"{name}DeadQueue") for name in names}
     assert watched == dead | {("ApproximateAgeOfOldestMessage", f"{name}Queue") for name in names}
 
@@ -196,7 +223,7 @@ def test_an_alarm_is_heard_and_says_what_it_means() -> None:
 def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
     dynamodb = cloud.client("dynamodb")
     made = [name for name in dynamodb.list_tables()["TableNames"] if name.startswith(f"{PREFIX}-")]
-    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS]
+    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.OPS, base.KEYS]
     assert sorted(made) == sorted(f"{PREFIX}-{name}" for name in named)
     for name in named:
         table = dynamodb.describe_table(TableName=f"{PREFIX}-{name}")["Table"]

@@ -31,9 +31,16 @@ from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links import flows as links
 from chalicelib.links.multicalls.rules import Reason, recovery_action
 from chalicelib.links.records import Bill, Link
+from chalicelib.outbound.compliance import ProviderAccount, ProviderUser
+from chalicelib.payers import bank_accounts, reports
+from chalicelib.payers import flows as payers
 from chalicelib.rates.records import Rate
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
+from chalicelib.recording.offramps import followed
 from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
+from chalicelib.recurring.events import failed_event as paused_event
+from chalicelib.recurring.events import recurring_event
+from chalicelib.requests.offramps.rules import OrderReport, after_report
 from chalicelib.requests.records import CustomerInfo, Payment, PaymentStatus, Refund, Request, RequestStatus
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
@@ -45,6 +52,9 @@ from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import KINDS, EventContext
 from chalicelib.webhooks.samples import sample_event
 from tests.docs.documents import ALL, DOCS, IDS, ROOT, Document, named
+from tests.fakes.compliance import BANK, PERSON
+from tests.fakes.offramps import load_order, store_order
+from tests.fakes.recurring import store_recurring
 from tests.fakes.world import PAYEE, START, World, draft
 
 API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
@@ -211,16 +221,55 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
         world.drain()
     for posted in world.receiver.posted:
         sent.setdefault(posted.event, []).append(json.loads(posted.body))
-    for event in converted(payment.link, request, context):
+    for told in told_of_payers(world):
+        sent.setdefault(told["event"], []).append(told)
+    for event in (*converted(payment.link, request, context), *told_of_payouts(world, context)):
         for each in (event, *event.variants):
             sent.setdefault(each.kind, []).append(json.loads(each.body))
+    for event in recurring(world, request, context):
+        sent.setdefault(event.kind, []).append(json.loads(event.body))
     return sent
+
+
+def recurring(world: World, request: Request, context: EventContext) -> list[Event]:
+    """The events of a new request of a series, of one of a recurring payout, and that this is paused."""
+    payout = store_recurring(World(relayer_keys={"sepolia": "secret"}).services, world.owner)
+    paused = replace(payout, failure_reason="Insufficient token balance")
+    found = [recurring_event(each, context) for each in (request, payout.template)]
+    return [*found, paused_event(paused, payout.template, True, context)]
+
+
+def told_of_payers(world: World) -> list[dict[str, Any]]:
+    """The events of a payer who is approved and whose bank account fails."""
+    payer, _ = payers.put(world.services, world.actor, world.client_id, "ada", PERSON)
+    account = bank_accounts.add(world.services, world.account_id, "ada", BANK)
+    user = ProviderUser(payer.user_id, 2, "approved", "completed")
+    reports.take_user(world.services, user)
+    failed = ProviderAccount(account.details_id, payer.user_id, 2, "failed", "The account does not exist")
+    reports.take_account(world.services, failed)
+    before = len(world.receiver.posted)
+    world.drain()
+    return [json.loads(each.body) for each in world.receiver.posted[before:]]
+
+
+def told_of_payouts(world: World, context: EventContext) -> tuple[Event, ...]:
+    """A step of a request that is paid out to a bank account, and its failure."""
+    request = store_order(world.services)
+    order = replace(load_order(world.services, request), paid_at=START)
+    report = OrderReport(1, "bounced")
+    advance = after_report(order, report, START, timedelta(minutes=10))
+    return followed(Bill((request,), order=order), advance, request, None, context).events
 
 
 def converted(link: Link, request: Request, context: EventContext) -> list[Event]:
     """The events of an invoice in dollars with a customer: a partial payment, the rest, and that it was removed."""
     invoice = replace(
-        request, invoice_currency="USD", amount=BaseUnits(2), client_id="cli", customer_info=CustomerInfo(first_name="Ada")
+        request,
+        invoice_currency="USD",
+        amount=BaseUnits(2),
+        client_id="cli",
+        customer_info=CustomerInfo(first_name="Ada"),
+        recurring_payment_id="01R",
     )
     rate = Rate("USD", request.currency, BaseUnits(1), BaseUnits(1), "chainlink", START)
     payment = Payment(
@@ -260,7 +309,9 @@ def samples(kind: str) -> list[dict[str, Any]]:
 def test_the_fields_of_events_are_those_that_are_sent(sent: dict[str, list[dict[str, Any]]]) -> None:
     changes = ("payment.confirmed", "payment.partial")
     variants = {f"{kind}.{variant}" for kind in changes for variant in ("client_id", "checkout")}
-    assert set(sent) == {*changes, "payment.failed", "payment.refunded", *variants}
+    of_payers = {"compliance.updated", "payment_detail.updated"}
+    others = {"payment.failed", "payment.refunded", "payment.processing", "request.recurring"}
+    assert set(sent) == {*changes, *others, *variants, *of_payers}
     for kind, payloads in sent.items():
         for payload in payloads:
             check_fields(kind, payload)
@@ -269,7 +320,7 @@ def test_the_fields_of_events_are_those_that_are_sent(sent: dict[str, list[dict[
 
 def test_samples_of_events_have_the_fields_of_those_that_are_sent(sent: dict[str, list[dict[str, Any]]]) -> None:
     for kind, payloads in sent.items():
-        shapes = [payload.keys() - {"excessAmount"} for payload in payloads]
+        shapes = [payload.keys() - {"excessAmount", "rejectionMessage"} for payload in payloads]
         assert all(sample.keys() in shapes for sample in samples(kind)), kind
 
 
@@ -277,11 +328,6 @@ def test_samples_of_events_have_the_fields_of_those_that_are_sent(sent: dict[str
 def test_the_fields_of_samples_are_in_the_table(kind: str) -> None:
     for sample in samples(kind):
         check_fields(kind, sample)
-
-
-@pytest.mark.parametrize("kind", ["payment.processing", "request.recurring", "payment_detail.updated", "compliance.updated"])
-def test_events_that_are_never_sent_have_no_field_that_no_sample_has(kind: str) -> None:
-    assert samples(kind)[0].keys() == documented_fields(kind).keys()
 
 
 def test_the_variants_of_an_event_are_made_in_the_documented_order(world: World) -> None:

@@ -191,6 +191,14 @@ def test_the_session_about_requests(project: Path, stack: dict[str, Any]) -> Non
     assert len(batch["requests"]) == 2 and batch["batchPaymentTransaction"]["data"].startswith("0x92cddb91")
 
 
+def test_the_session_about_payers(project: Path, stack: dict[str, Any]) -> None:
+    person, agreed, added, listed = run(project, DOCS["payers"])
+    assert person["kycUrl"].endswith(person["userId"])
+    assert agreed == {"success": True}
+    (account,) = listed["paymentDetails"]
+    assert (account["id"], account["bankName"]) == (added["payment_detail"]["id"], "Chase")
+
+
 def test_the_session_about_webhooks(project: Path, stack: dict[str, Any]) -> None:
     webhook, sent = run(project, DOCS["webhooks"])
     assert len(webhook["secret"]) == 64

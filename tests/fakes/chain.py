@@ -22,13 +22,15 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
+from chalicelib.chain.readings import AccountReading, Receipt, StepResult
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender
 from chalicelib.chain.safe_reads import SafeEvent
-from chalicelib.chain.simulation import Simulation, StepResult
+from chalicelib.chain.simulation import Simulation
 from chalicelib.chain.tron import BroadcastResult
 from chalicelib.chain.wallets import TokenReading, WalletReading
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
+from tests.fakes.mempool import Mempool
 from tests.fakes.prices import FakePrices
 
 FEE_ADDRESS = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
@@ -80,6 +82,7 @@ class FakeChain:
         self.hides_logs = False
         self.prices: FakePrices | None = None
         self._branch = 0
+        self.mempool = Mempool(self)
         self.mine(10)
 
     def mine(self, count: int = 1) -> None:
@@ -87,6 +90,7 @@ class FakeChain:
             number = len(self.blocks)
             digest = hashlib.sha256(f"{self.network}/{self._seed}/{self._branch}/{number}".encode()).hexdigest()
             self.blocks.append(Block(number, "0x" + digest, self.clock() if self.clock else None))
+            self.mempool.include()
 
     def pay(self, request: Request, amount: int | None = None, fee: int = 0, **altered: str) -> dict[str, Any]:
         """Mines a block with one log that pays the request; `altered` overrides proxy, token, payee or fee_address."""
@@ -148,6 +152,7 @@ class FakeChain:
         dropped = self.blocks[-depth:]
         del self.blocks[-depth:]
         self._branch += 1
+        self.mempool.reorganise(len(self.blocks))
         self.mine(depth + (moved_by or 0))
         for removed in dropped if moved_by is not None else ():
             block = self.blocks[removed.number + (moved_by or 0)]
@@ -251,7 +256,26 @@ class FakeChain:
     def transaction_count(self, address: str, block: int) -> int:
         """Returns how many transactions of the address a test has mined."""
         self._read()
-        return self.counts.get(address, 0)
+        return self.counts.get(address, 0) + self.mempool.nonce(address, block)
+
+    def read_account(self, address: str) -> AccountReading:
+        self._read()
+        return self.mempool.read_account(address)
+
+    def run_each(self, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
+        self._read()
+        return self.mempool.run_each(sender, wanted)
+
+    def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
+        self._read()
+        return self.mempool.send_raw(signed)
+
+    def receipts_of(self, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
+        self._read()
+        return self.mempool.receipts_of(tx_hashes)
+
+    def replayed(self, sender: str, each: Transaction, gas: int, block: int) -> StepResult:
+        return self.mempool.replayed(each)
 
     def safe_nonce(self, safe: str, block: int) -> int:
         """Returns how many of the Safe's transactions are in the blocks up to `block`."""

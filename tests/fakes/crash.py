@@ -59,6 +59,17 @@ class FragileQueue:
         self.send = wire.guard(queue.send)
 
 
+class Guarded:
+    """An object some of whose methods are guarded by the tripwire."""
+
+    def __init__(self, inner: Any, names: tuple[str, ...], wire: "Tripwire | Interruption") -> None:
+        self._inner, self._names, self._wire = inner, names, wire
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._inner, name)
+        return self._wire.guard(attribute) if name in self._names else attribute
+
+
 class Interruption:
     """Runs another flow once, before the call number `position`: two processes whose calls are interleaved there."""
 

@@ -32,6 +32,10 @@ class MemoryStore(Store):
         self._due: dict[tuple[str, str], dict[Key, datetime]] = {}
         self.calls: dict[str, int] = {}
 
+    def all(self, cls: type[Any]) -> list[Any]:
+        """Every stored record of a kind; not counted, as no such call exists."""
+        return [each for each in self._records.values() if isinstance(each, cls)]
+
     def get(self, cls: type[Any], key: Key) -> Any:
         self._count("GetItem")
         return self._records.get(key)
@@ -59,8 +63,9 @@ class MemoryStore(Store):
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str) -> list[Any]:
         self._count("Query")
-        table = next(iter(kinds)).KEY.table
-        return [self._records[Key(table, pk, sk)] for sk in self._sorted.get((table, pk), ())]
+        wanted = tuple(kinds)
+        found = (self._records[Key(wanted[0].KEY.table, pk, sk)] for sk in self._sorted.get((wanted[0].KEY.table, pk), ()))
+        return [each for each in found if isinstance(each, wanted)]
 
     def newest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:
         self._count("Query")

@@ -1,7 +1,9 @@
 """Wallets that sign messages with libraries independent of the service: eth_account, and coincurve for Tron."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from coincurve import PrivateKey
 from eth_account import Account
@@ -24,6 +26,17 @@ class EvmWallet:
 
     def sign(self, message: str) -> str:
         return "0x" + Account.sign_message(encode_defunct(text=message), self.key).signature.hex().removeprefix("0x")
+
+    def sign_typed(self, typed: Mapping[str, Any]) -> str:
+        """Signs `{domain, types, values}`; texts of numbers become numbers, as wallets read them."""
+        (members,) = typed["types"].values()
+        values = {
+            each["name"]: int(value) if each["type"].startswith("uint") else value
+            for each in members
+            for value in [typed["values"][each["name"]]]
+        }
+        signed = Account.sign_typed_data(self.key, dict(typed["domain"]), dict(typed["types"]), values)
+        return "0x" + signed.signature.hex().removeprefix("0x")
 
 
 @dataclass(frozen=True)

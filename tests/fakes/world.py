@@ -30,6 +30,9 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.outbound.sender import PostResult
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers
+from chalicelib.recurring.jobs import execute_recurring
+from chalicelib.relayer.jobs import follow_relayed
+from chalicelib.relayer.tracking import track
 from chalicelib.requests import creation as request_creation
 from chalicelib.requests.creation import Item
 from chalicelib.scanning.jobs import scan_chain
@@ -41,8 +44,10 @@ from chalicelib.webhooks.deliveries.rules import sign
 from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
+from infra.local.provider import ACCOUNT, SECRET
 from tests.fakes import swift_moto
 from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
+from tests.fakes.compliance import FakeCompliance
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.prices import FakePrices
 from tests.fakes.safes import FakeSafes
@@ -59,6 +64,8 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "webhook-retries": retry_webhook,
     "scans": scan_chain,
     "recordings": record_transfers,
+    "relayed": follow_relayed,
+    "recurring": execute_recurring,
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
@@ -148,6 +155,8 @@ class Receiver:
 class PlainSecrets:
     """Encryption that a test can read."""
 
+    compliance_webhook_secret = SECRET
+
     def encrypt(self, text: str, owner: str) -> str:
         return f"{owner}:{text}"
 
@@ -156,6 +165,13 @@ class PlainSecrets:
         return ciphertext.removeprefix(f"{owner}:")
 
     decrypt_once = decrypt
+
+
+class PlainSigningKeys:
+    """A private key in place of one in Secrets Manager: with World(relayer_keys={"sepolia": "secret"})."""
+
+    private_key = bytes.fromhex("11" * 32)
+    address = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
 
 
 class World:
@@ -172,6 +188,7 @@ class World:
         self._chains = chains or FakeChains(self.chain)
         self.prices = FakePrices(self.clock, self._serve_feeds)
         self.safes = FakeSafes()
+        self.compliance = FakeCompliance()
         self.receiver = Receiver(self.clock)
         self.queue = VirtualQueue(self.clock)
         self.client = client or boto3.client("dynamodb", region_name="us-east-1")
@@ -184,6 +201,7 @@ class World:
             "auth_url": "https://auth.example",
             "pay_url": "https://pay.example",
             "explorer_url": "https://explorer.example",
+            "compliance_account": ACCOUNT,
             **settings,
         }
         self.services = self.start()
@@ -204,9 +222,11 @@ class World:
             store=Store(PREFIX, client or self.client, at_once=1),  # moto is not safe under threads
             queue=queue or self.queue,
             secrets=PlainSecrets(),
+            signing_keys=PlainSigningKeys(),
             chains=self._chains,
             safes=self.safes,
             prices=self.prices,
+            compliance=self.compliance,
             sender=self.receiver,
             log=Logger(service="test", level="CRITICAL"),
             clock=self.clock,
@@ -257,6 +277,13 @@ class World:
                 raise
         return recorded
 
+    def relay(self, services: Services | None = None, network: str | None = None) -> bool:
+        """Mines the confirmations and checks the service's own transactions; returns whether some are open."""
+        self.advance(6)
+        name = network or self.chain.network
+        self._chains.of(name).mine(2)
+        return track(services or self.services, name)
+
     def read_past(self, moment: datetime) -> None:
         """Advances the clock past `moment` unless it is, and scans blocks that are mined from then on."""
         self.now = max(self.now, moment + timedelta(seconds=1))
@@ -280,7 +307,12 @@ class World:
             self.consume(message, services or self.services)
 
     def consume(self, message: Waiting, services: Services) -> None:
-        """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS."""
+        """Runs the job of a message; on an error the message returns after the visibility timeout, as in SQS.
+
+        The chain has two blocks more whenever the service's own transactions are checked.
+        """
+        if message.queue.endswith("relayed"):
+            self._chains.of(json.loads(message.body)["network"]).mine(2)
         try:
             JOBS[message.queue.removeprefix(f"{PREFIX}-")](services, message.body)
         except BaseException:

@@ -47,6 +47,8 @@ FORMATS: dict[str, list[str]] = {
     "https-url": ["https://shop.example", "https://shop.example/terms?lang=de#top", "https://[2001:db8::1]:8443/a"],
     "webhook-url": [f"https://93.184.215.{last}/hook?of=shop" for last in range(10, 60)],
     "email-address": ["ann@shop.example", "Ann.B+c@sub.shop.example", "\u00e4nn@b\u00fccher.example"],
+    "birth-date": ["1985-12-12", "1900-01-01", "2000-02-29", "1999-12-31"],
+    "iban": ["DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19", "FR1420041010050500013M02606"],
     "ip-range": ["203.0.113.7", "203.0.113.0/24", "2001:db8::/32", "127.0.0.1"],
     "start-date": ["2101-02-03", "2101-02-03T04:05:06Z", "2101-02-03T04:05:06.789+05:30"],
     "future-time": ["2101-02-03T04:05:06Z", "2101-02-03T04:05:06.789+05:30", "2101-02-03T04:05-08:00"],

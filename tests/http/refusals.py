@@ -69,6 +69,13 @@ _PAYING = {
     **_FEE,
     **_CURRENCY,
 }
+_RECURRING = {
+    "cannot be paid by recurring payouts|makes no recurring payments|is not deployed": "the networks of the currencies",
+    "must be .*, as paymentCurrency": "two fields that name one currency",
+    "startDate is in the past|startDate is too late|startDate must be a date": "the time",
+    "payer is the payee|is not recurrence.payer": "two fields that name one address",
+    "larger than a recurring payment can be": "the decimals of the currency",
+}
 _PAYING_OUT = {
     "feePercentage and feeAddress must be given together": "null counts as left out",
     "is the payee|another name of payerWallet": "two fields that are equal",
@@ -82,6 +89,7 @@ _PAYING_OUT = {
 }
 
 REFUSALS: dict[str, dict[str, str]] = {
+    "add_payment_details": _CAP,
     "list_currencies": {"firstOnly can only be used": _COMBINATION},
     "create_request": {
         "payee is required": "whether the client id is bound to a destination",
@@ -97,11 +105,21 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_PAYING,
         "chain and token must be given together|another name of wallet": _COMBINATION,
         "is not supported in crosschain payment": "the currency of the request",
-        "paymentDetailsId is not offered": "a value that a client may send",
+        "This request is paid to a wallet": "whether the request may be paid out to a bank account",
     },
     "list_routes": {**_PAYING, "Invalid or missing wallet address": "a checksum"},
-    "pay_out": _PAYING_OUT,
-    "pay_out_by_former_path": _PAYING_OUT,
+    "pay_out": {**_PAYING_OUT, **_RECURRING},
+    "pay_out_by_former_path": {**_PAYING_OUT, **_RECURRING},
+    "activate_recurring": {
+        "Invalid signature provided": "a signature of the payer",
+        "is already": "the status that is stored",
+        "can be used no longer": "the time",
+    },
+    "change_recurring": {
+        "is already|Cannot cancel|is not paused": "the status that is stored",
+        "Invalid action": "the published answer names the action",
+        "can be used no longer": "the time",
+    },
     "pay_batch": {
         **_PAYING_OUT,
         "Give either requests or requestIds": "null counts as left out",

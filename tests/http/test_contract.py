@@ -75,6 +75,7 @@ def test_an_operation_is_described_with_an_example_of_every_part(name: str) -> N
 
 
 @every_operation
+@pytest.mark.usefixtures("node")
 def test_the_example_is_answered_with_the_fields_that_the_document_shows(api: Api, name: str) -> None:
     known, tenant = BY_NAME[name], Tenant()
     way = next(way for way in accepted_ways(known) if not is_barred(known, way) and way.serves != ("public",))

@@ -21,7 +21,9 @@ def copy_of_the_project(folder: Path) -> Path:
 def with_what_setup_makes(copy: Path) -> Path:
     """The copy, borrowing the installed packages of this tree."""
     (copy / ".local").mkdir()
-    (copy / ".local" / "cloud-venv").symlink_to(ROOT / ".local" / "cloud-venv")
+    (ROOT / ".local" / "contracts").mkdir(parents=True, exist_ok=True)
+    for name in ("cloud-venv", "contracts"):
+        (copy / ".local" / name).symlink_to(ROOT / ".local" / name)
     (copy / "infra" / "local" / "node_modules").symlink_to(ROOT / "infra" / "local" / "node_modules")
     return copy
 

@@ -24,6 +24,13 @@ class Popen:  # in the place of pip and npm: makes the folder that they would fi
         return 0
 subprocess.Popen, subprocess.run = Popen, lambda *command, **options: subprocess.CompletedProcess(command, 0, b"11.0.0")
 """
+LOGGED = """
+class Logged(Popen):
+    def __init__(self, command, **options):
+        open({log!r}, "a").write(" ".join(command) + "\\n")
+        super().__init__(command, **options)
+subprocess.Popen = Logged
+"""
 NOTHING_STARTS = "import subprocess; subprocess.Popen = subprocess.run = None"
 CLOSED = "http://127.0.0.1:9/"  # the discard port: nothing listens there
 
@@ -94,6 +101,24 @@ def test_a_setup_after_a_change_installs_what_changed(tmp_path: Path) -> None:
     again = run(copy, before=INSTALLED, CI="")
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.splitlines()[0] == "setup: installing the Python packages (.venv)"
+
+
+def test_setup_compiles_our_contracts_after_their_compiler_is_installed(tmp_path: Path) -> None:
+    copy, log = copy_of_the_project(tmp_path), tmp_path / "commands"
+    assert run(copy, before=INSTALLED + LOGGED.format(log=str(log)), CI="").returncode == 0
+    commands = log.read_text().splitlines()
+    (compiling,) = (at for at, command in enumerate(commands) if command.endswith("-m infra.local.compiling"))
+    assert compiling > max(at for at, command in enumerate(commands) if "npm ci" in command)
+
+
+def test_our_contracts_are_compiled_with_the_standard_library_alone(tmp_path: Path) -> None:
+    """The Python packages may not be installed yet."""
+    copy = copy_of_the_project(tmp_path)
+    (copy / "infra" / "local" / "node_modules").symlink_to((ROOT / "infra" / "local" / "node_modules").resolve())
+    command = [sys.executable, "-S", "-m", "infra.local.compiling"]
+    subprocess.run(command, cwd=copy, env=environment(), check=True, timeout=300)
+    kept = sorted(path.stem for path in (copy / ".local" / "contracts").iterdir())
+    assert kept == sorted(path.stem for path in (copy / "infra" / "local" / "contracts").glob("*.sol"))
 
 
 def test_packages_that_are_linked_from_another_checkout_are_left_as_they_are(tmp_path: Path) -> None:

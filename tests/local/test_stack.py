@@ -16,6 +16,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils import keccak
 
+from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
@@ -149,7 +150,7 @@ class TestARunningStack:
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
-        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url"}
+        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "relayer"}
         assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
@@ -171,6 +172,14 @@ class TestARunningStack:
         assert account["balance"] >= 10**8
         key = found["tron_payer"]["private_key"]
         assert base58.b58decode_check(account["address"])[1:].hex() == Account.from_key(key).address[2:].lower()
+
+    def test_has_an_account_of_its_own_that_may_execute_recurring_payments(self, found: dict[str, Any]) -> None:
+        role, account = keccak(text="RELAYER_ROLE").hex(), found["relayer"]
+        for network in ("sepolia", "base", "arbitrum-one", "mainnet"):
+            node = found["rpc"][network]
+            assert int(rpc(node, "eth_getBalance", account, "latest"), 16) >= 10**20
+            asked = {"to": address_of(RECURRING_PROXY, network), "data": f"0x91d14854{role}{account[2:]:0>64}"}
+            assert int(rpc(node, "eth_call", asked, "latest"), 16) == 1
 
     def test_has_a_safe_that_its_owners_can_use(self, found: dict[str, Any]) -> None:
         safe, node = found["safe"], found["rpc"]["base"]
@@ -232,7 +241,7 @@ def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itse
 def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: Path) -> None:
     demo = start(project, "infra.local.demo", KIND="single,double")
     output, _ = demo.communicate(timeout=180)
-    known = "batch, conversion, multicall, payout, payout-batch, request, safe, single, tron"
+    known = "batch, conversion, multicall, offramp, payout, payout-batch, recurring, request, safe, single, tron"
     sentence = f"KIND must be one of {known}, or several with commas between, not 'single,double'.\n"
     assert (demo.returncode, output) == (2, sentence)
 

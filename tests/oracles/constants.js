@@ -124,6 +124,19 @@ console.log(JSON.stringify({
       "function getRoundData(uint80 roundId) view returns (uint80, int256, uint256, uint256, uint80)",
       "function latestRoundData() view returns (uint80, int256, uint256, uint256, uint80)",
     ]),
+    // No published version of the package has ERC20RecurringPaymentProxy: the function and the errors of its interface.
+    ERC20RecurringPaymentProxy: described([
+      "function triggerRecurringPayment((address subscriber, address token, address recipient, address feeAddress, "
+        + "uint128 amount, uint128 feeAmount, uint128 relayerFee, uint32 periodSeconds, uint32 firstPayment, "
+        + "uint8 totalPayments, uint256 nonce, uint256 deadline, bool strictOrder) p, bytes signature, uint8 index, "
+        + "bytes paymentReference)",
+      ...["BadSignature", "SignatureExpired", "PaymentOutOfOrder", "IndexOutOfBounds", "NotDueYet", "AlreadyPaid"]
+        .map((name) => `error ERC20RecurringPaymentProxy__${name}()`),
+    ]),
+    TokenErrors: described([
+      "error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)",
+      "error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)",
+    ]),
     // Errors that Solidity itself reverts with; every ethers Interface knows them.
     Solidity: described(["error Error(string)", "error Panic(uint256)"]),
   },

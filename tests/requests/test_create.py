@@ -1,6 +1,6 @@
 """POST /v2/request: what is accepted and kept, what is refused, in which words, and that nothing of it is written."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -75,7 +75,7 @@ def test_what_is_said_of_it_is_kept(shop: Shop) -> None:
     assert (request.payer, request.reference) == (WALLET, "ORDER-2024-001234")
     address = CustomerAddress("123 Main Street", "New York", "NY", "10001", "US")
     assert request.customer_info == CustomerInfo("John", "Doe", "john.doe@example.com", address)
-    assert request.recurrence == Recurrence("2101-01-31", Frequency.MONTHLY)
+    assert request.recurrence == Recurrence("2101-01-31", Frequency.MONTHLY, False, 1, datetime(2101, 2, 28, tzinfo=UTC))
     assert request.original_request_id == "01abc"
     assert request.original_payment_reference == "0xb3581f0b0f74cc61"
 
@@ -104,7 +104,7 @@ def test_a_tron_request_is_for_a_tron_address(shop: Shop) -> None:
 def test_a_recurrence_begins_today_or_later(shop: Shop, start: int) -> None:
     for text in (today(start), f"{today(start)}T00:00:00.000Z", f"{today(start)}T12:00:00+02:00"):
         request = made(shop, recurrence={"startDate": text, "frequency": "DAILY"})
-        assert request.recurrence == Recurrence(text, Frequency.DAILY)
+        assert request.recurrence is not None and request.recurrence.start_date == text
 
 
 # --- who creates it ---
@@ -134,6 +134,28 @@ def test_what_a_client_id_creates_alone_is_limited_as_its_links_are(new_shop: Sh
     refused_by_limit(create(new_shop, **other), "currency fUSDT-sepolia is not in its allowedCurrencies")
     assert create(new_shop).status == create(new_shop, **usd()).status == 201
     assert new_shop.api.request("POST", "/v2/request", item(payee=WALLET), new_shop.by_key).status == 201
+
+
+def test_a_request_for_a_bank_account_has_no_payee_until_that_is_chosen(shop: Shop) -> None:
+    request = made(shop, payee=None, isCryptoToFiatAvailable=True)
+    assert (request.payee, request.is_crypto_to_fiat, request.fiat) == ("", True, None)
+    assert made(shop, isCryptoToFiatAvailable=True).payee == PAYEE
+
+
+def test_a_client_id_with_a_destination_of_its_own_creates_none_for_a_bank_account(new_shop: Shop) -> None:
+    bind(new_shop, evm_wallet("off-ramp"))
+    reply = create(new_shop, payee=None, isCryptoToFiatAvailable=True)
+    assert (reply.status, reply.message) == (
+        403,
+        "This client ID is bound to a payee destination, where its payments go: leave isCryptoToFiatAvailable out",
+    )
+
+
+def test_a_client_id_that_is_limited_to_payees_creates_none_for_a_bank_account(new_shop: Shop) -> None:
+    limit(new_shop, allowedPayees=[PAYEE])
+    told = "a bank account, which isCryptoToFiatAvailable leads to, is not in its allowedPayees"
+    refused_by_limit(create(new_shop, payee=None, isCryptoToFiatAvailable=True), told)
+    refused_by_limit(create(new_shop, isCryptoToFiatAvailable=True), told)
 
 
 # --- what is refused ---
@@ -172,7 +194,6 @@ def test_what_a_client_id_creates_alone_is_limited_as_its_links_are(new_shop: Sh
             {"invoiceCurrency": "USDC-bsc", "paymentCurrency": "USDC-bsc"},
             "This deployment does not serve bsc: payments there would not be seen",
         ),
-        ({"isCryptoToFiatAvailable": True}, "isCryptoToFiatAvailable cannot be true: payments to bank accounts are not"),
         ({"isCryptoToFiatAvailable": "false"}, "isCryptoToFiatAvailable must be true or false"),
         ({"reference": ""}, "reference must have at least 1 character"),
         ({"reference": "x" * 256}, "reference must have at most 255 characters"),

@@ -63,7 +63,12 @@ def test_a_request_has_what_was_asked_for_and_its_owner() -> None:
     assert (request.amount, request.paid, request.status) == (12_500_000, 0, RequestStatus.CREATED)
     assert (request.account_id, request.client_id, request.origin) == ("acct", "cli_a", "https://shop.example")
     assert (request.created_at, request.created_with, request.payment_count) == (START, Mode.CLIENT_ID, 0)
-    assert (request.payer, request.reference, request.customer_info, request.recurrence) == (WALLET, "O-1", info, recurrence)
+    assert (request.payer, request.reference, request.customer_info, request.recurrence) == (
+        WALLET,
+        "O-1",
+        info,
+        replace(recurrence, period=1, next_at=datetime(2101, 2, 7, tzinfo=UTC)),
+    )
     assert (request.original_request_id, request.original_payment_reference, request.tx_hash) == ("01a", None, None)
     assert (request.invoice_currency, request.listening_since, request.fee_address) == (None, None, None)
 
@@ -130,7 +135,8 @@ def check_start(text: str, day: date) -> None:
     if day < START.date():
         refused("recurrence.startDate is in the past", recurrence=recurrence)
     else:
-        assert made(recurrence=recurrence).recurrence == recurrence
+        found = made(recurrence=recurrence).recurrence
+        assert found is not None and found.start_date == text
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2101-13-01", "2101-02-30", "9999-12-31T23:59:59-01:00", "1", "NaN"])

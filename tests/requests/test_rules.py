@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.requests.records import Frequency, Recurrence, Request, RequestStatus
-from chalicelib.requests.rules import amount_text, currency_of, remaining, with_recurrence
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.rules import amount_text, currency_of, remaining
 
 
 def request(amount: int = 10, paid: int = 0, currency: str = "fUSDC-sepolia") -> Request:
@@ -45,12 +44,3 @@ def test_a_request_is_paid_in_its_catalogued_token() -> None:
 )
 def test_an_amount_is_written_in_the_invoice_currency(invoice: str | None, units: int, text: str) -> None:
     assert amount_text(units, replace(request(), invoice_currency=invoice)) == text
-
-
-def test_a_recurrence_is_stopped_and_resumed_and_nothing_else_changes() -> None:
-    recurring = replace(request(), recurrence=Recurrence("2030-01-01", Frequency.DAILY))
-    stopped = with_recurrence(recurring, True)
-    assert stopped == replace(recurring, recurrence=Recurrence("2030-01-01", Frequency.DAILY, is_stopped=True))
-    assert with_recurrence(stopped, False) == with_recurrence(recurring, False) == recurring
-    with pytest.raises(BadRequest, match="This request has no recurrence, so there is nothing to stop or to resume"):
-        with_recurrence(request(), True)

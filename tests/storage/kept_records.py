@@ -27,10 +27,22 @@ from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Or
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Counts, Record
+from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
+from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
+from chalicelib.privacy.records import PersonKey
 from chalicelib.rates.records import Rate, RateSource
+from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
+from chalicelib.relayer.records import (
+    CallStatus,
+    RelayedCall,
+    RelayedTransaction,
+    RelayerAccount,
+    RelayerProgress,
+)
+from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
@@ -266,7 +278,120 @@ BRANDING = PageBranding(HASH, "01KJM9CZ30CLIENT0000000000", ACCOUNT, NOW)
 LINKAGE = Linkage("01KJM9CZ37ORCHESTRATOR0000", CLIENT, HASH, LinkageStatus.ACTIVE, NOW)
 IDEMPOTENT = IdempotentRequest(HASH, OTHER_HASH, NOW + HOUR / 60, NOW + 24 * HOUR, None, None, is_encrypted=False)
 
+PAYER = Payer(
+    user_id="a25a4274-8f50-4579-b476-8f35b297d4ad",
+    account_id=ACCOUNT,
+    client_id=CLIENT,
+    created_at=NOW,
+    kyc_status=KycStatus.RETRY_REQUIRED,
+    agreement_status=AgreementStatus.COMPLETED,
+    sealed="c2VhbGVk",
+    sequence=7,
+    is_submitted=True,
+    bank_accounts=2,
+    open_orders=1,
+    check_at=NOW + HOUR,
+    checks=3,
+)
+BANK_ACCOUNT = BankAccount(
+    user_id=PAYER.user_id,
+    details_id="fa898aec-519c-46be-9b4c-e76ef4ff99d9",
+    account_id=ACCOUNT,
+    created_at=NOW,
+    status=AccountStatus.PENDING,
+    sealed="c2VhbGVk",
+    fingerprint=HASH,
+    check_at=NOW + HOUR,
+)
+CALL = RelayedCall("recurring/01KJM9CZ34/2/1", "base", WALLET, 12, NOW)
+RELAYED = RelayedTransaction(
+    "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
+)
+OFFRAMP = Order(
+    request_id=REQUEST_ID,
+    account_id=ACCOUNT,
+    user_id=PAYER.user_id,
+    details_id=BANK_ACCOUNT.details_id,
+    provider_id="ord_1",
+    fee="0.5",
+    created_at=NOW,
+    changed_at=NOW,
+)
+PAYOUT = RecurringPayment(
+    recurring_id="01JXYJKCAHGFTDR15F2D072ESG",
+    template=replace(REQUEST, payer=WALLET, recurring_payment_id="01JXYJKCAHGFTDR15F2D072ESG"),
+    permit=SchedulePermit(
+        subscriber=WALLET,
+        token=WALLET,
+        recipient=WALLET,
+        fee_address=WALLET,
+        amount=10**34,
+        fee_amount=1,
+        relayer_fee=0,
+        period_seconds=2_419_200,
+        first_payment=1_900_000_000,
+        total_payments=255,
+        nonce=2**120 - 1,
+        deadline=4_000_000_000,
+        strict_order=False,
+    ),
+    start=NOW,
+    frequency=Frequency.MONTHLY,
+    created_at=NOW,
+)
 RECORDS: dict[str, Record] = {
+    "off-ramp order": OFFRAMP,
+    "off-ramp order, bounced": replace(
+        OFFRAMP,
+        status=OrderStatus.BOUNCED,
+        provider_status="bounced",
+        sequence=6,
+        reason="account_closed",
+        paid_at=NOW,
+        announced=5,
+        aside=OrderStatus.BOUNCED,
+        is_counted=True,
+        check_at=NOW + 24 * HOUR,
+        checks=2,
+        version=7,
+    ),
+    "recurring payout, not signed": PAYOUT,
+    "recurring payout, at work": replace(
+        PAYOUT,
+        status=RecurringStatus.ACTIVE,
+        signature="0x" + "12" * 65,
+        processed=4,
+        failures=2,
+        failure_reason="Insufficient token balance",
+        last_payment_at=NOW,
+        original_request_id="01" + "ab" * 32,
+        original_payment_reference="0xb3581f0b0f74cc61",
+        request_id="01" + "cd" * 32,
+        attempt=3,
+        sent_at=NOW,
+        check_at=NOW + HOUR,
+        version=9,
+    ),
+    "period, not paid": Period(PAYOUT.recurring_id, 1, "01" + "ab" * 32, "0xb3581f0b0f74cc61"),
+    "period, paid": Period(
+        PAYOUT.recurring_id, 2, "01" + "cd" * 32, "0x86dfbccad783599a", "01K", BaseUnits(10**34), NOW, HASH, version=1
+    ),
+    "commitment": Commitment("fUSDC-sepolia", WALLET.lower(), Counts({"committed": 10**37})),
+    "payer": PAYER,
+    "payer, erased": replace(PAYER, sealed=None, check_at=None, erased_at=NOW + HOUR, is_forgotten=True, version=9),
+    "bank account": BANK_ACCOUNT,
+    "bank account, erased": replace(
+        BANK_ACCOUNT,
+        status=AccountStatus.FAILED,
+        sealed=None,
+        fingerprint=None,
+        sequence=2,
+        is_submitted=True,
+        check_at=None,
+        checks=1,
+    ),
+    "name of a payer": PayerName(HASH, ACCOUNT, PAYER.user_id),
+    "data key of a person": PersonKey(PAYER.user_id, "d3JhcHBlZA==", NOW),
     "link, pending": LINK,
     "link, expired": replace(LINK, status=LinkStatus.EXPIRED, version=2),
     "link, completed": replace(LINK, status=LinkStatus.COMPLETED, completed_at=NOW + HOUR, version=3),
@@ -312,7 +437,7 @@ RECORDS: dict[str, Record] = {
         created_at=NOW,
         invoice_currency="USD",
         customer_info=CustomerInfo("Ada", None, "ada@example.com", CustomerAddress(city="London", country="GB")),
-        recurrence=Recurrence("2030-01-01", Frequency.MONTHLY, is_stopped=True),
+        recurrence=Recurrence("2030-01-01", Frequency.MONTHLY, True, 3, NOW),
         listening_since=NOW,
     ),
     "quote": QUOTE,
@@ -489,4 +614,19 @@ RECORDS: dict[str, Record] = {
     ),
     "daily count": DailyCount(ACCOUNT, "ACCOUNT", "2026-03-01", "", 3, Counts({"USDC-base|USD|conversion|": 2})),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),
+    "call, accepted": CALL,
+    "call, reverted": replace(
+        CALL,
+        status=CallStatus.REVERTED,
+        tx_hash="0x" + HASH,
+        block_number=27_000_000,
+        cost=BaseUnits(150_000 * 10**9),
+        reason="ERC20: insufficient allowance",
+        version=1,
+    ),
+    "transaction, not signed": RELAYED,
+    "transaction, replaced": replace(RELAYED, hashes=("0x" + HASH, "0x" + HASH[::-1]), raw="0x02f8", signed_at=NOW, version=3),
+    "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4),
+    "account of the relayer": RelayerAccount("base", WALLET, 13, "2026-03-01", BaseUnits(10**17), version=12),
+    "progress of the relayer": RelayerProgress("base", WALLET, 12, NOW, version=40),
 }

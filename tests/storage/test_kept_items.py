@@ -36,6 +36,7 @@ ADDED = {
         "right_payee_count",
         "account_id",
         "is_moved",
+        "is_crypto_to_fiat",
     },
     "Intent": {"others", "locks"},
     "Payment": {

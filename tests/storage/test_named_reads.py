@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 KEY_NAMES = {
-    "Key", "KeyPattern", "KeyRange", "PAYMENTS", "IDENTITY", "SESSIONS", "WEBHOOKS", "OPS", "TABLES",
+    "Key", "KeyPattern", "KeyRange", "PAYMENTS", "IDENTITY", "SESSIONS", "WEBHOOKS", "OPS", "KEYS", "TABLES",
 }  # fmt: skip
 KEY_ATTRIBUTES = {"KEY", "key_of", "pk", "sk"}
 READS = {"get", "get_many", "query", "query_mixed", "page", "due", "count", "uncount", "newest", "count_listed", "client"}

@@ -15,6 +15,7 @@ import pytest
 from moto import mock_aws
 
 from infra.local.gateway import Server
+from infra.local.provider import ACCOUNT, SECRETS, ProviderServer
 from tests.fakes.world import PREFIX, create_tables
 from tests.support.client import Api, Shop, stored
 from tests.support.light_passwords import light_passwords
@@ -39,9 +40,11 @@ def create_cloud(rpc_urls: dict[str, str]) -> None:
 def deployment() -> Iterator[tuple[Api, Node]]:
     node = Node()
     os.environ["RATE_LIMIT_SCALE"] = "100000"  # limits have tests of their own, which set it to 1
+    provider = ProviderServer(None, step_seconds=3600)
+    os.environ |= {"COMPLIANCE_API_URL": provider.url, "COMPLIANCE_ACCOUNT": ACCOUNT}
     with mock_aws(), light_passwords():
         restart()
-        create_cloud(dict.fromkeys(("sepolia", "base", "mainnet", "tron"), node.url))
+        create_cloud({**dict.fromkeys(("sepolia", "base", "mainnet", "tron"), node.url), **SECRETS})
         server = Server(app, "127.0.0.1", 0)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -49,7 +52,9 @@ def deployment() -> Iterator[tuple[Api, Node]]:
         server.close()
         thread.join()
     node.close()
-    del os.environ["RATE_LIMIT_SCALE"]
+    provider.stop()
+    for name in ("RATE_LIMIT_SCALE", "COMPLIANCE_API_URL", "COMPLIANCE_ACCOUNT"):
+        del os.environ[name]
     restart()
 
 

@@ -16,7 +16,7 @@ from tests.fakes.world import PAYEE, PREFIX, in_process_tables
 from tests.support.running import running
 
 ORIGIN = "https://shop.example"
-TABLES = ("payments", "identity", "sessions", "webhooks", "ops")
+TABLES = ("payments", "identity", "sessions", "webhooks", "ops", "keys")
 UNLIMITED = ("/v2/health", "/v1/health", "/openapi.json")
 
 

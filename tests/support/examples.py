@@ -3,6 +3,8 @@
 `EXAMPLES` has what depends on state (tokens, ids, signatures); everything else is the document's, as it stands there.
 """
 
+import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,12 +22,15 @@ from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
 from chalicelib.payees.records import Action
+from chalicelib.payers.records import Payer
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import Cursor
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.records import Event
+from infra.local.provider import ACCOUNT, signed_headers
 from tests.fakes.payouts import store_payouts
+from tests.fakes.recurring import signature_of
 from tests.fakes.requests import store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
@@ -35,6 +40,7 @@ from tests.support.stored_links import counted
 from tests.support.stored_transfers import store_payment, store_payment_of
 from tests.support.tenants import WAYS, Headers, Tenant, Way
 
+PROVIDER_USER = {"sequence": 2, "kycStatus": "approved", "agreementStatus": "pending"}
 Make = Callable[[Tenant, Way], Any]
 
 
@@ -48,6 +54,8 @@ class Example:
     before: Make | None = None
     others: tuple[int, ...] = ()
     """The statuses when it is another tenant's; empty where nothing in it belongs to anybody."""
+    signs: Callable[[bytes, int], Headers] | None = None
+    """Makes the headers that sign a body at a time, in seconds."""
     wallet_only: bool = False
     """True if a session by e-mail may not call it."""
 
@@ -101,7 +109,9 @@ def signed(action: Action) -> Make:
 WEBHOOK = {"webhook_id": a_webhook}
 KEY, CLIENT = {"key_id": of_owner(Tenant.key_id)}, {"id": of_owner(Tenant.client_record_id)}
 TOKEN = {"token": of_owner(Tenant.link_token)}
+PAYER = {"client_user_id": of_owner(Tenant.payer)}
 REQUEST = {"request_id": of_owner(Tenant.recurring_id)}
+ACTIVE_PAYOUT = {"recurring_id": lambda owner, way: owner.payout(is_active=True)}
 UNPAID = {"request_id": lambda owner, way: store_request(running(), owner.account_id).request_id}
 
 
@@ -182,6 +192,13 @@ def has_event(owner: Tenant, way: Way) -> None:
     services.store.write(Event(event_id, "payment.confirmed", owner.account_id, None, body, services.clock(), True))
 
 
+def an_event(owner: Tenant, way: Way) -> dict[str, Any]:
+    """What the provider tells of the tenant's payer."""
+    owner.payer()
+    (user,) = [each for each in running().store.scan([Payer]) if each[0].account_id == owner.account_id]
+    return {"account": ACCOUNT, "data": {**PROVIDER_USER, "id": user[0].user_id}}
+
+
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
     payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
@@ -218,6 +235,13 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/payouts"): example(),
     ("POST", "/v2/pay"): example(),
     ("POST", "/v2/payouts/batch"): example(),
+    ("POST", "/v2/payouts/recurring/{recurring_id}"): example(
+        {"recurring_id": lambda owner, way: owner.recurring.recurring_id},
+        body=lambda owner, way: {"permitSignature": signature_of(owner.recurring)},
+        before=lambda owner, way: owner.payout(is_active=False),
+    ),
+    ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
+    ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("GET", "/v2/request"): example(before=paid_request),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
@@ -276,6 +300,15 @@ EXAMPLES: dict[tuple[str, str], Example] = {
             ("DELETE", f"{host}/{{id}}/branding"): example(CLIENT),
         }.items()
     },
+    ("POST", "/v2/payer"): example(),
+    ("GET", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("PATCH", "/v2/payer/{client_user_id}"): example(PAYER),
+    ("DELETE", "/v2/payer/{client_user_id}"): example({"client_user_id": of_owner(Tenant.payer_with_account)}),
+    ("POST", "/v2/payer/{client_user_id}/payment-details"): example(PAYER),
+    ("GET", "/v2/payer/{client_user_id}/payment-details"): example(
+        {"client_user_id": of_owner(Tenant.payer_with_account)}
+    ),
+    ("POST", "/v2/provider-events"): example(body=an_event, signs=signed_headers),
     ("POST", "/v2/orchestrators"): example(),
     ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),
     ("POST", "/v2/orchestrators/client-ids"): example(
@@ -339,7 +372,11 @@ class Prepared:
     def send(self, api: Api, headers: Headers) -> Reply:
         path = self.known.path.format(**{name: quote(part, safe="") for name, part in self.path.items()})
         query = f"?{urlencode(self.query)}" if self.query else ""
-        return api.request(self.known.method, path + query, self.body, headers)
+        signs = EXAMPLES[self.known.method, self.known.path].signs
+        if signs is None:
+            return api.request(self.known.method, path + query, self.body, headers)
+        raw = json.dumps(self.body).encode()
+        return api.request(self.known.method, path + query, raw, {**headers, **signs(raw, int(time.time()))})
 
 
 def prepared(known: Operation, owner: Tenant, way: Way) -> Prepared:

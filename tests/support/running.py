@@ -1,5 +1,7 @@
 """The services of the app under test, assembled from the environment; tests replace or restart them."""
 
+import os
+
 from app import build
 from chalicelib.services import Services, assemble
 from chalicelib.settings import Settings
@@ -10,7 +12,7 @@ _held: list[Services] = []
 def running() -> Services:
     """Returns the services of the app in this process; assembles them if there are none."""
     if not _held:
-        _held.append(assemble(Settings.read()))
+        _held.append(assemble(Settings.read(os.environ | {"RELAYER_KEYS": '{"sepolia": "secret"}'})))
     return _held[0]
 
 

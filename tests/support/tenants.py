@@ -25,6 +25,8 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.payees import flows as destinations
 from chalicelib.payees.records import Action
 from chalicelib.payees.rules import checked_route, signing_data
+from chalicelib.payers import bank_accounts
+from chalicelib.payers import flows as payers
 from chalicelib.requests import flows as requests
 from chalicelib.requests.creation import Draft, Item
 from chalicelib.requests.records import Frequency, Recurrence
@@ -36,7 +38,9 @@ from chalicelib.webhooks.endpoints import flows as webhooks
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
 from infra import admin
+from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.destinations import FUSDC_SEPOLIA, SEPOLIA, USDT_TRON, sign
+from tests.fakes.recurring import store_recurring
 from tests.fakes.wallets import EvmWallet, evm_wallet
 from tests.fakes.world import PAYEE, draft
 from tests.support.client import ORIGIN
@@ -120,6 +124,12 @@ class Tenant:
         owner = Owner(self.account_id, self.client_id, None, mode=Mode.CLIENT_ID)
         return requests.create(running(), owner, wanted).request_id
 
+    def payout(self, *, is_active: bool) -> str:
+        """The id of a new recurring payout, whose payer is `tests.fakes.recurring.SUBSCRIBER`."""
+        owner = Owner(self.account_id, self.client_id, None, mode=Mode.CLIENT_ID)
+        self.recurring = store_recurring(running(), owner, is_active=is_active)
+        return self.recurring.recurring_id
+
     def tron_token(self) -> str:
         """Returns the token of the tenant's only link on tron."""
         if not hasattr(self, "tron_link"):
@@ -175,6 +185,17 @@ class Tenant:
         """Returns a nonce for the tenant's client id and wallet, and the wallet's signature."""
         nonce = destinations.issue_nonce(running(), self.client, self.route, action)
         return nonce.nonce, sign(self.wallet, signing_data(nonce, running().settings.brand))
+
+    def payer(self) -> str:
+        """Registers a person; returns the tenant's id of the person."""
+        name = f"{self.name}@shop.example"
+        payers.put(running(), self.actor, None, name, PERSON)
+        return name
+
+    def payer_with_account(self) -> str:
+        name = self.payer()
+        bank_accounts.add(running(), self.account_id, name, BANK)
+        return name
 
     # --- invalid credentials ---
 

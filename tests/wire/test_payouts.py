@@ -46,10 +46,12 @@ def test_with_a_wallet_it_says_what_the_wallet_has(client: Client, name: str) ->
     assert with_wallet["metadata"]["approvalTransactionIndex"] == (0 if name == "erc20Payment" else None)
 
 
-def test_recurring_payouts_are_refused_until_they_exist(client: Client) -> None:
+def test_the_published_example_of_a_recurring_payout_is_refused_as_no_contract_can_pay_a_native_coin_by_permit(
+    client: Client,
+) -> None:
     answer = client.post("/v2/payouts", PAYOUTS["recurringPayment"], status=400)
     assert_fits("validation error", answer)
-    assert answer["message"].startswith("recurrence is not offered")
+    assert answer["message"].startswith("paymentCurrency: ETH-sepolia-sepolia cannot be paid by recurring payouts")
 
 
 def test_the_documented_batch_pays_five_items_in_one_transaction(client: Client) -> None:

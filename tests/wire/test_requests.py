@@ -46,14 +46,6 @@ def test_documented_requests_are_created(client: Client, name: str) -> None:
     assert read(client, answer["requestId"]).get("recurrence") == CREATED[name].get("recurrence")
 
 
-def test_payments_to_bank_accounts_are_refused_until_they_exist(client: Client) -> None:
-    answer = client.post("/v2/request", CREATED["cryptoToFiatRequest"], status=400)
-    assert_fits("validation error", answer)
-    assert answer["message"].startswith(
-        "isCryptoToFiatAvailable cannot be true: payments to bank accounts are not offered"
-    )
-
-
 # --- the documented states ---
 
 

@@ -12,10 +12,16 @@ from chalicelib.checkout.payouts.schemas import (
 from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
+from chalicelib.recurring import flows as recurring
+from chalicelib.recurring.schemas import RecurringCreated, created_answer
 
 
-def pay_out(call: Call[Payout, None]) -> PayoutCreated:
-    prepared = payouts.pay_out(call.services, call.caller.owner, call.body.draft(), call.body.terms)
+def pay_out(call: Call[Payout, None]) -> PayoutCreated | RecurringCreated:
+    owner, body = call.caller.owner, call.body
+    if body.recurrence is not None:
+        created = recurring.create(call.services, owner, body.draft(), body.fee, body.recurrence.plan)
+        return created_answer(created, call.services.settings.transaction_value_form)
+    prepared = payouts.pay_out(call.services, owner, body.draft(), body.terms)
     return payout_answer(prepared, call.services.settings.value_form(published_form(prepared)))
 
 

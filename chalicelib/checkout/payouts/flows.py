@@ -10,7 +10,7 @@ from chalicelib.base.money import Fee
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.payouts.rules import check_fits, check_together, check_unpaid
+from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
 from chalicelib.checkout.rules import Owed, being_paid, check_payer
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.reading import Viewer
@@ -87,6 +87,7 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
     """Raises WriteConflict if the requests were changed three times meanwhile."""
     for _ in range(_ATTEMPTS):
         stored = _load(services, viewer, draft.request_ids)
+        check_for_wallets(stored)
         check_unpaid(stored)
         check_together(stored)
         check_payer(stored, draft.terms.payer, "payer")

@@ -32,6 +32,13 @@ def check_fits(positions: Sequence[Position]) -> None:
         )
 
 
+def check_for_wallets(requests: Sequence[Request]) -> None:
+    """Raises BadRequest for a request that may be paid out to a bank account, which is chosen with its own /pay."""
+    other = next((request.request_id for request in requests if request.is_crypto_to_fiat), None)
+    if other is not None:
+        raise BadRequest(f"Request {other} may be paid out to a bank account: pay it by itself")
+
+
 def check_unpaid(requests: Sequence[Request]) -> None:
     """Raises Conflict, which names them, if some requests have been paid."""
     paid = [request.request_id for request in requests if not remaining(request)]

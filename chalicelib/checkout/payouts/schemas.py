@@ -4,6 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from chalicelib.base.addresses import same_address
 from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
@@ -14,6 +15,7 @@ from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, Fee
 from chalicelib.checkout.schemas.transactions import TransactionAnswer
 from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText
 from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.recurring.schemas import PayoutRecurrence
 from chalicelib.requests.creation import Draft, Item
 from chalicelib.requests.rules import amount_text
 from chalicelib.requests.schemas import CustomerInfoBody
@@ -41,7 +43,9 @@ class Payout(PayoutItem, FeeFields):
     payerAddress: Address | None = Field(None, description="Another name of `payerWallet`")
     reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
     customerInfo: CustomerInfoBody | None = None
-    recurrence: None = Field(None, description="Not offered")
+    recurrence: PayoutRecurrence | None = Field(
+        None, description="Makes it a recurring payout, which is paid by the service after its payer has signed once"
+    )
 
     @property
     def items_written(self) -> int:
@@ -52,16 +56,13 @@ class Payout(PayoutItem, FeeFields):
     def _payer(cls, value: str | None) -> str | None:
         return wallet_address(value)
 
-    @field_validator("recurrence", mode="before")
-    @classmethod
-    def _not_offered(cls, value: Any) -> None:
-        if value is not None:
-            raise rule("is not offered: a payout is paid once. Leave it out, and send one payout for each payment")
-
     @model_validator(mode="after")
     def _names_one_wallet(self) -> Self:
         if self.payerWallet is not None and self.payerAddress is not None:
             raise rule("is another name of payerWallet: give one of them", "payerAddress")
+        given = self.payerWallet or self.payerAddress
+        if self.recurrence and given and not same_address(given, self.recurrence.payer):
+            raise rule("is not recurrence.payer, who pays: leave it out", "payerWallet")
         return self
 
     @property

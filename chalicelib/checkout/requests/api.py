@@ -19,7 +19,7 @@ def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer:
     query, caller = call.query, call.caller
     options = PayOptions(query.payer, query.source)
     made = requests.prepare(
-        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part
+        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account
     )
     return request_pay_answer(made, call.services.settings.value_form(published_form(made.prepared)))
 

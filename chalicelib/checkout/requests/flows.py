@@ -15,12 +15,15 @@ from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.links.flows import require_payable
 from chalicelib.links.reading import Viewer, load_request
 from chalicelib.links.records import SecurePayment
+from chalicelib.offramp import flows as offramp
+from chalicelib.offramp.rules import NO_ACCOUNT, ChosenAccount, check_unchosen
 from chalicelib.rates.flows import current_or_none
 from chalicelib.rates.rules import value_of
 from chalicelib.requests import flows as requests
 from chalicelib.requests import store as request_store
 from chalicelib.requests.permissions import may_change
 from chalicelib.requests.records import Request
+from chalicelib.requests.rules import remaining
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
@@ -54,15 +57,22 @@ class DirectRoute:
 
 
 def prepare(
-    services: Services, name: str, owner: Owner, viewer: Viewer, options: PayOptions, part: Part
+    services: Services,
+    name: str,
+    owner: Owner,
+    viewer: Viewer,
+    options: PayOptions,
+    part: Part,
+    account: ChosenAccount = NO_ACCOUNT,
 ) -> PreparedRequest:
     """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
 
-    The first call stores that the request is being paid, and a later one another fee: at most one write. Raises
+    The first call stores that the request is being paid, and a later one another fee: at most one write. With a chosen
+    bank account they pay the off-ramp provider, whose order is made by the first call (offramp/flows.py). Raises
     NotFound, Conflict if nothing is left to pay, what `require_payable` raises if it is part of a link, BadRequest for
     options that it does not support, Forbidden for a fee that a limited client id may not ask for, and RateUnavailable.
     """
-    prepared = _prepare(services, name, owner, viewer, options, part)
+    prepared = _prepare(services, name, owner, viewer, options, part, account)
     request = prepared.owed.request
     if request.link_token is None and may_change(owner, request):
         _store_fee(services, request, prepared.owed.fee)
@@ -72,9 +82,10 @@ def prepare(
 def direct_route(
     services: Services, name: str, owner: Owner, viewer: Viewer, wallet: str, part: Part
 ) -> DirectRoute | None:
-    """How `wallet` can pay a request; None if that is paid, expired or locked. Raises as `prepare`."""
+    """How `wallet` can pay a request; None if it is paid, expired or locked, or if its bank account is not chosen.
+    Raises as `prepare`."""
     try:
-        made = _prepare(services, name, owner, viewer, PayOptions(wallet), part)
+        made = _prepare(services, name, owner, viewer, PayOptions(wallet), part, None)
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
     (position,), holdings = made.prepared.positions, made.prepared.holdings
@@ -94,12 +105,23 @@ def direct_route(
 
 
 def _prepare(
-    services: Services, name: str, owner: Owner, viewer: Viewer, options: PayOptions, part: Part
+    services: Services,
+    name: str,
+    owner: Owner,
+    viewer: Viewer,
+    options: PayOptions,
+    part: Part,
+    account: ChosenAccount | None,
 ) -> PreparedRequest:
+    """`account` is None if nothing is to be paid yet: then no bank account is chosen."""
     request, payment = load_request(services, name, viewer)
     if payment is not None:
         require_payable(services, payment)
     amount, is_capped = amount_due(request, part.amount)
+    if account is not None:
+        request = _with_account(services, owner, request, account)
+    elif not request.payee:
+        raise Conflict("The bank account to which this request is paid out is not chosen yet")
     fee = fee_of(request, payment.link if payment else None, part.fee, owner.settings.fee)
     _check_options(request, payment, options)
     if payment is None and fee.is_charged:
@@ -108,6 +130,17 @@ def _prepare(
     owed = Owed(request, amount, fee)
     positions = conversions.priced(services, [owed], conversions.hold(services, [owed]))
     return PreparedRequest(owed, building.prepare(services, positions, options, batched=False), is_capped)
+
+
+def _with_account(services: Services, owner: Owner, request: Request, account: ChosenAccount) -> Request:
+    """The request with the payee that is paid now: of an off-ramp order, the provider's deposit address."""
+    if not request.is_crypto_to_fiat:
+        check_unchosen(account)
+        return request
+    whole = Owed(request, remaining(request), Fee())
+    (position,) = conversions.priced(services, [whole], conversions.hold(services, [whole]))
+    amount = position.converted.payment_amount if position.converted else position.due.amount
+    return offramp.payable(services, owner, request, account, amount)
 
 
 def _check_options(request: Request, payment: SecurePayment | None, options: PayOptions) -> None:

@@ -1,8 +1,8 @@
 """Models of the queries about paying a request, and of their responses."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
@@ -16,8 +16,11 @@ from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, S
 from chalicelib.checkout.schemas.transactions import TransactionAnswer
 from chalicelib.http.fields import Address, Amount
 from chalicelib.http.schemas import Output, rule
+from chalicelib.offramp.rules import ChosenAccount
 from chalicelib.requests.rules import amount_text
 from chalicelib.settings import ValueForm
+
+PersonId = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
 class PartQuery(FeeFields):
@@ -34,8 +37,12 @@ class PartQuery(FeeFields):
 
 class RequestPayQuery(PartQuery, SourceQuery):
     payerAddress: Address | None = Field(None, description="Another name of `wallet`")
-    clientUserId: str | None = Field(None, description="Your own name for the payer; not used")
-    paymentDetailsId: str | None = Field(None, description="Not offered: payments to bank accounts")
+    clientUserId: PersonId | None = Field(
+        None, description="Whose bank account is paid: your own id of the person, as in POST /v2/payer"
+    )
+    paymentDetailsId: PersonId | None = Field(
+        None, description="The bank account; needed, with `clientUserId`, for a request that is paid out to one"
+    )
 
     @field_validator("payerAddress")
     @classmethod
@@ -46,13 +53,15 @@ class RequestPayQuery(PartQuery, SourceQuery):
     def _names_one_wallet(self) -> Self:
         if self.wallet is not None and self.payerAddress is not None:
             raise rule("is another name of wallet: give one of them", "payerAddress")
-        if self.paymentDetailsId is not None:
-            raise rule("is not offered: a request is paid to a wallet and not to a bank account", "paymentDetailsId")
         return self
 
     @property
     def payer(self) -> str | None:
         return self.wallet or self.payerAddress
+
+    @property
+    def account(self) -> ChosenAccount:
+        return ChosenAccount(self.clientUserId, self.paymentDetailsId)
 
 
 class RequestPayMetadata(PayMetadata):

@@ -20,7 +20,7 @@ _NO_REQUEST = "none"  # is no request id, so that nothing is found
 def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpResponse:
     query, services = call.query, call.services
     filters = _filters(call)
-    if preferred(call.accept, (_JSON, _CSV)) == _CSV:
+    if preferred(call.headers.get("accept", ""), (_JSON, _CSV)) == _CSV:
         return _part(call, filters)
     _check(query)
     if query.cursor is not None:

@@ -13,7 +13,7 @@ from chalicelib.http.fields import DIGITS, Address, NetworkName, Offset, ShortTe
 from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests import listing
-from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.requests.records import Payment, Request
 from chalicelib.search.payments.records import Filters, Page
 from chalicelib.search.requests.schemas import CustomerInfoAnswer
 from chalicelib.search.rules import dollar_rate, dollars_of
@@ -203,11 +203,11 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
         "currency": invoice.symbol,
         "paymentCurrency": token.symbol,
         "fees": _fees(payment, token, provider),
-        "recurringPaymentId": None,
+        "recurringPaymentId": payment.recurring_payment_id,
         "request": PaidRequestAnswer(
             requestId=payment.request_id,
             paymentReference=payment.payment_reference,
-            hasBeenPaid=request is not None and request.status is RequestStatus.PAID,
+            hasBeenPaid=request is not None and request.is_settled,
             customerInfo=CustomerInfoAnswer.of(info) if info is not None else None,
             reference=payment.reference,
         ),

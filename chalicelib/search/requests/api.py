@@ -11,7 +11,8 @@ from chalicelib.search.requests.schemas import RequestAnswer, request_answer
 def read_request(call: Call[None, None]) -> RequestAnswer:
     viewer = Viewer.of(call.caller)
     found = flows.find(call.services, call.path["request_id"], viewer)
-    return request_answer(found, call.services.settings.payment_processor, shows_customer=not viewer.is_public)
+    settings = call.services.settings
+    return request_answer(found, settings.payment_processor, not viewer.is_public, settings.fiat_processor)
 
 
 def list_requests(call: Call[None, RequestsQuery]) -> RequestsPage:

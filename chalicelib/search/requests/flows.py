@@ -2,6 +2,7 @@
 
 from chalicelib.catalogue.tokens import dollar
 from chalicelib.links.reading import Viewer, load_request
+from chalicelib.offramp import store as offramp_store
 from chalicelib.rates.flows import current_or_none
 from chalicelib.requests import store as request_store
 from chalicelib.requests.records import Request
@@ -13,12 +14,13 @@ from chalicelib.services import Services
 def find(services: Services, name: str, viewer: Viewer) -> FoundRequest:
     """The request with this id or payment reference, and its payments, of which at most 2,000 are kept.
 
-    Reads as `load_request`, and one query of the payments. While something is left to be paid, up to two rates are
-    asked for; without them the request is found all the same. Raises NotFound.
+    Reads as `load_request`, one query of the payments, and the off-ramp order if there may be one. While something is
+    left to be paid, up to two rates are asked for; without them the request is found all the same. Raises NotFound.
     """
     request, link = load_request(services, name, viewer)
     payments = counting(request_store.payments(services.store, request.request_id))
-    return FoundRequest(request, payments, link, _market(services, request))
+    order = offramp_store.order(services.store, request.request_id) if request.is_crypto_to_fiat else None
+    return FoundRequest(request, payments, link, _market(services, request), order)
 
 
 def _market(services: Services, request: Request) -> Market:

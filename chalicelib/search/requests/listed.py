@@ -9,7 +9,7 @@ from chalicelib.http.fields import Address, Limit, Offset, ShortText
 from chalicelib.http.schemas import Dated, Output, address_text
 from chalicelib.links.rules import shown_status
 from chalicelib.requests import listing
-from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.records import Request
 from chalicelib.requests.rules import amount_text
 from chalicelib.search.requests.listing import Listed, Wanted
 
@@ -20,7 +20,7 @@ class RequestsQuery(Dated):
         "incoming", description="What the wallet of `walletAddress` is: payee or payer"
     )
     reference: ShortText | None = Field(None, description="The merchant's own, exactly")
-    status: Literal["created", "partially_paid", "paid"] | None = Field(
+    status: Literal["created", "partially_paid", "paid", "processing", "failed"] | None = Field(
         None, description="What is paid of it"
     )
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
@@ -61,7 +61,7 @@ class ListedRequest(Output):
     reference: str | None
     createdAt: str
     txHash: str | None
-    payee: str
+    payee: str | None = Field(description="Null until the bank account is chosen that it is paid out to")
     payer: str | None = Field(description="Who is expected to pay")
     clientId: str | None
 
@@ -107,13 +107,13 @@ def _listed(request: Request, found: Listed) -> ListedRequest:
         amount=amount_text(request.amount, request),
         invoiceCurrency=request.invoice_currency or request.currency,
         paymentCurrency=request.currency,
-        hasBeenPaid=request.status is RequestStatus.PAID,
-        status=request.status,
+        hasBeenPaid=request.is_settled,
+        status=request.shown_status,
         securePaymentStatus=shown_status(link.status) if link is not None else None,
         reference=request.reference or (link.reference if link is not None else None),
         createdAt=iso(request.created_at),
         txHash=request.tx_hash,
-        payee=request.payee,
+        payee=request.payee or None,
         payer=request.payer,
         clientId=request.client_id,
     )

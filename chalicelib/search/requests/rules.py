@@ -12,6 +12,7 @@ from chalicelib.catalogue.tokens import dollar
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import to_pay, value_of
+from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 from chalicelib.search.rules import dollars
@@ -41,15 +42,17 @@ class FoundRequest:
     payments: tuple[Payment, ...]
     link: SecurePayment | None = None
     market: Market = Market()
+    order: Order | None = None
+    """The off-ramp order, if it is paid out in fiat."""
 
     @property
     def is_paid(self) -> bool:
-        return self.request.status is RequestStatus.PAID
+        return self.request.is_settled
 
     @property
     def is_listening(self) -> bool:
         """Whether it is unpaid and can be paid: its link is open, or its calldata was asked for."""
-        if self.is_paid:
+        if self.request.status is RequestStatus.PAID:
             return False
         if self.link is not None:
             return self.link.link.status is LinkStatus.PENDING

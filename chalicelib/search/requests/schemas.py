@@ -1,5 +1,6 @@
 """Models of the status of a request."""
 
+from decimal import Decimal
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.http.schemas import Output
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import inverted, rate_text
+from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import CustomerInfo, Payment, Request
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
 from chalicelib.search.requests.rules import FoundRequest, shown_rate
@@ -70,7 +72,7 @@ class PaymentItem(Output):
     destinationTxHash: str | None = Field(description="null, as it is the same transaction")
     payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
     timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
-    type: Literal["direct", "conversion"]
+    type: Literal["direct", "conversion", "recurring"]
     conversionRateSource: str | None = Field(
         description="What one unit of the invoice currency costs in the token; null, as the next three, if it is direct"
     )
@@ -112,10 +114,36 @@ class Breakdown(Output):
 
 
 class PaidFee(Output):
-    type: Literal["platform"] = Field(description="The fee that the merchant's platform asked for")
-    provider: str = Field(description="This service")
+    type: Literal["platform", "crypto-to-fiat"] = Field(
+        description="The fee that the merchant's platform asked for, or that of the off-ramp provider"
+    )
+    provider: str = Field(description="Who asked for it, as the deployment is configured")
     amount: str = Field(description="In units of the token")
     currency: str = Field(description="The symbol of the token")
+
+
+class OfframpAnswer(Output):
+    """The provider's order to send what was paid to a bank account."""
+
+    offrampId: str = Field(description="As in the events payment.processing")
+    providerId: str = Field(description="The provider's own id")
+    status: str = Field(description="As the provider last told it, such as ongoing_checks or fiat_sent")
+    failureReason: str = Field("", description="A code of the provider; absent if it gives none")
+    fee: str = Field(description="What the provider keeps, in units of the token")
+    paymentDetailsId: str = Field(description="The bank account")
+    updatedAt: str = Field(description="Since when it has this status")
+
+    @classmethod
+    def of(cls, order: Order) -> Self:
+        return cls(
+            offrampId=order.order_id,
+            providerId=order.provider_id,
+            status=order.provider_status,
+            **_given({"failureReason": order.reason}),
+            fee=order.fee,
+            paymentDetailsId=order.details_id,
+            updatedAt=iso(order.changed_at),
+        )
 
 
 class RequestAnswer(Output):
@@ -123,11 +151,13 @@ class RequestAnswer(Output):
 
     requestId: str
     paymentReference: str
-    hasBeenPaid: bool
+    hasBeenPaid: bool = Field(description="If it is paid out to a bank account: whether the fiat was sent")
     isListening: bool = Field(description="Whether it is unpaid, and can be paid through a link or calldata of it")
-    status: Literal["created", "partially_paid", "paid"]
+    status: Literal["created", "partially_paid", "paid", "processing", "failed"] = Field(
+        description="processing: paid, and the fiat is not sent yet; failed: the provider sends no fiat"
+    )
     txHash: str | None = Field(description="The transaction that completed it; null until it is paid")
-    payee: str
+    payee: str | None = Field(description="null until the bank account is chosen that it is paid out to")
     requestAmount: str = Field(description="What is owed, in the invoice currency")
     invoiceCurrency: str = Field(description="A currency id")
     paymentCurrency: str = Field(description="The id of the token that is paid")
@@ -142,7 +172,8 @@ class RequestAnswer(Output):
     isRecurrenceStopped: bool
     originalRequestId: str = Field("", description="Absent if it was not given")
     originalRequestPaymentReference: str = Field("", description="Absent if it was not given")
-    isCryptoToFiatAvailable: Literal[False]
+    isCryptoToFiatAvailable: bool = Field(description="Whether it may be paid out to a bank account")
+    offramp: OfframpAnswer | None = Field(None, description="Of a request that is; otherwise absent")
     amountInUsd: str | None = Field(
         description="What it was paid with, at the rates of its payments, and what is left, at the rate of now; null "
         "if that is not known"
@@ -158,17 +189,21 @@ class RequestAnswer(Output):
     note: None
 
 
-def request_answer(found: FoundRequest, processor: str, shows_customer: bool) -> RequestAnswer:
-    """The status of a request. `processor` names this service (Settings.payment_processor)."""
+def request_answer(
+    found: FoundRequest, processor: str, shows_customer: bool, fiat_processor: str = "service-tech"
+) -> RequestAnswer:
+    """The status of a request. `processor` names this service (Settings.payment_processor), `fiat_processor` who pays
+    out to bank accounts (Settings.fiat_processor)."""
     request = found.request
     return RequestAnswer(
         **_request_facts(found, shows_customer),
-        **_paid_facts(found, processor),
+        **_paid_facts(found, processor, fiat_processor),
         **_given({"rateSource": found.rate_source}),
         amountInUsd=_dollars(found.amount_dollars),
         conversionRate=_worth(found.rate),
         conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
-        isCryptoToFiatAvailable=False,
+        isCryptoToFiatAvailable=request.is_crypto_to_fiat,
+        **_given({"offramp": found.order and OfframpAnswer.of(found.order)}),
         detectionSource=processor if request.paid else None,
         note=None,
     )
@@ -218,7 +253,7 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
     return {
         "requestId": request.request_id,
         "paymentReference": request.payment_reference,
-        "payee": request.payee,
+        "payee": request.payee or None,
         "requestAmount": amount_text(request.amount, request),
         "invoiceCurrency": invoice_of(request).id,
         "paymentCurrency": request.currency,
@@ -229,21 +264,30 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
     }
 
 
-def _paid_facts(found: FoundRequest, processor: str) -> dict[str, Any]:
+def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dict[str, Any]:
     request, token = found.request, currency_of(found.request)
-    fee = {"provider": processor, "amount": format_amount(found.paid_fees, token.decimals), "currency": token.symbol}
     return {
         "hasBeenPaid": found.is_paid,
         "isListening": found.is_listening,
-        "status": request.status.value,
+        "status": request.shown_status.value,
         "txHash": request.tx_hash,
         "paidAmount": amount_text(request.paid, request),
         "receivedAmount": format_amount(found.received, token.decimals),
         "excessAmount": amount_text(found.excess, request) if found.excess else None,
         "payerAddress": found.payer,
         "payments": [payment_item(each, request, processor) for each in found.payments],
-        "fees": [PaidFee(type="platform", **fee)] if found.paid_fees else [],
+        "fees": _fees(found, processor, fiat_processor),
     }
+
+
+def _fees(found: FoundRequest, processor: str, fiat_processor: str) -> list[PaidFee]:
+    token, order, fees = currency_of(found.request), found.order, []
+    if found.paid_fees:
+        amount = format_amount(found.paid_fees, token.decimals)
+        fees.append(PaidFee(type="platform", provider=processor, amount=amount, currency=token.symbol))
+    if order is not None and order.paid_at is not None and Decimal(order.fee):
+        fees.append(PaidFee(type="crypto-to-fiat", provider=fiat_processor, amount=order.fee, currency=token.symbol))
+    return fees
 
 
 def _breakdown(found: FoundRequest) -> Breakdown:

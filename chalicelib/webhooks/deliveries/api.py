@@ -3,6 +3,7 @@
 from chalicelib.http.view import Call
 from chalicelib.storage.pages import Listing as ListQuery
 from chalicelib.storage.pages import page_after
+from chalicelib.webhooks.contents import body_of
 from chalicelib.webhooks.deliveries import flows, reading
 from chalicelib.webhooks.deliveries.records import Listing
 from chalicelib.webhooks.deliveries.schemas import (
@@ -32,7 +33,8 @@ def list_events(call: Call[None, EventsQuery]) -> EventsPage:
     query = call.query
     wanted = ListQuery(call.caller.account_id, EVENTS, {"by_kind": query.kind}, query.first, query.last)
     page = page_after(call.services.store, Event, wanted, query.cursor, query.limit)
-    return EventsPage(events=[EventAnswer.of(each) for each in page.records], nextCursor=page.cursor)
+    events = [EventAnswer.of(each, body_of(call.services, each)) for each in page.records]
+    return EventsPage(events=events, nextCursor=page.cursor)
 
 
 def list_deliveries(call: Call[None, DeliveriesQuery]) -> DeliveriesPage:

@@ -15,6 +15,7 @@ from chalicelib.webhooks.circuits import rules as circuits
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.circuits.rules import Route
+from chalicelib.webhooks.contents import body_of
 from chalicelib.webhooks.deliveries import store
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.deliveries.rules import (
@@ -56,13 +57,15 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     Two reads and two writes while the webhook answers soon. Each attempt is made at least once, by one worker at a
     time; a worker that does not get the claim does nothing. If the process dies after the claim, the lease ends and the
     sweep queues the same attempt again. An attempt whose webhook failed or was slow last is moved to the slow lane;
-    while its circuit is open the delivery waits, unless it is the probe that is due.
+    while its circuit is open the delivery waits, unless it is the probe that is due. What is about a person who was
+    erased is not sent any more; the body of a delivery about a person takes one more read and a KMS call.
     """
     delivery = store.delivery(services.store, delivery_id)
     if delivery is None or not may_claim(delivery, attempt, services.clock()):
         return
     endpoint, circuit = store.endpoint_and_circuit(services.store, delivery)
-    if endpoint is None or not endpoint.is_active:
+    body = body_of(services, delivery)
+    if endpoint is None or not endpoint.is_active or body is None:
         fail(services, delivery)
         return
     route = circuits.route(circuit, services.clock())
@@ -71,9 +74,9 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     elif route is not Route.ATTEMPT and not in_slow_lane:
         _send_attempts(services, services.settings.webhook_retries_queue, [NextAttempt(delivery, 0)])
     elif route is Route.PROBE and circuit is not None:
-        _probe(services, endpoint, circuit, delivery)
+        _probe(services, endpoint, circuit, delivery, body)
     else:
-        _attempt(services, endpoint, circuit, delivery, is_probe=False)
+        _attempt(services, endpoint, circuit, delivery, body, is_probe=False)
 
 
 def requeue(services: Services, delivery_id: str) -> bool:
@@ -120,18 +123,18 @@ def queue_tending(services: Services, circuit: Circuit) -> None:
     send_hints(services.queue, services.log, services.settings.webhook_retries_queue, [message])
 
 
-def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery) -> None:
+def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery, body: str) -> None:
     probing = circuits.begin_probe(circuit, services.clock())
     try:
         services.store.write(probing)
     except WriteConflict:
         _set_aside(services, delivery)  # another worker makes the probe
         return
-    _attempt(services, endpoint, replace(probing, version=probing.version + 1), delivery, is_probe=True)
+    _attempt(services, endpoint, replace(probing, version=probing.version + 1), delivery, body, is_probe=True)
 
 
 def _attempt(
-    services: Services, endpoint: Endpoint, circuit: Circuit | None, delivery: Delivery, is_probe: bool
+    services: Services, endpoint: Endpoint, circuit: Circuit | None, delivery: Delivery, body: str, is_probe: bool
 ) -> None:
     claimed = claim(delivery, delivery.attempt, services.clock())
     if claimed is None:
@@ -141,8 +144,9 @@ def _attempt(
     except WriteConflict:
         return
     began = services.clock()
-    result = _post(services, endpoint, claimed)
-    made = Attempt(began, result.status, result.error, result.answer, result.duration_ms)
+    result = _post(services, endpoint, claimed, body.encode())
+    answer = "" if delivery.person_id else result.answer  # a receiver may repeat what it was sent
+    made = Attempt(began, result.status, result.error, answer, result.duration_ms)
     settled, following = settle(claimed, made, result.delivered, is_probe, services.clock())
     try:
         store.change(services.store, claimed, settled)
@@ -186,10 +190,10 @@ def _set_aside(services: Services, delivery: Delivery) -> None:
         store.change_all(services.store, [(delivery, wait(delivery, services.clock()))])
 
 
-def _post(services: Services, endpoint: Endpoint, delivery: Delivery) -> PostResult:
+def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
     secret = services.secrets.decrypt_once(endpoint.secret_ciphertext, endpoint.webhook_id)
-    headers = delivery_headers(delivery, secret, services.settings.header_brands)
-    result = services.sender.post(endpoint.url, headers, delivery.body.encode())
+    headers = delivery_headers(delivery, body, secret, services.settings.header_brands)
+    result = services.sender.post(endpoint.url, headers, body)
     log = services.log.info if result.delivered else services.log.warning
     log(
         "webhook attempt",

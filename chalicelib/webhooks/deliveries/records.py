@@ -65,7 +65,8 @@ class Delivery(Record):
 
     `due_at` is the time of the attempt, or the end of its lease. `trying_since` is when the first attempt began, or
     when the delivery first waited for a webhook that does not answer. `attempts` are the newest ones that ended. A
-    delivery that an earlier version wrote is in no list (`is_listed` is None).
+    delivery that an earlier version wrote is in no list (`is_listed` is None). With a `person_id` the body is sealed,
+    as that of its event.
     """
 
     KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id}", "DELIVERY")
@@ -84,6 +85,7 @@ class Delivery(Record):
     trying_since: datetime | None = None
     attempts: tuple[Attempt, ...] | None = None
     is_listed: bool | None = None
+    person_id: str | None = None
     version: int = 0
 
     @property

@@ -60,6 +60,7 @@ def deliveries_of(
             due_at=now,
             created_at=now,
             is_listed=True,
+            person_id=event.person_id,
         )
         for number, variant in enumerate(variants)
         for endpoint in receivers(endpoints)
@@ -163,9 +164,9 @@ def sign(secret: str, body: bytes) -> str:
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
-def delivery_headers(delivery: Delivery, secret: str, brands: Iterable[str]) -> dict[str, str]:
-    """The headers of one attempt, once for each brand (`x-<brand>-signature`, ...)."""
-    signature = sign(secret, delivery.body.encode())
+def delivery_headers(delivery: Delivery, body: bytes, secret: str, brands: Iterable[str]) -> dict[str, str]:
+    """The headers of one attempt to send a body, once for each brand (`x-<brand>-signature`, ...)."""
+    signature = sign(secret, body)
     headers = {"content-type": "application/json"}
     for brand in brands:
         headers[f"x-{brand}-signature"] = signature

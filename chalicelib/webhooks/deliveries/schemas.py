@@ -59,17 +59,17 @@ class EventAnswer(Output):
     clientId: str | None = Field(description="That of the link or request; null if it has none")
     createdAt: str
     announced: bool = Field(description="Whether its deliveries are made")
-    body: dict[str, Any]
+    body: dict[str, Any] = Field(description="As webhooks receive it; empty if the person that it is about was erased")
 
     @classmethod
-    def of(cls, event: Event) -> Self:
+    def of(cls, event: Event, body: str | None) -> Self:
         return cls(
             id=event.event_id,
             kind=event.kind,
             clientId=event.client_id,
             createdAt=iso(event.created_at),
             announced=event.announced,
-            body=json.loads(event.body),
+            body=json.loads(body or "{}"),
         )
 
 

@@ -105,6 +105,13 @@ class Shop:
     def new(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self.call("POST", path, 201, self._all, body)
 
+    def change(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self.call("PATCH", path, 200, self._all, body)
+
+    def put_payer(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Sends POST to `/v2/payer`."""
+        return self.call("POST", "/v2/payer", 200, self._all, body)
+
     def get(self, path: str) -> Any:
         return self.call("GET", path, 200, self._all)
 
@@ -203,6 +210,20 @@ class Demo:
                 if not delivery.signature_is_right(self._secret):
                     raise Failed(f"{payload.get('event')} is not signed with our secret")
                 missing.discard((payload.get("requestId"), payload["event"]))
+
+    def await_event(self, event: str, **fields: Any) -> dict[str, Any]:
+        """Waits until an event with these fields has arrived, signed with the webhook's secret; returns its body."""
+        deadline = time.monotonic() + DETECTION_SECONDS
+        with self.steps.step(f"{event} arrives") as result:
+            while (delivery := self._receiver.next(deadline)) is not None:
+                payload = delivery.payload
+                if not delivery.signature_is_right(self._secret):
+                    raise Failed(f"{payload.get('event')} is not signed with our secret")
+                if payload["event"] == event and fields.items() <= payload.items():
+                    result += [f"{name} {value}" for name, value in fields.items() if name != "requestId"]
+                    result.append("signature OK")
+                    return payload
+            raise Failed(f"no {event} with {fields} within {DETECTION_SECONDS} s")
 
     def read_completed(self, token: str, wallet: str) -> None:
         with self.steps.step("read the link again") as result:

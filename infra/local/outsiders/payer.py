@@ -45,6 +45,17 @@ class Payer:
             raise RuntimeError(f"transaction {receipt['transactionHash']} reverted")
         return receipt
 
+    def sign_permit(self, typed: dict[str, Any]) -> str:
+        """Signs `{domain, types, values}` by EIP-712; returns 0x hex."""
+        (members,) = typed["types"].values()
+        values = {
+            each["name"]: int(typed["values"][each["name"]]) if each["type"].startswith("uint") else
+            typed["values"][each["name"]]
+            for each in members
+        }
+        signed = Account.sign_typed_data(self._account.key, typed["domain"], typed["types"], values)
+        return "0x" + bytes(signed.signature).hex()
+
     def chain_id(self) -> int:
         return int(self.rpc("eth_chainId"), 16)
 

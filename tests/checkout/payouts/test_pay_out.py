@@ -120,10 +120,6 @@ def test_the_client_ids_fee_is_taken_for_payouts_too(new_shop: Shop) -> None:
         ({"feeAddress": FEE_ADDRESS}, "feePercentage and feeAddress must be given together"),
         ({**FEE, "feePercentage": "101"}, "feePercentage must be a plain decimal number from 0 to 100"),
         ({**FEE, "feeAddress": ZERO}, "feeAddress is the zero address"),
-        (
-            {"recurrence": {"startDate": "2030-01-01", "frequency": "DAILY", "totalPayments": 30, "payer": WALLET}},
-            "recurrence is not offered: a payout is paid once. Leave it out, and send one payout for each payment",
-        ),
         ({"reference": ""}, "reference must have at least 1 character"),
         ({"customerInfo": {"email": "nobody"}}, "customerInfo.email must be an e-mail address"),
     ],

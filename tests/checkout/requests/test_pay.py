@@ -307,7 +307,8 @@ def test_the_requests_own_network_and_token_may_be_named(shop: Shop) -> None:
         ({"wallet": MISCASED}, "wallet: Invalid Ethereum address"),
         ({"wallet": WALLET_TRON}, "wallet is not an address of sepolia, on which this is paid"),
         ({"payerAddress": "me"}, "payerAddress: Invalid Ethereum address"),
-        ({"paymentDetailsId": "fa898aec"}, "paymentDetailsId is not offered: a request is paid to a wallet"),
+        ({"paymentDetailsId": "fa898aec"}, "This request is paid to a wallet"),
+        ({"paymentDetailsId": ""}, "paymentDetailsId must have at least 1 character"),
     ],
     ids=str,
 )

@@ -1,0 +1,70 @@
+"""Off-ramp orders as the provider is asked for them, and what of its answers is taken."""
+
+import re
+from datetime import datetime
+
+from chalicelib.base.addresses import address_bytes, address_of_family
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.catalogue.contracts import payment_contracts
+from chalicelib.catalogue.tokens import family_of
+from chalicelib.outbound.compliance import NewOrder, ProviderOrder, ProviderUnavailable
+from chalicelib.payers.records import BankAccount, Payer
+from chalicelib.requests.offramps.records import Order, order_id
+from chalicelib.requests.offramps.rules import OrderReport
+from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of
+
+_CODE = re.compile("[a-z][a-z0-9_]{0,39}")
+
+
+def new_order(request: Request, payer: Payer, account: BankAccount, amount: BaseUnits) -> NewOrder:
+    """What the provider is asked for: to send `amount`, in base units of the request's token, to the account."""
+    token = currency_of(request)
+    return NewOrder(
+        order_id=order_id(request.request_id),
+        user_id=payer.user_id,
+        account_id=account.details_id,
+        network=request.network,
+        token=token.symbol,
+        token_address="" if token.is_native else token.address,
+        amount=format_amount(amount, token.decimals),
+        reference=request.payment_reference,
+    )
+
+
+def order_of(request: Request, found: ProviderOrder, now: datetime) -> Order:
+    """The record of an order that the provider has made, before anything is told of it."""
+    return Order(
+        request_id=request.request_id,
+        account_id=request.account_id,
+        user_id=found.user_id,
+        details_id=found.account_id,
+        provider_id=found.provider_id,
+        fee=found.fee,
+        created_at=now,
+        changed_at=now,
+    )
+
+
+def report_of(found: ProviderOrder) -> OrderReport:
+    """What the provider says of an order. A reason is taken if it is a code: a sentence could name the person."""
+    reason = found.reason if found.reason and _CODE.fullmatch(found.reason) else None
+    return OrderReport(found.sequence, found.status, reason)
+
+
+def is_of(order: Order, found: ProviderOrder) -> bool:
+    """Whether the provider speaks of this order with its bank account."""
+    return (order.order_id, order.user_id, order.details_id) == (found.order_id, found.user_id, found.account_id)
+
+
+def deposit_address(request: Request, found: ProviderOrder) -> str:
+    """Raises ProviderUnavailable if tokens that are sent to the address on the request's network would be lost."""
+    token = currency_of(request)
+    try:
+        address = address_of_family(found.deposit_address, family_of(token))
+    except BadRequest:
+        raise ProviderUnavailable("the deposit address is not one of the network") from None
+    if not any(address_bytes(address)) or address in (token.address, *payment_contracts(request.network)):
+        raise ProviderUnavailable("the deposit address is not an account")
+    return address

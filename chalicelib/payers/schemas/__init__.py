@@ -1,0 +1,1 @@
+"""Models of payers and their bank accounts."""

@@ -1,0 +1,107 @@
+"""Off-ramp orders of requests that are paid on chain: the events that tell of their steps, failures and end."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.timestamps import iso
+from chalicelib.links.records import Bill
+from chalicelib.recording.events import event_of, payment_event
+from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.offramps.rules import Advance, Announcement, Telling, after_payment, state_of
+from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.requests.rules import amount_text, currency_of, invoice_of
+from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.rules import EventContext, Payload
+
+_CLOSED = (OrderStatus.BOUNCED, OrderStatus.INSUFFICIENT_FUNDS)
+"""The failures that have a subStatus of their own; receivers know no others but `failed`."""
+_APART = timedelta(milliseconds=1)
+"""Events that happen together have times in their order."""
+
+
+@frozen
+class Followed:
+    """An order and its request after something became known, and the events that tell of it."""
+
+    order: Order
+    request: Request
+    events: tuple[Event, ...] = ()
+
+
+def follow_payment(
+    bill: Bill, order: Order, request: Request, payment: Payment | None, is_undone: bool, context: EventContext
+) -> Followed:
+    """What a recorded payment changes for the order; `request` is the state after it.
+
+    `is_undone` means that the merchant was told by payment.failed that a payment is gone. Then the steps begin again if
+    the request is paid all the same.
+    """
+    if is_undone:
+        order = after_payment(order, False, context.now).order
+    advance = after_payment(order, request.status is RequestStatus.PAID, context.now)
+    return followed(bill, advance, request, payment, context)
+
+
+def followed(
+    bill: Bill, advance: Advance, request: Request, payment: Payment | None, context: EventContext
+) -> Followed:
+    """An order with its events. `payment` is the one that completed the request; it is needed for the end."""
+    order = advance.order
+    shown = replace(request, fiat=state_of(order))
+    settled = replace(bill, requests=(shown,), order=order)
+    events = []
+    for number, each in enumerate(advance.announcements):
+        at = replace(context, now=context.now + number * _APART)
+        events.append(_event(settled, order, shown, each, payment, at))
+    return Followed(order, shown, tuple(events))
+
+
+def needs_payment(announcements: Sequence[Announcement]) -> bool:
+    """Whether one of the events shows the payment that completed the request."""
+    return any(each.telling is Telling.CONFIRMED for each in announcements)
+
+
+def _event(
+    bill: Bill, order: Order, request: Request, told: Announcement, payment: Payment | None, context: EventContext
+) -> Event:
+    if told.telling is Telling.CONFIRMED:
+        assert payment is not None, "a paid request has the payment that completed it"
+        return payment_event(bill, request, payment, context)
+    payload = _payload(order, request, told, context)
+    if told.telling is Telling.FAILED:
+        payload |= _of_failure(order, request, told.status)
+    return event_of(request, [payload], context)
+
+
+def _payload(order: Order, request: Request, told: Announcement, context: EventContext) -> Payload:
+    return {
+        "event": told.telling.value,
+        "requestId": request.request_id,
+        "requestID": request.request_id,
+        "paymentReference": request.payment_reference,
+        "explorer": f"{context.explorer_url}/request/{request.request_id}",
+        "offrampId": order.order_id,
+        "timestamp": iso(context.now),
+        "subStatus": told.status.value,
+        "isCryptoToFiat": True,
+        "paymentProcessor": context.processor(is_fiat=True),
+        "rawPayload": {"status": order.provider_status, "providerId": order.provider_id},
+        "createdWith": request.created_with,
+    }
+
+
+def _of_failure(order: Order, request: Request, status: OrderStatus) -> Payload:
+    """What only a failure shows: why, and what is owed and was paid on chain."""
+    return {
+        "subStatus": status.value if status in _CLOSED else OrderStatus.FAILED.value,
+        "failureReason": order.reason or status.value,
+        "amount": amount_text(request.amount, request),
+        "totalAmountPaid": amount_text(request.paid, request),
+        "expectedAmount": amount_text(request.amount, request),
+        "txHash": request.tx_hash,
+        "network": request.network,
+        "currency": invoice_of(request).symbol,
+        "paymentCurrency": currency_of(request).symbol,
+    }

@@ -1,0 +1,1 @@
+"""Payments and invoices that recur: when each period is due."""

@@ -1,0 +1,30 @@
+"""Views of recurring payouts."""
+
+from chalicelib.http.view import Call
+from chalicelib.recurring import flows
+from chalicelib.recurring.schemas import (
+    ActivateRecurring,
+    ChangeRecurring,
+    RecurringActivated,
+    RecurringAnswer,
+    RecurringCancelled,
+    RecurringResumed,
+    changed_answer,
+    recurring_answer,
+)
+
+
+def activate_recurring(call: Call[ActivateRecurring, None]) -> RecurringActivated:
+    recurring_id, signature = call.path["recurring_id"], call.body.permitSignature
+    schedule = flows.activate(call.services, call.caller.owner, recurring_id, signature)
+    message = "Recurring payment activated successfully"
+    return RecurringActivated(message=message, id=schedule.recurring_id, status="active")
+
+
+def get_recurring(call: Call[None, None]) -> RecurringAnswer:
+    return recurring_answer(*flows.find(call.services, call.caller.owner, call.path["recurring_id"]))
+
+
+def change_recurring(call: Call[ChangeRecurring, None]) -> RecurringCancelled | RecurringResumed:
+    changed = flows.change(call.services, call.caller.owner, call.path["recurring_id"], call.body.action)
+    return changed_answer(changed, call.services.settings.transaction_value_form)

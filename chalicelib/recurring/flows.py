@@ -1,0 +1,181 @@
+"""Creates recurring payouts, activates them by their payers' signatures, shows, cancels and resumes them."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from chalicelib.access.callers import Owner
+from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.calldata import erc20
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.catalogue.tokens import family_of
+from chalicelib.links.fees import rules as fees
+from chalicelib.recurring import rules, steps, store
+from chalicelib.recurring.creation import Fees, Plan, create_recurring
+from chalicelib.recurring.records import Period, RecurringPayment
+from chalicelib.recurring.rules import Step
+from chalicelib.relayer import flows as relayer
+from chalicelib.requests import flows as requests
+from chalicelib.requests import permissions
+from chalicelib.requests.creation import Draft
+from chalicelib.requests.rules import currency_of
+from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
+from chalicelib.webhooks import flows as webhooks
+
+_ATTEMPTS = 5
+CANCEL, UNPAUSE = "cancel", "unpause"
+
+
+@frozen
+class Allowance:
+    """What the contract may take of a payer's token, and what it has to be allowed to take, in base units.
+
+    `existing` is the part of `needed` that other recurring payouts of the payer take. `approvals` are the transactions
+    that the payer has to send first.
+    """
+
+    needed: BaseUnits
+    current: int
+    existing: BaseUnits
+    approvals: tuple[Transaction, ...]
+
+
+@frozen
+class Created:
+    """A recurring payout that waits for the signature of its payer."""
+
+    schedule: RecurringPayment
+    allowance: Allowance
+
+
+@frozen
+class Cancelled:
+    """A cancelled recurring payout, and the transactions that lower the payer's allowance to what others still take.
+
+    There are none if the allowance is below that already.
+    """
+
+    schedule: RecurringPayment
+    approvals: tuple[Transaction, ...]
+
+
+def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan) -> Created:
+    """Creates a recurring payout, which its payer has to sign. One read and one write, after everything was checked.
+
+    Raises BadRequest with what to change, Forbidden if the client id may not create it, ChainUnavailable if the node
+    does not tell the payer's allowance.
+    """
+    template = requests.payout(services, owner, draft)
+    charged = fees.resolve(fee, owner.settings.fee, family_of(currency_of(template)))
+    each = Fees(charged, services.settings.recurring_relayer_fees)
+    schedule = create_recurring(template, plan, each, ("recurrence",), services.clock(), services.entropy)
+    if not relayer.can_submit(services, schedule.network):
+        raise BadRequest(
+            f"This deployment makes no recurring payments on {schedule.network}: its operator has to set RELAYER_KEYS"
+        )
+    requests.check_limits(services, owner, (template,), charged.address if charged.is_charged else None)
+    allowance = _allowance(services, schedule)
+    services.store.write(schedule)
+    return Created(schedule, allowance)
+
+
+def activate(services: Services, owner: Owner, recurring_id: str, signature: str) -> RecurringPayment:
+    """Activates a recurring payout by its payer's signature, and creates its first request. One query, one write.
+
+    Raises NotFound, BadRequest, and WriteConflict after five conflicts.
+    """
+
+    def decide(schedule: RecurringPayment) -> Step:
+        return rules.activated(schedule, signature, webhooks.event_context(services))
+
+    return _changed(services, owner, recurring_id, decide)
+
+
+def find(services: Services, owner: Owner, recurring_id: str) -> tuple[RecurringPayment, tuple[Period, ...]]:
+    """A recurring payout with its periods that have requests. One query. Raises NotFound."""
+    schedule, periods = store.with_periods(services.store, recurring_id)
+    return _checked(services, owner, schedule), periods
+
+
+def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
+    """Cancels a recurring payout; a payment that was sent before can still be made. One query, one write, one read.
+
+    Raises NotFound, BadRequest if it has ended, and WriteConflict after five conflicts.
+    """
+    after = _changed(services, owner, recurring_id, lambda each: rules.cancelled(each, services.clock()))
+    kept = store.commitment(services.store, rules.commitment_of(after)).committed
+    with suppress(ChainUnavailable):
+        current = _current_allowance(services, after)
+        return Cancelled(after, _approvals(services, after, kept, current) if current > kept else ())
+    return Cancelled(after, (_approve(after, kept),))
+
+
+def resume(services: Services, owner: Owner, recurring_id: str) -> RecurringPayment:
+    """Resumes a paused recurring payout, whose missed payments are made now. One query, one write.
+
+    Raises NotFound, BadRequest if it is not paused, and WriteConflict after five conflicts.
+    """
+    return _changed(services, owner, recurring_id, lambda each: rules.resumed(each, services.clock()))
+
+
+def change(services: Services, owner: Owner, recurring_id: str, action: str) -> Cancelled | RecurringPayment:
+    """Cancels or resumes a recurring payout. Raises BadRequest for another action, and as `cancel` and `resume`."""
+    if action == CANCEL:
+        return cancel(services, owner, recurring_id)
+    if action == UNPAUSE:
+        return resume(services, owner, recurring_id)
+    raise BadRequest(f"Invalid action: {action[:80]}")
+
+
+def _changed(
+    services: Services, owner: Owner, recurring_id: str, decide: Callable[[RecurringPayment], Step]
+) -> RecurringPayment:
+    for _ in range(_ATTEMPTS):
+        schedule = _checked(services, owner, store.recurring(services.store, recurring_id))
+        if not permissions.may_change(owner, schedule.template):
+            raise NotFound("Recurring payment not found; the API key that has created it can change it")
+        step = decide(schedule)
+        with suppress(WriteConflict):  # a run has changed it meanwhile: read again
+            steps.write(services, step)
+            return step.schedule
+    raise WriteConflict
+
+
+def _checked(services: Services, owner: Owner, schedule: RecurringPayment | None) -> RecurringPayment:
+    if schedule is None or not permissions.sees(owner.account_id, owner.client_id, schedule):
+        raise NotFound("Recurring payment not found")
+    if schedule.vanishes_at is not None and schedule.vanishes_at <= services.clock():
+        raise NotFound("Recurring payment not found")
+    return schedule
+
+
+def _allowance(services: Services, schedule: RecurringPayment) -> Allowance:
+    """What the payer has to allow with a new recurring payout. One read, one or two calls to the node."""
+    current = _current_allowance(services, schedule)
+    existing = store.commitment(services.store, rules.commitment_of(schedule)).committed
+    needed = BaseUnits(existing + schedule.remaining)
+    approvals = _approvals(services, schedule, needed, current) if current < needed else ()
+    return Allowance(needed, current, existing, approvals)
+
+
+def _current_allowance(services: Services, schedule: RecurringPayment) -> int:
+    return steps.holdings(services, schedule).allowance
+
+
+def _approvals(
+    services: Services, schedule: RecurringPayment, amount: int, current: int
+) -> tuple[Transaction, ...]:
+    """The approval of an amount, after a withdrawal if the token refuses to change an allowance that is not zero."""
+    grant = _approve(schedule, amount)
+    if amount and current and amount != current:
+        chain = services.chains.of(schedule.network)
+        if chain.would_revert(schedule.permit.subscriber, grant.to, grant.data):
+            return _approve(schedule, 0), grant
+    return (grant,)
+
+
+def _approve(schedule: RecurringPayment, amount: int) -> Transaction:
+    return erc20.approve(schedule.permit.token, address_of(RECURRING_PROXY, schedule.network), amount)

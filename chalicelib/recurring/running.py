@@ -1,0 +1,179 @@
+"""Runs what is due: hands the payments of recurring payouts to the relayer, follows them, and repeats requests.
+
+    by_due index ── start_due ── queue, up to 10 of one network a message ── run_payments ── relayer
+                                             requests that recur ── repeat_requests
+
+A message is a hint: what a worker does not do is due again in the next minute. Every change is conditional on the state
+that it was decided for, so a message that comes twice, or to two workers, changes nothing twice.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.recurring import rules, steps, store
+from chalicelib.recurring.events import recurring_event
+from chalicelib.recurring.records import RecurringPayment
+from chalicelib.recurring.rules import Facts, Holdings, Step
+from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.records import RelayedCall
+from chalicelib.relayer.rules import Submission, SubmissionStatus
+from chalicelib.requests.flows import counted, reference_of
+from chalicelib.requests.records import Request
+from chalicelib.requests.recurring import recurred
+from chalicelib.services import Services
+from chalicelib.storage.queue import Message, send_hints
+from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.sweeping import Sweep
+from chalicelib.webhooks import flows as webhooks
+
+PER_MESSAGE = relayer.MOST_CALLS
+_DUE_PER_SHARD = 3_000
+_MOST_DATES = 31
+"""How many dates of one request that were missed one message makes up for; the next one goes on."""
+
+
+def start_due(services: Services) -> int:
+    """Queues what is due now; returns how many records. One query for each shard of the index."""
+    due = store.due(services.store, services.clock(), _DUE_PER_SHARD, services.entropy(1)[0])
+    groups: dict[str | None, list[str]] = defaultdict(list)
+    for each in due:
+        groups[each.network].append(each.name)
+    messages = [
+        Message(_body(network, names[start : start + PER_MESSAGE]), group=network or "requests")
+        for network, names in groups.items()
+        for start in range(0, len(names), PER_MESSAGE)
+    ]
+    send_hints(services.queue, services.log, services.settings.recurring_queue, messages)
+    return sum(len(names) for names in groups.values())
+
+
+def run_payments(services: Services, network: str, recurring_ids: Sequence[str]) -> int:
+    """One step of each of up to 10 recurring payouts of one network that is due; returns how many payments it submits.
+
+    Reads them by one call, and their requests and transactions by another. Each step is one transaction, written before
+    its payment is submitted: so whoever cancels a payout knows whether a payment can be under way. A step that fails is
+    logged and stops no other one. Raises SweepIncomplete then.
+    """
+    now = services.clock()
+    due = [each for each in store.many(services.store, network, recurring_ids) if rules.is_due(each, now)]
+    requests, calls = store.requests_and_calls(
+        services.store, [each.request_id for each in due if each.request_id], [rules.call_key(each) for each in due]
+    )
+    by_id = {each.recurring_id: each for each in due}
+    sent: dict[str, tuple[RecurringPayment, Request]] = {}
+
+    def run(recurring_id: str) -> int:
+        schedule = by_id[recurring_id]
+        facts = _facts(services, schedule, requests, calls)
+        step = rules.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
+        if _write(services, step) and step.request is not None:
+            sent[recurring_id] = steps.as_written(step.schedule), step.request
+        return 1
+
+    with Sweep(services.log) as sweep:
+        for each in by_id:
+            sweep.run(run, each)
+        if sent:
+            sweep.run(lambda name: _submit(services, name, list(sent.values())), network)
+    return len(sent)
+
+
+def repeat_requests(services: Services, request_ids: Sequence[str]) -> int:
+    """Creates the new requests of requests that recur and are due; returns how many. One read, and one write for each.
+
+    A failure is logged and stops no other request; raises SweepIncomplete then.
+    """
+    found = store.requests(services.store, request_ids)
+    with Sweep(services.log) as sweep:
+        return sum(sweep.run(lambda name: _repeat(services, found[name]), each) for each in found)
+
+
+def _repeat(services: Services, request: Request) -> int:
+    for count in range(_MOST_DATES):
+        context = webhooks.event_context(services)
+        new = recurred(request, context.now, services.entropy)
+        if new is None:
+            return count
+        event = recurring_event(new.request, context)
+        try:
+            services.store.write(new.original, *counted([new.request, reference_of(new.request)]), event)
+        except WriteConflict:  # it was paid or stopped, or another worker is at it: the next run goes on
+            return count
+        webhooks.queue_announcements(services, (event,))
+        request = steps.as_written(new.original)
+    return _MOST_DATES
+
+
+def _facts(
+    services: Services,
+    schedule: RecurringPayment,
+    requests: Mapping[str, Request],
+    calls: Mapping[str, RelayedCall],
+) -> Facts:
+    """What is known of the period in work. One query if it is paid, one call to the node if its attempt has failed.
+
+    Raises LookupError if its request or payment is missing: then it is not known whether it is paid.
+    """
+    call = calls.get(rules.call_key(schedule))
+    if schedule.request_id is None:
+        return Facts()
+    request = requests[schedule.request_id]
+    if rules.is_paid(request):
+        return Facts(request, store.completing_payment(services.store, request), call)
+    has_failed = call is not None and rules.has_failed(call)
+    return Facts(request, None, call, _holdings(services, schedule) if has_failed else None)
+
+
+def _holdings(services: Services, schedule: RecurringPayment) -> Holdings | None:
+    """What the payer has; None if the node does not tell. It only explains a failure."""
+    try:
+        return steps.holdings(services, schedule)
+    except ChainUnavailable:
+        return None
+
+
+def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPayment, Request]]) -> int:
+    """Submits the payments of periods, and writes what follows from those that the relayer does not accept."""
+    try:
+        submissions = relayer.submit(services, [rules.call_of(*each) for each in sent])
+    except ChainUnavailable as error:  # nothing is known to have been accepted: the next look submits them again
+        facts = {"network": network, "reason": error.message}
+        services.log.error("recurring payments wait", extra=facts)
+        return 0
+    for (schedule, request), submission in zip(sent, submissions, strict=True):
+        if submission.status is not SubmissionStatus.ACCEPTED:
+            _write(services, _not_accepted(services, schedule, request, submission))
+    return len(submissions)
+
+
+def _not_accepted(
+    services: Services, schedule: RecurringPayment, request: Request, submission: Submission
+) -> Step:
+    context, reason = webhooks.event_context(services), submission.reason or rules.NO_REASON
+    told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
+    if submission.status is SubmissionStatus.POSTPONED or rules.is_operators(reason):
+        services.log.error("recurring payments wait", extra=told)
+        return Step(rules.postponed(schedule, context.now))
+    services.log.info("recurring payment refused", extra=told)
+    known = Facts(request, holdings=_holdings(services, schedule))
+    return rules.refused(schedule, known, reason, _retry_after(services), context)
+
+
+def _write(services: Services, step: Step) -> bool:
+    """Whether a step was written: its record may have been cancelled, or be in the hands of another worker."""
+    try:
+        steps.write(services, step)
+    except WriteConflict:
+        return False
+    return True
+
+
+def _retry_after(services: Services) -> timedelta:
+    return timedelta(seconds=services.settings.recurring_retry_seconds)
+
+
+def _body(network: str | None, names: Sequence[str]) -> dict[str, Any]:
+    return {"requests": list(names)} if network is None else {"network": network, "recurring": list(names)}

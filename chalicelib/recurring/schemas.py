@@ -1,0 +1,265 @@
+"""Models of recurring payouts: what is paid when, the permit to sign, and how far they are."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StrictInt
+
+from chalicelib.base.money import format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.calldata.recurring import typed_data
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.http.fields import WHOLE, Address, form
+from chalicelib.http.schemas import Input, Output, iso_or_none
+from chalicelib.recurring.creation import FEWEST_PAYMENTS, Plan
+from chalicelib.recurring.flows import CANCEL, UNPAUSE, Cancelled, Created
+from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
+from chalicelib.recurring.rules import period_due
+from chalicelib.requests.calendar import MAX_PERIODS
+from chalicelib.requests.records import Frequency
+from chalicelib.requests.rules import currency_of
+
+Value = int | str | dict[str, str]
+
+
+class PayoutRecurrence(Input):
+    """When a recurring payout is paid, and by whom. Its payer signs once for all payments."""
+
+    startDate: Annotated[str, form(format="start-date")] = Field(
+        description="When the first payment is made: a date or an instant in ISO 8601, not before today by UTC"
+    )
+    frequency: Frequency = Field(description="How often a payment is made")
+    totalPayments: Annotated[StrictInt, WHOLE, form(minimum=FEWEST_PAYMENTS, maximum=MAX_PERIODS)] = Field(
+        description="How many payments are made"
+    )
+    payer: Address = Field(description="The wallet that pays and signs, an EVM wallet with a key of its own")
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.startDate, self.frequency, self.totalPayments, self.payer)
+
+
+class ActivateRecurring(Input):
+    permitSignature: str = Field(description="The payer's signature of `recurringPaymentPermit`, as 0x hex")
+
+
+class ChangeRecurring(Input):
+    action: Annotated[str, form(enum=[CANCEL, UNPAUSE])] = Field(
+        description="cancel ends it for good; unpause resumes one that was paused, and makes up for missed payments"
+    )
+
+
+class ApprovalAnswer(Output):
+    """A transaction for the payer to send: it sets what the contract may take of the token."""
+
+    to: str = Field(description="The token")
+    data: str = Field(description="The call `approve`, as 0x hex")
+    value: Value = Field(description="Nothing of the native coin: 0x0, or another form of 0 by setting")
+
+
+class PermitDomain(Output):
+    name: str = Field(description="ERC20RecurringPaymentProxy")
+    version: str = Field(description="1")
+    chainId: int = Field(description="Of the network of the payments")
+    verifyingContract: str = Field(description="The contract that makes the payments")
+
+
+class PermitMember(Output):
+    name: str = Field(description="As in `values`")
+    type: str = Field(description="In Solidity, such as uint128")
+
+
+class PermitTypes(Output):
+    SchedulePermit: list[PermitMember] = Field(description="The members in the order in which they are signed")
+
+
+class PermitValues(Output):
+    """Amounts are in base units of the token, times in seconds of Unix time."""
+
+    subscriber: str = Field(description="The payer")
+    token: str = Field(description="The address of the token")
+    recipient: str = Field(description="The payee")
+    feeAddress: str = Field(description="The zero address without a fee")
+    amount: str = Field(description="What the payee gets with each payment")
+    feeAmount: str = Field(description="The fee on top of each payment")
+    relayerFee: str = Field(description="What the service takes for sending each payment")
+    periodSeconds: int = Field(description="The least time between two payments, on average")
+    firstPayment: int = Field(description="When the first payment can be made")
+    totalPayments: int = Field(description="How many payments can be made, from 2 to 255")
+    nonce: str = Field(description="A random number that makes the permit unique")
+    deadline: str = Field(description="Until when payments can be made")
+    strictOrder: bool = Field(description="Whether the contract insists on the order of payments, as this service does")
+
+
+class PermitAnswer(Output):
+    """What the payer signs by EIP-712, as ethers takes it: `signTypedData(domain, types, values)`."""
+
+    domain: PermitDomain = Field(description="The contract and its network")
+    types: PermitTypes = Field(description="Without EIP712Domain, which ethers adds")
+    values: PermitValues
+
+
+class AllowanceAnswer(Output):
+    """Allowances of the payer for the contract, in base units of the token."""
+
+    stepsRequired: int = Field(description="The transactions, and the signature")
+    totalNeededAllowance: str = Field(description="What all recurring payouts of the payer in this token still take")
+    currentAllowance: str = Field(description="What the payer allows now")
+    additionalAllowanceNeeded: str = Field(description="By how much that is too little")
+    existingPaymentsAmount: str = Field(description="What of that is for others, which are active or paused")
+
+
+class RecurringCreated(Output):
+    """A recurring payout that waits for the signature of its payer."""
+
+    id: str = Field(description="Names the payout in `/v2/payouts/recurring/{recurring_id}`")
+    transactions: list[ApprovalAnswer] = Field(description="For the payer to send first; empty if enough is allowed")
+    recurringPaymentPermit: PermitAnswer
+    metadata: AllowanceAnswer
+
+
+class RecurringActivated(Output):
+    message: str
+    id: str
+    status: Literal["active"]
+
+
+class PeriodRequest(Output):
+    requestId: str
+    paymentReference: str
+
+
+class PeriodPayment(Output):
+    id: str = Field(description="As in GET /v2/payments")
+    amount: str = Field(description="In units of the token")
+    timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
+    txHash: str = Field(description="The transaction of the payment")
+
+
+class RecurringAnswer(Output):
+    """How far a recurring payout is."""
+
+    id: str
+    status: RecurringStatus
+    processedPayments: int = Field(description="How many periods are paid")
+    totalPayments: int
+    lastPaymentDate: str | None = Field(description="When the last payment was made; null before the first")
+    nextPaymentDate: str | None = Field(description="When the next one is due; null if none will be made")
+    requests: list[PeriodRequest] = Field(description="Of each period so far, the first one is the original")
+    payments: list[PeriodPayment] = Field(description="Of each period that is paid")
+    failureCount: int = Field(description="How often the next payment has failed in a row")
+    failureReason: str | None = Field(description="Why it failed last; null if it did not")
+
+
+class Remaining(Output):
+    remainingPayments: int
+    remainingAmount: str = Field(description="With fees, in base units of the token")
+    remainingPaymentsAmount: str = Field(description="The same as remainingAmount")
+    processedPayments: int
+    totalPayments: int
+
+
+class RecurringCancelled(Output):
+    id: str
+    status: Literal["cancelled"]
+    transactions: list[ApprovalAnswer] = Field(description="Lower the allowance to what the payer's others still take")
+    metadata: Remaining
+
+
+class Progress(Output):
+    processedPayments: int = Field(description="How many periods are paid")
+    totalPayments: int = Field(description="How many periods there are")
+    nextPaymentDate: str = Field(description="When the next payment was or is due")
+
+
+class RecurringResumed(Output):
+    id: str = Field(description="Of the recurring payout")
+    status: Literal["active"] = Field(description="It was paused")
+    metadata: Progress = Field(description="How far it is")
+
+    @classmethod
+    def of(cls, schedule: RecurringPayment) -> Self:
+        progress = Progress(
+            processedPayments=schedule.processed,
+            totalPayments=schedule.total,
+            nextPaymentDate=iso(period_due(schedule)),
+        )
+        return cls(id=schedule.recurring_id, status="active", metadata=progress)
+
+
+def created_answer(created: Created, value_form: str) -> RecurringCreated:
+    """A new recurring payout. `value_form` is the setting TRANSACTION_VALUE_FORM."""
+    schedule, allowance = created.schedule, created.allowance
+    typed = typed_data(schedule.permit, schedule.network)
+    transactions = _approvals(allowance.approvals, value_form)
+    return RecurringCreated(
+        id=schedule.recurring_id,
+        transactions=transactions,
+        recurringPaymentPermit=PermitAnswer.model_validate(typed),
+        metadata=AllowanceAnswer(
+            stepsRequired=len(transactions) + 1,
+            totalNeededAllowance=str(allowance.needed),
+            currentAllowance=str(allowance.current),
+            additionalAllowanceNeeded=str(max(allowance.needed - allowance.current, 0)),
+            existingPaymentsAmount=str(allowance.existing),
+        ),
+    )
+
+
+def recurring_answer(schedule: RecurringPayment, periods: tuple[Period, ...]) -> RecurringAnswer:
+    """How far a recurring payout is."""
+    goes_on = schedule.status in (RecurringStatus.PENDING, RecurringStatus.ACTIVE)
+    return RecurringAnswer(
+        id=schedule.recurring_id,
+        status=schedule.status,
+        processedPayments=schedule.processed,
+        totalPayments=schedule.total,
+        lastPaymentDate=iso_or_none(schedule.last_payment_at),
+        nextPaymentDate=iso(period_due(schedule)) if goes_on else None,
+        requests=[PeriodRequest(requestId=p.request_id, paymentReference=p.payment_reference) for p in periods],
+        payments=_payments(schedule, periods),
+        failureCount=schedule.failures,
+        failureReason=schedule.failure_reason,
+    )
+
+
+def changed_answer(
+    changed: Cancelled | RecurringPayment, value_form: str
+) -> RecurringCancelled | RecurringResumed:
+    """What a change of a recurring payout led to. `value_form` as in `created_answer`."""
+    if isinstance(changed, RecurringPayment):
+        return RecurringResumed.of(changed)
+    schedule = changed.schedule
+    return RecurringCancelled(
+        id=schedule.recurring_id,
+        status="cancelled",
+        transactions=_approvals(changed.approvals, value_form),
+        metadata=Remaining(
+            remainingPayments=schedule.total - schedule.processed,
+            remainingAmount=str(schedule.remaining),
+            remainingPaymentsAmount=str(schedule.remaining),
+            processedPayments=schedule.processed,
+            totalPayments=schedule.total,
+        ),
+    )
+
+
+def _payments(schedule: RecurringPayment, periods: tuple[Period, ...]) -> list[PeriodPayment]:
+    decimals = currency_of(schedule.template).decimals
+    return [
+        PeriodPayment(
+            id=each.payment_id,
+            amount=format_amount(each.amount, decimals),
+            timestamp=iso(each.paid_at),
+            txHash=each.tx_hash,
+        )
+        for each in periods
+        if each.payment_id is not None
+        and each.amount is not None
+        and each.paid_at is not None
+        and each.tx_hash is not None
+    ]
+
+
+def _approvals(approvals: tuple[Transaction, ...], value_form: str) -> list[ApprovalAnswer]:
+    zeros: dict[str, Any] = {"published": "0x0", "bignumber": {"type": "BigNumber", "hex": "0x00"}}
+    return [ApprovalAnswer(to=each.to, data=each.data, value=zeros.get(value_form, 0)) for each in approvals]

@@ -1,0 +1,39 @@
+"""Writes what a decision about a recurring payout changes; reads what its payer has."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.recurring.records import RecurringPayment
+from chalicelib.recurring.rules import Holdings, Step
+from chalicelib.requests.flows import counted, reference_of
+from chalicelib.requests.records import Request
+from chalicelib.services import Services
+from chalicelib.storage.store import Add
+from chalicelib.webhooks import flows as webhooks
+
+T = TypeVar("T", RecurringPayment, Request)
+
+
+def write(services: Services, step: Step) -> None:
+    """Writes a step with its events in one transaction, and queues the events. Raises WriteConflict."""
+    new = [reference_of(each) for each in step.records if isinstance(each, Request)]
+    writes = [step.schedule, *counted([*step.records, *new]), *step.events]
+    if step.commitment is not None:
+        writes.append(Add(*step.commitment))
+    services.store.write(*writes)
+    webhooks.queue_announcements(services, step.events)
+
+
+def as_written(record: T) -> T:
+    """A record as it is stored after it was written."""
+    return replace(record, version=record.version + 1)
+
+
+def holdings(services: Services, schedule: RecurringPayment) -> Holdings:
+    """What the payer has of the token, and what of it the contract may take. One call to the node; ChainUnavailable."""
+    permit = schedule.permit
+    spender = address_of(RECURRING_PROXY, schedule.network)
+    reading = services.chains.of(schedule.network).read_wallet(permit.subscriber, [permit.token], spender)
+    of_token = reading.tokens[permit.token]
+    return Holdings(of_token.balance, of_token.allowance)

@@ -1,0 +1,1 @@
+"""The keys of the service's own accounts, as signers of digests."""

@@ -1,0 +1,25 @@
+"""The bodies of events about persons: sealed where they are stored, opened where they are sent or shown."""
+
+from chalicelib.privacy import flows as privacy
+from chalicelib.privacy.rules import opened, sealed
+from chalicelib.services import Services
+from chalicelib.webhooks.deliveries.records import Delivery
+from chalicelib.webhooks.records import Event
+
+_PLACE = "event"
+
+
+def sealed_body(services: Services, key: bytes, body: str) -> str:
+    """The body of an event about the person with this data key, as it is stored."""
+    return sealed(key, _PLACE, body, services.entropy)
+
+
+def body_of(services: Services, stored: Event | Delivery) -> str | None:
+    """The body as it is sent; None if it is about a person who was erased.
+
+    About a person it takes one read and one KMS call, else nothing.
+    """
+    if stored.person_id is None:
+        return stored.body
+    key = privacy.data_key(services, stored.person_id)
+    return None if key is None else opened(key, _PLACE, stored.body)

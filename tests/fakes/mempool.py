@@ -1,0 +1,154 @@
+"""The waiting transactions of a chain in memory: accepts raw ones, puts them into blocks, drops, forgets and replaces."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.keccak import keccak256
+from chalicelib.base.money import BaseUnits
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.chain.jsonrpc import NodeTimeout
+from chalicelib.chain.readings import AccountReading, Receipt, StepResult
+
+if TYPE_CHECKING:
+    from tests.fakes.chain import FakeChain
+
+GAS = 60_000
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A signed transaction as its bytes say it."""
+
+    tx_hash: str
+    sender: str
+    nonce: int
+    to: str
+    data: str
+    value: int
+    gas: int
+    max_fee: int
+    tip: int
+
+
+@dataclass
+class Mempool:
+    """`executes` is called for each transaction as it gets into a block; the text it returns is a revert reason.
+
+    `dry_run` gives the revert reason of a call on the newest state. `holds` keeps transactions out of blocks. `answers`
+    is how sending ends: "ok", "refused", "timeout before" or "timeout after" the node has taken the transactions.
+    """
+
+    chain: "FakeChain"
+    executes: Callable[[Raw], str | None] = lambda raw: None
+    dry_run: Callable[[str, str], str | None] = lambda to, data: None
+    balance: int = 10**21
+    base_fee: int = 10**9
+    tip: int = 10**8
+    holds: bool = False
+    answers: str = "ok"
+    waiting: dict[tuple[str, int], Raw] = field(default_factory=dict)
+    executed: dict[str, tuple[int, Raw, str | None]] = field(default_factory=dict)
+    """{hash: (block number, transaction, revert reason)}"""
+    sent: list[Raw] = field(default_factory=list)
+    """Everything that was ever sent, each time."""
+
+    def include(self) -> None:
+        """Puts what can be executed into the newest block."""
+        for sender in sorted({raw.sender for raw in self.waiting.values()} if not self.holds else ()):
+            while (raw := self.waiting.get((sender, self.nonce(sender)))) and raw.max_fee >= self.base_fee:
+                self.execute(raw)
+
+    def execute(self, raw: Raw) -> None:
+        self.waiting.pop((raw.sender, raw.nonce), None)
+        self.executed[raw.tx_hash] = (len(self.chain.blocks) - 1, raw, self.executes(raw))
+
+    def reorganise(self, from_block: int) -> None:
+        """Returns the transactions of removed blocks to those that wait."""
+        for tx_hash, (block, raw, _) in list(self.executed.items()):
+            if block >= from_block:
+                del self.executed[tx_hash]
+                self.waiting[raw.sender, raw.nonce] = raw
+
+    def forget(self) -> None:
+        self.waiting.clear()
+
+    def nonce(self, sender: str, block: int | None = None) -> int:
+        """How many transactions of an account are in the blocks up to one."""
+        return sum(raw.sender == sender and (block is None or at <= block) for at, raw, _ in self.executed.values())
+
+    def steal_nonce(self, sender: str) -> None:
+        """Executes another transaction with the account's next nonce, as a second user of its key would."""
+        nonce = self.nonce(sender)
+        self.execute(Raw(f"0x{nonce:064x}", sender, nonce, "0x" + "99" * 20, "0x", 0, GAS, 10**9, 10**9))
+
+    # what `EvmChain` has
+
+    def read_account(self, address: str) -> AccountReading:
+        nonce = self.nonce(address)
+        head = len(self.chain.blocks) - 1
+        return AccountReading(
+            head, nonce, BaseUnits(self.balance), BaseUnits(self.base_fee), BaseUnits(self.tip)
+        )
+
+    def run_each(self, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
+        reasons = [self.dry_run(each.to, each.data) for each, _ in wanted]
+        return tuple(StepResult(reason is None, reason, GAS if reason is None else None) for reason in reasons)
+
+    def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
+        if self.answers == "timeout before":
+            raise NodeTimeout("the node takes too long")
+        answers = tuple(self._take(raw_transaction(text)) for text in signed)
+        if self.answers == "timeout after":
+            raise NodeTimeout("the node takes too long")
+        return answers
+
+    def _take(self, raw: Raw) -> str | None:
+        self.sent.append(raw)
+        if self.answers == "refused":
+            return "insufficient funds for gas * price + value"
+        if raw.nonce < self.nonce(raw.sender):
+            return "nonce too low"
+        old = self.waiting.get((raw.sender, raw.nonce))
+        if old is not None and old.tx_hash == raw.tx_hash:
+            return "already known"
+        if old is not None and (raw.max_fee * 10 < old.max_fee * 11 or raw.tip * 10 < old.tip * 11):
+            return "replacement transaction underpriced"
+        self.waiting[raw.sender, raw.nonce] = raw
+        return None
+
+    def receipts_of(self, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
+        found = {tx_hash: self.executed[tx_hash] for tx_hash in tx_hashes if tx_hash in self.executed}
+        return {
+            tx_hash: Receipt(tx_hash, block, self.chain.blocks[block].hash, reason is None, BaseUnits(GAS * raw.max_fee))
+            for tx_hash, (block, raw, reason) in found.items()
+        }
+
+    def replayed(self, each: Transaction) -> StepResult:
+        for _, raw, reason in self.executed.values():
+            if raw.data == each.data and reason is not None:
+                return StepResult(False, reason)
+        return StepResult(True)
+
+
+def raw_transaction(text: str) -> Raw:
+    """Decodes a signed transaction of EIP-1559. Raises ChainUnavailable for other bytes."""
+    from eth_account import Account
+    from eth_account.typed_transactions.typed_transaction import TypedTransaction
+    from hexbytes import HexBytes
+
+    if not text.startswith("0x02"):
+        raise ChainUnavailable("the node refuses the bytes")
+    fields = TypedTransaction.from_bytes(HexBytes(text)).as_dict()
+    return Raw(
+        tx_hash="0x" + keccak256(bytes.fromhex(text[2:])).hex(),
+        sender=Account.recover_transaction(text),
+        nonce=fields["nonce"],
+        to="0x" + bytes(HexBytes(fields["to"])).hex(),
+        data="0x" + bytes(HexBytes(fields["data"])).hex(),
+        value=fields["value"],
+        gas=fields["gas"],
+        max_fee=fields["maxFeePerGas"],
+        tip=fields["maxPriorityFeePerGas"],
+    )

@@ -1,0 +1,127 @@
+"""The local compliance provider: what it is told to do, what it does by itself, and what it tells of it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.payers.inbound import signature
+from chalicelib.payers.records import AccountStatus, AgreementStatus, KycStatus
+from chalicelib.requests.offramps.records import OrderStatus
+from infra.local.provider import (
+    ACCOUNT_CASES,
+    ORDER_CASES,
+    SECRET,
+    USER_CASES,
+    Provider,
+    ProviderServer,
+    signed_headers,
+)
+from infra.local.serving import JsonRequest
+from tests.fakes.compliance import BANK, PERSON
+
+
+class Told:
+    """Takes events as the service does."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def __call__(self, url: str, raw: bytes, headers: Mapping[str, str]) -> int:
+        assert url == "http://service/v2/provider-events"
+        expected = signature(SECRET, headers["x-provider-timestamp"], raw)
+        assert headers["x-provider-signature"] == expected
+        self.events.append(json.loads(raw))
+        return 200
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def provider(told: Told) -> Provider:
+    return Provider("http://service/v2/provider-events", told)
+
+
+def ask(provider: Provider, method: str, path: str, body: Any = None) -> Any:
+    return provider.respond(JsonRequest(method, path, {}, body)).body
+
+
+def walk(provider: Provider) -> None:
+    while provider.step():
+        pass
+
+
+@pytest.mark.parametrize("case", USER_CASES)
+def test_a_person_walks_through_the_case_of_the_address(provider: Provider, told: Told, case: str) -> None:
+    ask(provider, "PUT", "/users/1", {**PERSON, "email": f"ada+{case}@example.com"})
+    walk(provider)
+    assert len(told.events) == len(USER_CASES[case])
+    assert {**USER_CASES[case][-1]}.items() <= told.events[-1]["data"].items()
+    assert [event["data"]["sequence"] for event in told.events] == list(range(2, len(told.events) + 2))
+    assert {(event["kind"], event["account"]) for event in told.events} == {("user", "local")}
+
+
+@pytest.mark.parametrize("case", [*ACCOUNT_CASES, *ORDER_CASES])
+def test_an_account_and_its_orders_walk_through_the_case_of_the_name(provider: Provider, told: Told, case: str) -> None:
+    ask(provider, "PUT", "/users/1", PERSON)
+    ask(provider, "PUT", "/users/1/bank-accounts/2", {**BANK, "accountName": f"Ada Doe {case}"})
+    order = {"userId": "1", "bankAccountId": "2", "network": "base", "token": "USDC", "amount": "1"}
+    ask(provider, "PUT", "/orders/3", order)
+    walk(provider)
+    of_account = [event["data"]["status"] for event in told.events if event["kind"] == "bank_account"]
+    of_order = [event["data"]["status"] for event in told.events if event["kind"] == "order"]
+    assert of_account == [step["status"] for step in ACCOUNT_CASES.get(case, ACCOUNT_CASES["approved"])]
+    assert of_order == [step["status"] for step in ORDER_CASES.get(case, ())]
+
+
+def test_who_names_no_case_stays_until_moved(provider: Provider, told: Told) -> None:
+    ask(provider, "PUT", "/users/1", PERSON)
+    walk(provider)
+    assert told.events == []
+    ask(provider, "POST", "/control/users/1", {"kycStatus": "approved"})
+    assert [event["data"]["kycStatus"] for event in told.events] == ["approved"]
+    assert provider.respond(JsonRequest("POST", "/control/users/2", {}, {})).status == 404
+
+
+def test_events_are_held_mixed_up_and_repeated_on_command(provider: Provider, told: Told) -> None:
+    ask(provider, "PUT", "/users/1", PERSON)
+    ask(provider, "POST", "/control/events", {"hold": True})
+    for status in ("initiated", "pending", "approved"):
+        ask(provider, "POST", "/control/users/1", {"kycStatus": status})
+    assert told.events == []
+    ask(provider, "POST", "/control/events", {"hold": False})
+    assert [event["data"]["kycStatus"] for event in told.events] == ["approved", "pending", "initiated"]
+    ask(provider, "POST", "/control/replay", {"copies": 2})
+    assert len(told.events) == 3 + 6
+    assert len({event["id"] for event in told.events}) == 3
+
+
+def test_what_it_knows_survives_a_restart(tmp_path: Path) -> None:
+    first = Provider(state=tmp_path / "provider.json")
+    ask(first, "PUT", "/users/1", {**PERSON, "email": "ada+approved@example.com"})
+    walk(first)
+    again = Provider(state=tmp_path / "provider.json")
+    assert ask(again, "GET", "/users/1") == ask(first, "GET", "/users/1")
+    assert ask(again, "GET", "/users/1")["sequence"] == 1 + len(USER_CASES["approved"])
+
+
+def test_it_serves_over_http_and_signs(provider: Provider) -> None:
+    with ProviderServer(None, step_seconds=3600) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+    headers = signed_headers(b"{}", 1773568800, "secret")
+    assert headers["x-provider-signature"] == "754c76c0d8f8d120b05d979f50041075f82081d642d382780c2c685313801fcf"
+
+
+def test_the_cases_walk_through_every_state() -> None:
+    def reached(cases: Mapping[str, Iterable[Mapping[str, str]]], name: str) -> set[str]:
+        return {step[name] for steps in cases.values() for step in steps if name in step}
+
+    assert reached(USER_CASES, "kycStatus") == {*KycStatus} - {"not_started"}
+    assert reached(USER_CASES, "agreementStatus") == {*AgreementStatus} - {"not_started"}
+    assert reached(ACCOUNT_CASES, "status") == {*AccountStatus} - {"pending"}
+    assert reached(ORDER_CASES, "status") == {*OrderStatus, "on_hold"} - {"created", "unknown"}

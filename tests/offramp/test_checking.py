@@ -1,0 +1,142 @@
+"""The sweep over off-ramp orders: lost events, a provider that does not answer, orders that stay open."""
+
+from datetime import timedelta
+
+import pytest
+
+from chalicelib.offramp import checking
+from chalicelib.offramp.jobs import check_offramps
+from chalicelib.requests.offramps.records import OrderStatus
+from chalicelib.requests.records import Request
+from chalicelib.storage.sweeping import SweepIncomplete
+from tests.fakes.offramps import load_order, load_payer, processing, store_payer, told
+from tests.fakes.requests import load_request, store_request
+from tests.fakes.world import World
+from tests.offramp.test_flows import STEPS, choose, paid
+
+
+def silently(world: World, request: Request, status: str) -> None:
+    """The provider moves the order, and its event is lost."""
+    world.compliance.provider.move("orders", load_order(world.services, request).order_id, {"status": status})
+
+
+def asked(world: World) -> int:
+    return sum(method == "GET" for method, _ in world.compliance.seen)
+
+
+def check(world: World) -> int:
+    return checking.check_due(world.services)
+
+
+def test_what_a_lost_event_would_have_told_is_read(world: World) -> None:
+    payer = store_payer(world.services)
+    request = paid(world)
+    silently(world, request, "sending_fiat")
+    assert check(world) == 1
+    assert load_payer(world.services, payer).open_orders == 1
+    silently(world, request, "fiat_sent")
+    assert check(world) == 0  # not due yet
+    world.advance(world.services.settings.offramp_check_seconds)
+    assert check(world) == 1
+    assert told(world) == [*processing(*STEPS), ("confirmed", "")]
+    assert load_payer(world.services, payer).open_orders == 0
+
+
+def test_an_unpaid_order_is_not_read(world: World) -> None:
+    store_payer(world.services)
+    choose(world, store_request(world.services, payee="", is_crypto_to_fiat=True))
+    world.advance(30 * 86_400)
+    assert (check(world), asked(world)) == (1, 0), "from now on it does not count as under way"
+    assert (check(world), asked(world)) == (0, 0)
+
+
+def test_money_that_a_bank_returns_days_later_is_noticed(world: World) -> None:
+    store_payer(world.services)
+    request = paid(world)
+    silently(world, request, "fiat_sent")
+    check(world)
+    silently(world, request, "bounced")
+    world.advance(86_400)
+    check(world)
+    assert told(world)[-3:] == [("confirmed", ""), *processing("bounced"), ("failed", "bounced")]
+
+
+def test_a_provider_that_does_not_answer_is_asked_once_per_run_and_about_another_order_next(world: World) -> None:
+    store_payer(world.services)
+    first = paid(world)
+    others = [choose(world, store_request(world.services, payee="", is_crypto_to_fiat=True)) for _ in range(2)]
+    for other in others:
+        world.chain.pay(other)
+    world.scan()
+    world.compliance.trouble = lambda method, path: "down"
+    for run in range(1, 4):
+        assert (check(world), asked(world)) == (0, run)
+    assert {path for method, path in world.compliance.seen if method == "GET"} == {
+        f"/orders/{load_order(world.services, each).order_id}" for each in (first, *others)
+    }
+    world.compliance.trouble = lambda method, path: None
+    world.advance(3600)
+    assert check(world) == 3
+
+
+def test_an_order_that_fails_stops_no_other(world: World) -> None:
+    store_payer(world.services)
+    first = paid(world)
+    other = choose(world, store_request(world.services, payee="", is_crypto_to_fiat=True))
+    world.chain.pay(other)
+    world.scan()
+    silently(world, other, "sending_fiat")
+    key = load_order(world.services, first).key
+    world.client.update_item(
+        TableName="payment-requests-local-payments",
+        Key={"pk": {"S": key.pk}, "sk": {"S": key.sk}},
+        UpdateExpression="SET provider_id = :number",
+        ExpressionAttributeValues={":number": {"M": {}}},
+    )
+    with pytest.raises(SweepIncomplete):
+        check(world)
+    assert load_order(world.services, other).status is OrderStatus.SENDING_FIAT
+
+
+def test_an_order_that_the_provider_does_not_know_is_logged_and_changes_nothing(world: World, logged: list[str]) -> None:
+    store_payer(world.services)
+    request = paid(world)
+    world.compliance.provider.resources["orders"].clear()
+    check_offramps(world.services)
+    assert load_order(world.services, request).status is OrderStatus.CREATED
+    assert logged == ["off-ramp order is not known to the provider"]
+
+
+def test_an_order_without_an_end_raises_an_alarm_after_days(world: World, logged: list[str]) -> None:
+    store_payer(world.services)
+    request = paid(world)
+    silently(world, request, "ongoing_checks")
+    check(world)
+    assert logged == []
+    world.advance(world.services.settings.offramp_late_seconds + timedelta(hours=6).total_seconds())
+    check(world)
+    assert logged == ["off-ramp order is late"]
+
+
+def test_a_status_that_is_not_known_is_logged(world: World, logged: list[str]) -> None:
+    store_payer(world.services)
+    request = paid(world)
+    silently(world, request, "teleporting")
+    check(world)
+    assert logged == ["off-ramp order has a status that is not known"]
+    assert load_request(world.services, request).shown_status == "processing"
+
+
+def test_without_a_provider_nothing_is_read(world: World) -> None:
+    store_payer(world.services)
+    paid(world)
+    world.compliance._base_url = ""
+    assert (check(world), asked(world)) == (0, 0)
+
+
+@pytest.fixture
+def logged(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The messages of errors that are logged."""
+    lines: list[str] = []
+    monkeypatch.setattr(world.services.log, "error", lambda message, **_: lines.append(message))
+    return lines

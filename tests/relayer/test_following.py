@@ -1,0 +1,109 @@
+"""What is done next about a transaction, at the exact limits of time, nonces and blocks."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from chalicelib.base.money import BaseUnits
+from chalicelib.chain.readings import AccountReading, Receipt
+from chalicelib.relayer.following import (
+    SENT_AGAIN_AFTER,
+    SUPERSEDED_AFTER,
+    SUPERSEDED_REASON,
+    UNSIGNED_AFTER,
+    WINDOW,
+    ChainState,
+    Step,
+    finished,
+    next_step,
+    receipt_of,
+    superseded,
+)
+from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
+from tests.relayer.transactions import NOW, transaction
+
+STUCK = timedelta(seconds=120)
+MOMENT = timedelta(milliseconds=1)
+OLD, NEW = "0x" + "0a" * 32, "0x" + "0b" * 32
+SIGNED = transaction(5, hashes=(OLD, NEW), raw="0x02", signed_at=NOW)
+
+
+def chain(
+    nonce: int = 5, base_fee: int = 10**9, tip: int = 10**9, confirmed_nonce: int = 5, receipt: Receipt | None = None
+) -> ChainState:
+    reading = AccountReading(100, nonce, BaseUnits(0), BaseUnits(base_fee), BaseUnits(tip))
+    return ChainState(reading, {receipt.tx_hash: receipt} if receipt else {}, 90, confirmed_nonce)
+
+
+def receipt(block: int = 90, tx_hash: str = OLD, success: bool = True) -> Receipt:
+    return Receipt(tx_hash, block, "0x" + "34" * 32, success, BaseUnits(7))
+
+
+def step(record: RelayedTransaction, state: ChainState, after: timedelta = timedelta()) -> Step:
+    return next_step(record, state, STUCK, NOW + after)
+
+
+@pytest.mark.parametrize("tx_hash", [OLD, NEW])
+def test_each_of_the_transactions_with_the_nonce_finishes_the_call_when_its_block_is_deep_enough(tx_hash: str) -> None:
+    assert step(SIGNED, chain(receipt=receipt(90, tx_hash))) is Step.FINISH
+    assert step(SIGNED, chain(receipt=receipt(91, tx_hash))) is Step.WAIT
+    assert step(SIGNED, chain(receipt=receipt(90, "0x" + "0c" * 32))) is Step.WAIT
+    assert receipt_of(SIGNED, chain(receipt=receipt(1, tx_hash))) == receipt(1, tx_hash)
+    assert receipt_of(SIGNED, chain()) is None
+
+
+def test_a_receipt_counts_for_more_than_nonces() -> None:
+    taken = replace(SIGNED, unseen_since=NOW - SUPERSEDED_AFTER)
+    assert step(taken, chain(nonce=9, confirmed_nonce=9, receipt=receipt())) is Step.FINISH
+
+
+def test_a_nonce_that_another_transaction_has_is_noted_and_after_a_quarter_of_an_hour_believed() -> None:
+    taken = chain(nonce=6, confirmed_nonce=6)
+    assert step(SIGNED, taken) is Step.NOTE_UNSEEN
+    noted = replace(SIGNED, unseen_since=NOW)
+    assert step(noted, taken, SUPERSEDED_AFTER - MOMENT) is Step.WAIT
+    assert step(noted, taken, SUPERSEDED_AFTER) is Step.SUPERSEDE
+    assert step(noted, chain(), SUPERSEDED_AFTER) is Step.NOTE_SEEN
+    assert step(SIGNED, chain(nonce=6, confirmed_nonce=5)) is Step.WAIT, "not deep enough"
+
+
+def test_what_is_not_signed_is_left_to_the_worker_that_accepted_it_for_a_while() -> None:
+    unsigned = transaction(5)
+    assert step(unsigned, chain(), UNSIGNED_AFTER - MOMENT) is Step.WAIT
+    assert step(unsigned, chain(), UNSIGNED_AFTER) is Step.SIGN
+
+
+def test_transactions_beyond_the_window_wait_also_unsigned() -> None:
+    long = 10 * STUCK
+    for record in (transaction(5 + WINDOW), transaction(5 + WINDOW, hashes=(OLD,), raw="0x02", signed_at=NOW)):
+        assert step(record, chain(), long) is Step.WAIT
+        assert step(replace(record, nonce=4 + WINDOW), chain(), long) in (Step.SIGN, Step.SEND)
+
+
+def test_a_transaction_in_no_block_is_sent_again_and_replaced_when_it_is_stuck() -> None:
+    assert step(SIGNED, chain(), SENT_AGAIN_AFTER - MOMENT) is Step.WAIT
+    assert step(SIGNED, chain(), SENT_AGAIN_AFTER) is Step.SEND
+    assert step(SIGNED, chain(), STUCK - MOMENT) is Step.SEND
+    assert step(SIGNED, chain(), STUCK) is Step.REPLACE
+
+
+def test_one_that_waits_for_others_is_replaced_only_if_it_offers_less_than_gas_costs() -> None:
+    """Its offer is 3 gwei."""
+    behind = replace(SIGNED, nonce=6)
+    assert step(behind, chain(base_fee=2 * 10**9, tip=10**9), STUCK) is Step.SEND
+    assert step(behind, chain(base_fee=2 * 10**9, tip=10**9 + 1), STUCK) is Step.REPLACE
+    assert step(behind, chain(base_fee=3 * 10**9 + 1, tip=0), STUCK) is Step.REPLACE
+    assert step(behind, chain(base_fee=3 * 10**9 + 1, tip=0), STUCK - MOMENT) is Step.SEND
+
+
+def test_a_finished_call_tells_the_transaction_the_block_the_cost_and_why_it_reverted() -> None:
+    closed, call = finished(SIGNED, receipt(88, NEW), "no", NOW)
+    assert closed == replace(SIGNED, raw=None, closed_at=NOW)
+    accepted = RelayedCall("payout/5", "sepolia", SIGNED.sender, 5, SIGNED.created_at, version=1)
+    done = replace(accepted, status=CallStatus.SUCCEEDED, tx_hash=NEW, block_number=88, cost=BaseUnits(7))
+    assert call == done
+    _, reverted = finished(SIGNED, receipt(88, NEW, success=False), "no", NOW)
+    assert reverted == replace(done, status=CallStatus.REVERTED, reason="no")
+    _, lost = superseded(SIGNED, NOW)
+    assert lost == replace(accepted, status=CallStatus.SUPERSEDED, reason=SUPERSEDED_REASON)
