@@ -15,7 +15,7 @@ from typing import Any
 import requests
 from eth_account import Account
 from payer import Payer
-from receiver import Receiver
+from receiver import Received, Receiver
 
 HOOK_PATH = "/demo-webhook"
 FEE_PERCENT = "1"
@@ -143,6 +143,7 @@ class Demo:
     def __init__(self, stack: dict[str, Any]) -> None:
         self.stack, self.shop, self.steps = stack, Shop(stack), Steps()
         self._receiver, self._secret = Receiver(HOOK_PATH), ""
+        self._passed: list[Received] = []
         self.receiver_url = self._receiver.url
 
     def register_webhook(self) -> None:
@@ -212,17 +213,23 @@ class Demo:
                 missing.discard((payload.get("requestId"), payload["event"]))
 
     def await_event(self, event: str, **fields: Any) -> dict[str, Any]:
-        """Waits until an event with these fields has arrived, signed with the webhook's secret; returns its body."""
+        """Waits until an event with these fields has arrived, signed with the webhook's secret; returns its body.
+
+        Events of one moment arrive in any order, so those that arrived while another was awaited are looked at first.
+        """
         deadline = time.monotonic() + DETECTION_SECONDS
+        passed, self._passed = self._passed, []
         with self.steps.step(f"{event} arrives") as result:
-            while (delivery := self._receiver.next(deadline)) is not None:
+            while (delivery := passed.pop(0) if passed else self._receiver.next(deadline)) is not None:
                 payload = delivery.payload
                 if not delivery.signature_is_right(self._secret):
                     raise Failed(f"{payload.get('event')} is not signed with our secret")
                 if payload["event"] == event and fields.items() <= payload.items():
+                    self._passed += passed
                     result += [f"{name} {value}" for name, value in fields.items() if name != "requestId"]
                     result.append("signature OK")
                     return payload
+                self._passed.append(delivery)
             raise Failed(f"no {event} with {fields} within {DETECTION_SECONDS} s")
 
     def read_completed(self, token: str, wallet: str) -> None:

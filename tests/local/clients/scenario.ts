@@ -18,6 +18,8 @@ const stack = JSON.parse(readFileSync(process.argv[2], 'utf-8'));
 client.setConfig({ baseUrl: stack.base_url, auth: (scheme) => (scheme.name === 'x-api-key' ? stack.api_key : undefined) });
 const wallet: string = stack.payer.address;
 
+const EVENTS = 2; // payment.confirmed and payment.confirmed.checkout
+
 async function aLine(): Promise<void> {
   const lines = createInterface({ input: process.stdin });
   await new Promise((resolve) => lines.once('line', resolve));
@@ -43,7 +45,8 @@ async function run(): Promise<void> {
 
   let transfers = await listTransfers({ path, throwOnError: true });
   let deliveries = await listDeliveries({ path: { webhook_id: hook.data.id }, throwOnError: true });
-  for (let tries = 0; tries < 300 && !(transfers.data.transfers.length && deliveries.data.deliveries.length); tries += 1) {
+  const told = () => transfers.data.transfers.length && deliveries.data.deliveries.length >= EVENTS;
+  for (let tries = 0; tries < 300 && !told(); tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 200));
     transfers = await listTransfers({ path, throwOnError: true });
     deliveries = await listDeliveries({ path: { webhook_id: hook.data.id }, throwOnError: true });
