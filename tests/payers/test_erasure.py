@@ -41,7 +41,13 @@ DETAILS = {
     "dateOfBirth": "1915-12-10",
     "sourceOfFunds": "Analytical-Engines",
 }
-ACCOUNT_DETAILS = {**BANK, "accountName": "A Lovelace-Byron", "accountNumber": "770025309233", "bankName": "Drummonds-Bank"}
+ACCOUNT_DETAILS = {
+    **BANK,
+    "accountName": "A Lovelace-Byron",
+    "accountNumber": "770025309233",
+    "bankName": "Drummonds-Bank",
+    "postalCode": "SW1Y4LB-78",  # five digits alone occur by chance in what is searched
+}
 SAID = [
     value
     for details in (DETAILS, ACCOUNT_DETAILS)
