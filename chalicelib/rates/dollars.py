@@ -39,9 +39,10 @@ def dollar_rate(services: Services, token: Token, instant: datetime) -> Rate | N
     20 seconds: after one that took more than a second, no other is made.
     """
     key, now, kept = (token.id, instant.replace(second=0, microsecond=0)), services.clock(), services.dollar_rates
-    known, newest = kept.get(key), next(reversed(kept.values()), None)
+    known: KeptRate | None = kept.get(key)
+    newest: KeptRate | None = next(reversed(kept.values()), None)
     if known is not None and (known.rate is not None or not known.is_tried_again(now)):
-        return known.rate  # type: ignore[no-any-return]
+        return known.rate
     if not _has_rates(services, token) or (newest and newest.has_stalled and not newest.is_tried_again(now)):
         return None
     rate = None
