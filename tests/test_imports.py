@@ -78,7 +78,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 WORKERS = {
     "deliver_webhook": ("webhooks", 50),
     "scan_chain": ("scanning", 47),
-    "record_transfers": ("recording", 71),
+    "record_transfers": ("recording", 73),
     "expire_links": ("links", 42),
     "track_intents": ("checkout.intents", 67),
     "check_offramps": ("offramp", 87),

@@ -14,7 +14,8 @@ from chalicelib.calldata.explain import explain
 from chalicelib.calldata.explanation import Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
-from chalicelib.requests.records import Refund, Request
+from chalicelib.requests.payments.records import Refund
+from chalicelib.requests.records import Request
 from chalicelib.requests.references import payment_reference, reference_topic
 from chalicelib.transfers.rules import ClassifiedTransfer
 

@@ -12,7 +12,8 @@ from chalicelib.links import flows as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.requests.creation import Item
-from chalicelib.requests.records import RequestStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import UnmatchedTransfer
+from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
 from chalicelib.services import Services

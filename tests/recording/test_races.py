@@ -22,7 +22,7 @@ from chalicelib.links.rules import check_payable
 from chalicelib.recording import flows as recording
 from chalicelib.requests import quotes
 from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, WriteConflict

@@ -12,7 +12,8 @@ from chalicelib.http.schemas import Output
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.offramps.records import Order
-from chalicelib.requests.records import CustomerInfo, Payment, Request
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import CustomerInfo, Request
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
 from chalicelib.search.requests.rules import FoundRequest, shown_rate
 from chalicelib.search.rules import dollars

@@ -17,7 +17,7 @@ from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraf
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment
+from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.rules import remaining
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, WALLET, World, draft, in_process_aws

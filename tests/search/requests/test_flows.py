@@ -13,17 +13,8 @@ from chalicelib.links.reading import Viewer
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.requests import flows as requests
 from chalicelib.requests.creation import Draft, Item
-from chalicelib.requests.records import (
-    CustomerAddress,
-    CustomerInfo,
-    Frequency,
-    Payment,
-    PaymentKind,
-    PaymentStatus,
-    Recurrence,
-    Request,
-    RequestStatus,
-)
+from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus
+from chalicelib.requests.records import CustomerAddress, CustomerInfo, Frequency, Recurrence, Request, RequestStatus
 from chalicelib.search.requests import flows
 from chalicelib.search.requests.schemas import request_answer
 from infra.bench.calls import counted
