@@ -10,8 +10,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20, fee_proxy
 from chalicelib.calldata.checkout import spender_of
-from chalicelib.calldata.explain import explain
-from chalicelib.calldata.explanation import Explanation
+from chalicelib.calldata.explanations.calls import explain
+from chalicelib.calldata.explanations.parts import Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
 from chalicelib.requests.payments.records import Refund
