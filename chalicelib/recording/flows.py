@@ -23,8 +23,8 @@ from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.records import Request
-from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
+from chalicelib.scanning.hints import hint
 from chalicelib.scanning.records import LoggedTransfer, UnrecordedTransfers
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
@@ -71,7 +71,7 @@ def record(services: Services, bill_id: str) -> int:
                 return recorded
             recorded += count
             if services.clock() >= deadline:
-                scanning.hint(services, [bill_id])
+                hint(services, [bill_id])
                 return recorded
     return recorded
 
@@ -81,7 +81,7 @@ def sweep(services: Services) -> int:
     first_shard = services.entropy(1)[0]
     before = services.clock() - _GRACE
     bill_ids = list(scan_store.bills_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard))
-    scanning.hint(services, bill_ids)
+    hint(services, bill_ids)
     return len(bill_ids)
 
 
@@ -97,7 +97,7 @@ def _record_waiting(services: Services, bases: Bases, bill_id: str, deadline: da
         recorded += count
         if services.clock() >= deadline:
             if recorded:
-                scanning.hint(services, [bill_id])
+                hint(services, [bill_id])
             break
     return recorded
 

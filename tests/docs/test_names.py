@@ -29,7 +29,7 @@ from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links import flows as links
-from chalicelib.links.multicalls.rules import Reason, recovery_action
+from chalicelib.links.multicalls.children import Reason, recovery_action
 from chalicelib.links.records import Bill, Link
 from chalicelib.outbound.compliance import ProviderAccount, ProviderUser
 from chalicelib.payers import bank_accounts, reports

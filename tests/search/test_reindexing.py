@@ -10,11 +10,11 @@ from chalicelib.base.lists import LISTS
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LINKS, Link
-from chalicelib.requests.creation import Item
 from chalicelib.requests.listing import REQUEST
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.search import reindexing
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters
