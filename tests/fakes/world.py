@@ -33,8 +33,8 @@ from chalicelib.recording.jobs import record_transfers
 from chalicelib.recurring.jobs import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
-from chalicelib.requests import creation as request_creation
-from chalicelib.requests.creation import Item
+from chalicelib.requests.targets import Item
+from chalicelib.requests.targets import Terms as RequestTerms
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
 from chalicelib.settings import Settings
@@ -50,6 +50,7 @@ from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.compliance import FakeCompliance
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.prices import FakePrices
+from tests.fakes.router import FakeRouter
 from tests.fakes.safes import FakeSafes
 
 swift_moto.apply()
@@ -69,7 +70,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
-TERMS = Terms(timedelta(days=7), request_creation.Terms(False, ConversionFacts(frozenset(), has_price_source=False)))
+TERMS = Terms(timedelta(days=7), RequestTerms(False, ConversionFacts(frozenset(), has_price_source=False)))
 """Of new links, without conversions."""
 
 
@@ -189,6 +190,7 @@ class World:
         self.prices = FakePrices(self.clock, self._serve_feeds)
         self.safes = FakeSafes()
         self.compliance = FakeCompliance()
+        self.router = FakeRouter(self.clock)
         self.receiver = Receiver(self.clock)
         self.queue = VirtualQueue(self.clock)
         self.client = client or boto3.client("dynamodb", region_name="us-east-1")
@@ -227,6 +229,7 @@ class World:
             safes=self.safes,
             prices=self.prices,
             compliance=self.compliance,
+            router=self.router,
             sender=self.receiver,
             log=Logger(service="test", level="CRITICAL"),
             clock=self.clock,
