@@ -19,16 +19,17 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.catalogue.tokens import Token, find_tokens
-from infra.local.across import Deposited
+from infra.local.across import Bridge, Deposited
 from infra.local.across_relayer import Relayer
-from infra.local.chain import RpcError
+from infra.local.chain import Chain, RpcError
 from infra.local.router_quotes import Asked, quote, token_json
 from infra.local.router_statuses import status_of
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
@@ -37,6 +38,8 @@ LIMIT, WINDOW_SECONDS = 75, 7200
 """Quotes without a key, and in how many seconds: those of LI.FI."""
 KEY = "local-router-key"
 """The key of the limit of `KEY_LIMIT` quotes in the same time."""
+SECRETS = {"lifi_api_key": KEY}
+"""As it stands beside the URLs of nodes."""
 KEY_LIMIT = 12_000
 _SYMBOLS = ("USDC", "USDT")
 _LEAST_BASE_UNITS_PER_UNIT = 10  # a tenth of a dollar
@@ -49,6 +52,13 @@ class Refused(Exception):
     def __init__(self, status: int, code: int, message: str, **more: Any) -> None:
         super().__init__(message)
         self.response = JsonResponse({"message": message, "code": code, **more}, status)
+
+
+@contextmanager
+def running_router(chains: Mapping[str, Chain], port: int | None = None) -> Iterator["Router"]:
+    """Runs a router for these chains, and a relayer that acts by itself every second."""
+    with Relayer(Bridge(chains), seconds=1) as relayer, Router(relayer, port) as router:
+        yield router
 
 
 class Router:
