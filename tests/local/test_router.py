@@ -1,12 +1,18 @@
 """The local router, asked by the unmodified @lifi/sdk: quotes, statuses, errors, limits, and what commands change."""
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import requests
 
+from chalicelib.base.money import BaseUnits
+from chalicelib.bridging.rules import DESTINATION_GAS, Wanted
+from chalicelib.bridging.verification import Limits, verify
+from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.outbound.lifi import Lifi, QuoteCall
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
 from infra.local.router import KEY, LIMIT, Router
@@ -203,3 +209,26 @@ class TestLimitsAndTrouble:
         for name, body in (("nothing", {}), ("fill", {"txHash": "0x" + "00" * 32})):
             assert requests.post(f"{router.url}/control/{name}", json=body, timeout=60).status_code == 404
         assert requests.get(f"{router.url}/v1/elsewhere", timeout=60).json()["code"] == 1003
+
+
+class TestTheService:
+    """The service's own client of the router, and what it lets a payer see."""
+
+    def test_a_quote_is_one_that_a_payer_may_see(self, payer: BridgePayer, router: Router) -> None:
+        wanted = payer.wanted()
+        (call,) = wanted["contractCalls"]
+        target, calldata = call["toContractAddress"], call["toContractCallData"]
+        ends = (8453, HERE.address, payer.address, 42161, THERE.address, AMOUNT + FEE)
+        asked = QuoteCall(*ends, target, calldata, DESTINATION_GAS, payer.address)
+        step = Lifi(router.url, "tests", lambda: KEY).quote_call(asked)
+        payment = Transaction(target, calldata, 0)
+        known = Wanted(HERE, THERE, payer.address, payer.address, payment, BaseUnits(AMOUNT + FEE))
+        route = verify(step, known, datetime.now(UTC), Limits())
+        assert route.source_amount == int(payer.quote()["estimate"]["fromAmount"])
+
+    def test_a_status_is_read(self, payer: BridgePayer, router: Router, relayer: Relayer) -> None:
+        sent = payer.send(payer.quote())
+        relayer.step()
+        status = Lifi(router.url, "tests").status(sent["transactionHash"], 8453, 42161, "across")
+        assert (status.status, status.substatus) == ("DONE", "COMPLETED")
+        assert (status.receiving_hash, status.receiving_chain_id) == (payer.payments()[0]["transactionHash"], 42161)
