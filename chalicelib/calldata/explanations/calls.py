@@ -7,7 +7,10 @@ of the contract. Every other call is reported as unknown as a whole.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
+from chalicelib.calldata.across import DEPOSIT
+from chalicelib.calldata.explanations.bridges import deposit
 from chalicelib.calldata.explanations.conversions import single_converted_payment
 from chalicelib.calldata.explanations.decode import SELECTOR, read
 from chalicelib.calldata.explanations.functions import (
@@ -142,5 +145,6 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,
     TRIGGER_PAYMENT: recurring_payment,
+    DEPOSIT: lambda call: deposit(call, partial(_explain_call, bundled=True)),
     MULTI_SEND_CALLS: _multi_send,
 }

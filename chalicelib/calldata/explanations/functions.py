@@ -2,9 +2,11 @@
 
 
 from chalicelib.base.frozen import frozen
+from chalicelib.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS
 from chalicelib.calldata.explanations.decode import Array, Kind
 from chalicelib.calldata.recurring import PERMIT_MEMBERS
 from chalicelib.catalogue.contracts import (
+    ACROSS_SPOKE_POOL,
     BATCH,
     ERC20_CONVERSION_PROXY,
     ERC20_FEE_PROXY,
@@ -117,5 +119,6 @@ FUNCTIONS = {
             ("paymentReference", "bytes"),
         ),
     ),
+    DEPOSIT: Function(ACROSS_SPOKE_POOL, "depositV3", DEPOSIT_PARAMETERS),
     MULTI_SEND_CALLS: Function(MULTI_SEND, "multiSend", (("transactions", "bytes"),)),
 }
