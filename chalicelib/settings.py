@@ -230,6 +230,8 @@ class Settings:
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "payment-requests"
     )
     """The name of this service at the router."""
+    router_seconds: int = _setting(_whole(1, 20), 8)
+    """How long its answers are waited for; all questions of a request are asked at the same time."""
     route_seconds: int = _setting(_whole(10, 600), 120)
     """How long a payer is shown a quoted route before a new one is asked for."""
     route_cost_bps: int = _setting(_whole(0, 1000), 200)
