@@ -140,7 +140,8 @@ def test_what_is_signed_and_no_event_is_refused(world: World, raw: bytes) -> Non
 
 def test_a_body_is_bounded(world: World) -> None:
     raw = event() + b" " * MAX_EVENT_BYTES
-    assert refusal(world, signed_headers(raw, NOW), raw) == (401, "Invalid signature")
+    assert refusal(world, signed_headers(raw, NOW), raw) == (413, "The event is larger than 16 kB")
+    assert refusal(world, signed_headers(raw, NOW, "another secret"), raw) == (401, "Invalid signature")
 
 
 @given(raw=st.binary(max_size=200), signature=st.text(max_size=70), timestamp=st.text(max_size=20))
