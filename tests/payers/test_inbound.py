@@ -28,6 +28,7 @@ ORDER = {
     "reason": None,
     "providerId": "ord_1",
     "depositAddress": "0x" + "ab" * 20,
+    "amount": "12.5",
     "fee": "0.5",
 }
 
@@ -49,7 +50,7 @@ def test_an_event_carries_the_state_of_its_subject(world: World) -> None:
         (
             "order",
             ORDER,
-            ProviderOrder("order", "user", "bank", 3, "sending_fiat", "ord_1", "0x" + "ab" * 20, "0.5"),
+            ProviderOrder("order", "user", "bank", 3, "sending_fiat", "ord_1", "0x" + "ab" * 20, "12.5", "0.5"),
         ),
     ):
         raw = event(data, kind=kind)

@@ -7,8 +7,8 @@ that a stranger who uses it cannot use up the account's. Tests of webhooks are c
 Windows are fixed and counted by conditional writes, so a limit is exact however many requests race. Refusals are
 counted per minute: a caller with more refusals than allowed calls in a minute is banned for five minutes, and so is a
 caller who looks up too many links that do not exist. Signing in and the provider's events have a window each and no
-ban, so another customer at the same address can block them for a minute at most. A counter is one item for one caller and one window, so callers share no
-partition, and no partition is hot for longer than its window.
+ban, so another customer at the same address can block them for a minute at most. A counter is one item for one caller
+and one window, so callers share no partition, and no partition is hot for longer than its window.
 """
 
 import hashlib
