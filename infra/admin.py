@@ -1,4 +1,4 @@
-"""Operator commands: accounts, credentials, passwords, sessions, off-ramp orders and more. `python -m infra.admin --help`.
+"""Operator commands: accounts, credentials, sessions, off-ramp orders and more. `python -m infra.admin --help`.
 
 Needs the environment variables of the service (RESOURCE_PREFIX and others), and AWS credentials to write its tables.
 Every change is in the audit log of the account, with the actor `operator`.

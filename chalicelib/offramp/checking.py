@@ -12,9 +12,9 @@ from chalicelib.offramp.flows import commit, pace, take
 from chalicelib.offramp.orders import is_for, is_of, new_order, paid_out
 from chalicelib.offramp.rules import is_converted, may_be_amended
 from chalicelib.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
-from chalicelib.requests import store as request_store
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.offramps.rules import Advance, checked, is_late, is_open, missed
+from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
@@ -99,7 +99,7 @@ def _for_paid(services: Services, request: Request, order: Order, found: Provide
     """
     if not (is_converted(request) and may_be_amended(order)):
         return found
-    paid = paid_out(request, request_store.payments(services.store, request.request_id))
+    paid = paid_out(request, payment_store.payments(services.store, request.request_id))
     if is_for(found.amount, request, paid):
         return found
     try:

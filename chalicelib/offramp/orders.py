@@ -13,7 +13,8 @@ from chalicelib.catalogue.tokens import family_of
 from chalicelib.outbound.compliance import NewOrder, ProviderOrder, ProviderUnavailable
 from chalicelib.requests.offramps.records import Order, order_id
 from chalicelib.requests.offramps.rules import OrderReport
-from chalicelib.requests.records import Payment, PaymentStatus, Request
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
 
 _CODE = re.compile("[a-z][a-z0-9_]{0,39}")

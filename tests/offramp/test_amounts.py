@@ -13,9 +13,10 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.offramp import flows, orders
 from chalicelib.offramp.checking import check_due
 from chalicelib.outbound.compliance import ProviderUnavailable, order_of
-from chalicelib.requests import store as request_store
 from chalicelib.requests.offramps.records import OrderStatus
-from chalicelib.requests.records import PaymentStatus, Request, RequestStatus
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import PaymentStatus
+from chalicelib.requests.records import Request, RequestStatus
 from tests.fakes.offramps import load_order, processing, store_payer, told
 from tests.fakes.requests import load_request, standalone, store_request
 from tests.fakes.world import World
@@ -228,7 +229,7 @@ def test_what_is_paid_out_is_what_was_paid_and_of_too_much_the_part_that_is_owed
         world.prices.set("USD", "USDC", f"{tokens / 6_250_000:.6f}")
         world.chain.convert(request, tokens, 625_000_000)
         scan(world)
-    payments = request_store.payments(world.services.store, request.request_id)
+    payments = payment_store.payments(world.services.store, request.request_id)
     known = load_request(world.services, request)
     assert len(payments) == 2 and known.paid == known.amount
     assert orders.paid_out(known, payments) == 12_000_000
