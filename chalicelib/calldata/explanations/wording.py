@@ -10,6 +10,7 @@ from chalicelib.catalogue.contracts import (
     BATCH,
     ERC20_CONVERSION_PROXY,
     ERC20_FEE_PROXY,
+    LIFI_DIAMOND,
     MULTI_SEND,
     NATIVE_CONVERSION_PROXY,
     NATIVE_FEE_PROXY,
@@ -31,6 +32,7 @@ _CONTRACTS = (
     RECURRING_PROXY,
     MULTI_SEND,
     ACROSS_SPOKE_POOL,
+    LIFI_DIAMOND,
 )
 
 

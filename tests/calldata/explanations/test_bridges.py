@@ -12,9 +12,9 @@ from chalicelib.calldata.explanations.parts import Explanation
 from chalicelib.calldata.fee_proxy import pay_erc20
 from chalicelib.calldata.safe import bundle
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
-
-from .calls import PAYEE, REFERENCE, USDC, WALLET
+from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, LIFI_DIAMOND, LIFI_RECEIVER, address_of
+from tests.bridging.diamond import Call, data, message
+from tests.calldata.calls import PAYEE, REFERENCE, USDC, WALLET
 
 FALLBACK, ZERO = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef", "0x" + "00" * 20
 THERE = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
@@ -50,7 +50,7 @@ def test_a_deposit_says_what_leaves_what_it_pays_who_gets_it_if_that_fails_and_u
     assert (found.contract, found.function) == ("AcrossSpokePool", "depositV3")
     human = {each.name: each.human for each in found.arguments}
     assert human["inputAmount"] == "12.53 USDC" and human["outputAmount"] == "12.5 USDC"
-    assert (human["recipient"], human["exclusiveRelayer"]) == ("AcrossMulticallHandler", "anybody")
+    assert human["exclusiveRelayer"] == "anybody"
     approval, payment = found.calls
     assert approval.summary == "Allow ERC20FeeProxy to take up to 12.5 USDC"
     assert payment.summary.startswith(f"Pay 12.5 USDC to {PAYEE} without a fee")
@@ -70,7 +70,7 @@ def test_calls_on_the_other_chain_are_those_of_its_contracts() -> None:
         ({"recipient": WALLET}, "the tokens go to a contract that makes no payments"),
         ({"recipient": address_of(ACROSS_HANDLER, "bsc")}, "the tokens go to a contract that makes no payments"),
         ({"destination_chain_id": 4242}, "the chain that it leads to is not known"),
-        ({"destination_chain_id": 11155111}, "has no contract that makes payments"),
+        ({"destination_chain_id": 11155111}, "the tokens go to a contract that makes no payments"),
         ({"message": b""}, "its message is not one"),
         ({"message": DEPOSIT.message + bytes(32)}, "its message is not one"),
     ],
@@ -100,3 +100,24 @@ def test_a_safe_may_approve_and_deposit_in_one_transaction() -> None:
         "Allow AcrossSpokePool to take up to 12.53 US",
         "Deposit 12.53 USDC into the bridge for 12.5 ",
     ]
+
+
+def test_a_deposit_through_lifi_says_what_it_deposits_its_fees_and_the_same_of_the_other_chain() -> None:
+    fees = ((PAYEE, 20_000), (WALLET, 5_000))
+    made = replace(DEPOSIT, recipient=address_of(LIFI_RECEIVER, "arbitrum-one"), message=message(THERE, PAYMENT.to, PAYMENT.data, 12_500_000, FALLBACK))
+    through = Transaction(address_of(LIFI_DIAMOND, "base"), data(Call(made, fees)), 0)
+    (found,) = explain("base", [through])
+    assert found.summary.startswith(
+        "Deposit 12.53 USDC into the bridge and 0.025 USDC of fees for 12.53 USDC on arbitrum-one, with 2 calls there; what the "
+        f"calls leave, all of it if one fails, goes to {FALLBACK} on arbitrum-one; if nobody brings it by"
+    )
+    assert [each.summary for each in found.calls] == [each.summary for each in explained(DEPOSIT).calls]
+    assert [(each.name, each.value) for each in found.arguments] == [
+        ("_bridgeData", "10 members"),
+        ("_swapData", "a list of 1"),
+        ("_acrossData", "10 members"),
+    ]
+    (plain,) = explain("base", [replace(through, data=data(Call(made)))])
+    assert plain.summary.startswith("Deposit 12.53 USDC into the bridge for 12.5 USDC on arbitrum-one")
+    (other,) = explain("base", [replace(through, data=data(Call(made, fees, more_swaps=1)))])
+    assert other.function is None and "it makes more than one swap, or none" in other.summary
