@@ -15,6 +15,11 @@ NATIVE_CONVERSION_RATES = "ChainlinkConversionPath 0.2.0"
 MULTICALL3 = "Multicall3"
 MULTI_SEND = "MultiSendCallOnly"
 RECURRING_PROXY = "ERC20RecurringPaymentProxy"
+ACROSS_SPOKE_POOL = "AcrossSpokePool"
+ACROSS_HANDLER = "AcrossMulticallHandler"
+"""The recipient of Across transfers that are followed by calls: it makes the calls with the tokens it was given."""
+LIFI_DIAMOND = "LiFiDiamond"
+PERMIT2 = "Permit2"
 
 
 def address_of(contract: str, network: str) -> str:

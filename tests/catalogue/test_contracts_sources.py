@@ -3,7 +3,7 @@
 The proxies and the batch contract are those that @requestnetwork/smart-contracts names for the newest version of each,
 the rates of conversions those of the versions in their names;
 Multicall3 is where viem's chains have it. MultiSendCallOnly is where Safe's singleton factory puts the bytecode of
-@safe-global/safe-contracts, computed as CREATE2 does.
+@safe-global/safe-contracts, computed as CREATE2 does. Across and Permit2 are where @across-protocol/contracts has them.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,10 @@ CONVERTING = (
     "ChainlinkConversionPath 0.2.0",
 )
 EVM_NETWORKS = [network.name for network in ALL_NETWORKS if network.family == "evm"]
+BRIDGED = ("mainnet", "arbitrum-one", "optimism", "base", "matic", "bsc")
 
 # No published package has these deployments: typed from the artifacts of Request Network's repository
-# (packages/smart-contracts/src/lib/artifacts). Tron's were created in blocks 79216121 and 83104290, those of
+# (packages/smart-contracts/src/lib/artifacts) and, of the diamond, from lifinance/contracts (deployments/*.json). Tron's were created in blocks 79216121 and 83104290, those of
 # ERC20RecurringPaymentProxy 0.1.0 in 22845710, 354140859, 32422496, 73564289, 52840120 and 8689800.
 REVIEWED = {
     "ERC20FeeProxy": {"tron": "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"},
@@ -38,6 +39,7 @@ REVIEWED = {
         "bsc": "0xbb0f20890E9e405f9D4c2e707590525ccAA3De16",
         "sepolia": "0xb6C7448458d8616B00eb8f93883d0081Fa2aDec9",
     },
+    "LiFiDiamond": dict.fromkeys(BRIDGED, "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"),
 }
 
 
@@ -48,6 +50,9 @@ def deployed(sources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         found[contract] = {name: sources["deployments"][contract][name] for name in conversion_networks()}
     for contract, at in REVIEWED.items():
         found.setdefault(contract, {}).update(at)
+    for contract in ("AcrossSpokePool", "AcrossMulticallHandler"):
+        found[contract] = {name: sources["deployments"][contract][name] for name in BRIDGED}
+    found["Permit2"] = {name: sources["deployments"]["Permit2"][name] for name in EVM_NETWORKS}
     found["Multicall3"] = {name: sources["chains"][name]["multicall3"] for name in EVM_NETWORKS}
     found["MultiSendCallOnly"] = dict.fromkeys(EVM_NETWORKS, sources["multiSendCallOnly"])
     return found
@@ -82,7 +87,7 @@ def test_one_character_changed_in_any_contract_address_is_noticed(sources: dict[
     for path, wrong in changed_leaves(load("contracts")):
         number += 1
         assert contract_problems(sources, wrong), path
-    assert number > 30 * 34
+    assert number > 60 * 34
 
 
 def test_a_contract_that_is_missing_or_too_many_is_noticed(sources: dict[str, Any]) -> None:

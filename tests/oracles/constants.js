@@ -13,6 +13,7 @@ const fiat = require("@requestnetwork/currency/dist/iso4217").default;
 const ARTIFACTS = require("@requestnetwork/smart-contracts/dist/src/lib/artifacts");
 const SAFE = dirname(require.resolve("@safe-global/safe-contracts/package.json"));
 const VIEM = dirname(require.resolve("viem/package.json"));
+const ACROSS = dirname(require.resolve("@across-protocol/contracts/package.json"));
 const { erc6492SignatureValidatorByteCode } = require(join(VIEM, "_cjs/constants/contracts.js"));
 const { panicReasons } = require(join(VIEM, "_cjs/constants/solidity.js"));
 
@@ -39,6 +40,7 @@ const CONTRACTS = {
 };
 
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
+const acrossArtifact = (path) => read(join(ACROSS, "artifacts/contracts", path));
 const safeArtifact = (path) => read(join(SAFE, "build/artifacts/contracts", path));
 const mapped = (object, change) => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
 
@@ -70,6 +72,20 @@ function uniswapTokens(chainId) {
 // The price feeds between currencies, by their hashes: {"0x775e...": {"0xa0b8...": 1}}.
 function feeds(name) {
   return require(`@requestnetwork/currency/dist/aggregators/${name}.json`);
+}
+
+// Where Across is: {"AcrossSpokePool": {"base": "0x09ae..."}, ...} of our networks that it is on.
+function acrossDeployments(contract) {
+  const deployed = read(join(ACROSS, "dist/deployments/deployments.json"));
+  const at = mapped(NETWORKS, (name) => deployed[chains[name].id]?.[contract]?.address);
+  return Object.fromEntries(Object.entries(at).filter(([name, address]) => address && name !== "sepolia"));
+}
+
+// Where Across knows Permit2 to be, in the constants of its deployment scripts, as text: they load 100 packages.
+function permit2(name) {
+  const constants = readFileSync(join(ACROSS, "dist/deploy/consts.js"), "utf8");
+  const entry = new RegExp(`CHAIN_IDs\\.${name.toUpperCase()}\\]: {[^}]*permit2: "(0x\\w{40})"`);
+  return constants.match(entry)?.[1];
 }
 
 function deployments(artifact, version = artifact.lastVersion) {
@@ -104,6 +120,9 @@ console.log(JSON.stringify({
     ...mapped(CONTRACTS, (artifact) => deployments(artifact)),
     "ChainlinkConversionPath 0.1.0": deployments(CONTRACTS.ChainlinkConversionPath, "0.1.0"),
     "ChainlinkConversionPath 0.2.0": deployments(CONTRACTS.ChainlinkConversionPath, "0.2.0"),
+    AcrossSpokePool: acrossDeployments("SpokePool"),
+    AcrossMulticallHandler: acrossDeployments("MulticallHandler"),
+    Permit2: mapped(NETWORKS, permit2),
   },
   // Where the Safe singleton factory puts the bytecode of the npm package with salt 0, on every chain.
   multiSendCallOnly: ethers.getCreate2Address(
@@ -118,6 +137,8 @@ console.log(JSON.stringify({
     Multicall3: described(viem.multicall3Abi),
     Safe: described(safeArtifact("SafeL2.sol/SafeL2.json").abi),
     MultiSendCallOnly: described(multiSendCallOnly.abi),
+    AcrossSpokePool: described(acrossArtifact("Ethereum_SpokePool.sol/Ethereum_SpokePool.json").abi),
+    AcrossMulticallHandler: described(acrossArtifact("handlers/MulticallHandler.sol/MulticallHandler.json").abi),
     // AggregatorV3Interface of Chainlink's documentation; npm @chainlink/contracts would bring 100 packages.
     Aggregator: described([
       "function decimals() view returns (uint8)",

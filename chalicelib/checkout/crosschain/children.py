@@ -12,14 +12,8 @@ from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain.flows import prepare_routes
 from chalicelib.checkout.crosschain.rules import check_bridged, is_own, payer_of, source_for, wanted_for
 from chalicelib.checkout.rules import Position, SourceToken
-from chalicelib.links.multicalls.rules import (
-    Child,
-    ExecutionKind,
-    MulticallRefused,
-    Reason,
-    check_count,
-    execution_kind,
-)
+from chalicelib.links.multicalls.children import Child, MulticallRefused, Reason, check_count
+from chalicelib.links.multicalls.rules import ExecutionKind, execution_kind
 from chalicelib.links.records import Link, SecurePayment
 from chalicelib.services import Services
 

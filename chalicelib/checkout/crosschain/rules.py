@@ -9,7 +9,7 @@ from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_n
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout.rules import Position, SourceToken
-from chalicelib.requests.creation import refused
+from chalicelib.requests.fields import refused
 
 MINIMUM = "1"
 """What is paid from another chain is worth at least so many dollars, with its fee (supplement, 3.4); USDC and USDT are

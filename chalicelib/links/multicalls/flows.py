@@ -9,18 +9,20 @@ from chalicelib.access.callers import Owner
 from chalicelib.links import reading as links
 from chalicelib.links import store as link_store
 from chalicelib.links.flows import check_limits
-from chalicelib.links.multicalls.rules import (
+from chalicelib.links.multicalls.children import (
     Child,
-    ExecutionKind,
-    MulticallDetails,
     Reason,
-    check_combination,
     check_count,
     check_none_blocked,
     evaluate_children,
+    is_live,
+)
+from chalicelib.links.multicalls.rules import (
+    ExecutionKind,
+    MulticallDetails,
+    check_combination,
     holds_children,
     is_cross_chain,
-    is_live,
     multicall_details,
     new_parent,
 )
