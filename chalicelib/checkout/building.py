@@ -134,7 +134,7 @@ def with_approvals(
         token.address
         for token, debit in checkout.debits.items()
         if not token.is_native
-        and 0 < allowances[token.address]
+        and allowances[token.address] > 0
         and (always or allowances[token.address] < debit)
         and _refuses_change(chain, wallet, token, checkout.spender, debit)
     )

@@ -198,7 +198,7 @@ def _check_options(
 
 
 def _check_source(options: PayOptions, link: Link, owed: Sequence[Owed]) -> None:
-    """Raises BadRequest for a source that a link is not paid from. The children of a multicall are checked one by one."""
+    """Raises BadRequest for a source that a link is not paid from; those of a multicall are checked child by child."""
     if options.source is None or link.payment_type is PaymentType.MULTICALL:
         return
     if link.payment_type is PaymentType.BATCH and not all(is_own(each.token, options.source) for each in owed):

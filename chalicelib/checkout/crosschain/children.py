@@ -51,7 +51,8 @@ def prepare(
     bridged = [index for index, each in enumerate(positions) if not is_own(each.due.token, source)]
     quoted = bridging.quotes(services, [wanted_for(positions[index], paying, payer) for index in bridged])
     found = dict(zip(bridged, quoted, strict=True))
-    _refuse(services, parts, {i: (_REASONS[x.reason], x.message) for i, x in found.items() if isinstance(x, QuoteFailure)})
+    failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
+    _refuse(services, parts, {index: (_REASONS[each.reason], each.message) for index, each in failed.items()})
     routes = [each if isinstance(each := found.get(index), Route) else None for index in range(count)]
     return prepare_routes(services, positions, routes, paying, options)
 

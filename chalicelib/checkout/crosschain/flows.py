@@ -93,6 +93,6 @@ def _check_contract_wallet(
     for network in dict.fromkeys(token.network for token in destinations):
         if not services.chains.of(network).has_code(payer.fallback):
             raise BadRequest(
-                f"{payer.fallback} is a contract on {chain.network} and not on {network}, where it gets the tokens if the "
-                "payment fails: deploy it there first, or pay from a wallet with a key"
+                f"{payer.fallback} is a contract on {chain.network} and not on {network}, where it gets the tokens if "
+                "the payment fails: deploy it there first, or pay from a wallet with a key"
             )

@@ -37,8 +37,8 @@ def source_for(destination: Token, source: SourceToken | None) -> Token | None:
         raise BadRequest(f"Nothing is paid in {source.token} from {source.chain}: {possible_sources()}")
     if found.network == destination.network:
         raise BadRequest(
-            f"{source.token} is not exchanged for {destination.symbol} on {source.chain}: choose another chain, or omit "
-            f"chain and token to pay in {destination.id}"
+            f"{source.token} is not exchanged for {destination.symbol} on {source.chain}: choose another chain, or "
+            f"omit chain and token to pay in {destination.id}"
         )
     return found
 
@@ -81,9 +81,10 @@ def check_bridged(position: Position) -> None:
             f"{due.token.id}"
         )
     if not is_enough(due.token, due.debit):
+        text = format_amount(due.debit, due.token.decimals)
         raise BadRequest(
-            f"From another chain at least {MINIMUM} USD is paid, and this is {format_amount(due.debit, due.token.decimals)} "
-            f"{due.token.symbol}: omit chain and token to pay in {due.token.id}"
+            f"From another chain at least {MINIMUM} USD is paid, and this is {text} {due.token.symbol}: omit chain and "
+            f"token to pay in {due.token.id}"
         )
 
 

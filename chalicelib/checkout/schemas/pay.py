@@ -8,7 +8,13 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
 from chalicelib.checkout.rules import SourceToken
-from chalicelib.checkout.schemas.crosschain import BundleMetadata, CostBreakdown, DestinationCall, RawStep, RouteMetadata
+from chalicelib.checkout.schemas.crosschain import (
+    BundleMetadata,
+    CostBreakdown,
+    DestinationCall,
+    RawStep,
+    RouteMetadata,
+)
 from chalicelib.checkout.schemas.link import WalletQuery
 from chalicelib.checkout.schemas.transactions import (
     ExplanationAnswer,
@@ -27,7 +33,7 @@ class SourceFields(Input):
     """The chain and the token that a payer pays with, where they are not those of the payment."""
 
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
-        None, description="With `token`: the chain that is paid from; the payment has to be in USDC or USDT on one of them"
+        None, description="With `token`: the chain that is paid from; what is paid has to be USDC or USDT on one of them"
     )
     token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`: the token that is paid with")
 

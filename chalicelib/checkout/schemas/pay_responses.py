@@ -52,12 +52,14 @@ def pay_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer | BatchPa
 def single_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer:
     """The response to `/pay` of a link of one payment."""
     prepared = made.prepared
-    step = {"rawStep": raw_step(prepared, made.payment.link.token)} if prepared.routes else {}
+    facts = single_facts(prepared)
+    if prepared.routes:
+        facts["rawStep"] = raw_step(prepared, made.payment.link.token)
     return PayAnswer(
         paymentType="single",
         transactions=transaction_answers(prepared, value_form),
         feeBundle=None,
-        metadata=PayMetadata(**single_facts(prepared), **step),
+        metadata=PayMetadata(**facts),
         **wallet_fields(prepared, value_form),
     )
 
