@@ -33,7 +33,7 @@ class SourceFields(Input):
     """The chain and the token that a payer pays with, where they are not those of the payment."""
 
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
-        None, description="With `token`: the chain that is paid from; what is paid has to be USDC or USDT on one of them"
+        None, description="With `token`: the chain that is paid from; what is due has to be USDC or USDT on one of them"
     )
     token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`: the token that is paid with")
 
