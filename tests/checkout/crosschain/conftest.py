@@ -1,7 +1,6 @@
-"""A deployment in memory that serves the six chains of the bridge, with a payer who has tokens on each."""
+"""A deployment that serves the six chains of the bridge, with a payer who has tokens on each."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,8 +14,7 @@ from chalicelib.checkout.schemas.pay_responses import pay_answer
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import SecurePayment
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.memory_store import MemoryStore
-from tests.fakes.world import WALLET, World
+from tests.fakes.world import WALLET, World, in_process_aws
 
 BASE_USDC = SourceToken("BASE", "USDC")
 
@@ -24,10 +22,9 @@ BASE_USDC = SourceToken("BASE", "USDC")
 class Bridged(World):
     """The default chain is arbitrum-one, on which links of this deployment are paid."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, client: Any, **settings: Any) -> None:
         chains = FakeChains(FakeChain(), FakeChain("tron"), *(FakeChain(each.name) for each in source_networks()))
-        super().__init__(client=object(), chains=chains, **settings)
-        self.services = replace(self.services, store=MemoryStore())
+        super().__init__(client, chains, **settings)
 
     def on(self, network: str) -> FakeChain:
         chain: FakeChain = self.services.chains.of(network)  # type: ignore[assignment]
@@ -52,4 +49,5 @@ class Bridged(World):
 
 @pytest.fixture
 def world() -> Iterator[Bridged]:
-    yield Bridged()
+    with in_process_aws() as client:
+        yield Bridged(client)
