@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, parse_amount
-from chalicelib.base.records import Key
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
-from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, RelayerAccount, TakenFunds
+from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, RelayerAccount, Source, Taking
 from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
@@ -146,7 +145,7 @@ def _reserved(
     for _ in range(_ATTEMPTS):
         account = known.account or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
         wanted = [(call, step) for call, step in steps.items() if call.key not in known.calls]
-        left = _left(services, [call for call, _ in wanted], known)
+        left = _left(services, network, [call for call, _ in wanted], known)
         reservation = rules.reserve(account, wanted, reading, budget, services.clock(), left)
         if not reservation.calls:
             return reservation
@@ -164,28 +163,28 @@ def _reserved(
 
 def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
     network, keys = calls[0].network, [call.key for call in calls]
-    return store.known(services.store, network, signer.address, keys, list(_counters(calls).values()))
+    counters = [each.counter(network) for each in _takings(calls).values()]
+    return store.known(services.store, network, signer.address, keys, counters)
 
 
-def _counters(calls: Sequence[Call]) -> dict[Key, TakenFunds]:
-    counters = [call.takes.counter(call.network) for call in calls if call.takes is not None]
-    return {each.key: each for each in counters}
+def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:
+    """One of each source."""
+    return {call.takes.source: call.takes for call in calls if call.takes is not None}
 
 
-def _left(services: Services, calls: Sequence[Call], known: Known) -> dict[Key, int]:
+def _left(services: Services, network: str, calls: Sequence[Call], known: Known) -> dict[Source, int]:
     """What wallets have apart from what open calls take, of those from which more than one call takes.
 
     A request to the node for each of those. It is read after the counts: calls that end in between are subtracted twice
     rather than never. Calls that begin in between change the account, so that this is read again.
     """
-    several = Counter(call.takes.counter(call.network).key for call in calls if call.takes is not None)
+    several = Counter(call.takes.source for call in calls if call.takes is not None)
     left = {}
-    for key, counter in _counters(calls).items():
-        under_way = known.taken.get(key, 0)
-        if under_way or several[key] > 1:
-            chain = services.chains.of(counter.network)
-            tokens = chain.read_wallet(counter.wallet, [counter.token], counter.spender).tokens
-            left[key] = min(tokens[counter.token].balance, tokens[counter.token].allowance) - under_way
+    for source, taking in _takings(calls).items():
+        under_way = known.taken.get(source, 0)
+        if under_way or several[source] > 1:
+            tokens = services.chains.of(network).read_wallet(taking.wallet, [taking.token], taking.spender).tokens
+            left[source] = min(tokens[taking.token].balance, tokens[taking.token].allowance) - under_way
     return left
 
 

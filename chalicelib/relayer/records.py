@@ -10,6 +10,8 @@ from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 
 TRANSACTION_RETENTION = timedelta(days=90)
 """How long a transaction is kept, with its signed bytes, after its call has its outcome."""
+Source = tuple[str, str, str]
+"""Where tokens are taken from on a network: a wallet, a token and the spender that it allows them to, in lower case."""
 UNDER_WAY = "under way"
 """The name of the only count of TakenFunds."""
 
@@ -41,6 +43,10 @@ class TakenFunds(Record):
     version: int = 0
 
     @property
+    def source(self) -> Source:
+        return self.wallet, self.token, self.spender
+
+    @property
     def under_way(self) -> int:
         return self.amounts.get(UNDER_WAY, 0)
 
@@ -54,9 +60,13 @@ class Taking:
     spender: str
     amount: BaseUnits
 
+    @property
+    def source(self) -> Source:
+        return self.wallet.lower(), self.token.lower(), self.spender.lower()
+
     def counter(self, network: str) -> TakenFunds:
         """The count that it is part of while its call is open, without what is stored."""
-        return TakenFunds(network, self.wallet.lower(), self.token.lower(), self.spender.lower())
+        return TakenFunds(network, *self.source)
 
 
 @frozen

@@ -12,13 +12,13 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import Key
 from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer.records import (
     UNDER_WAY,
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
+    Source,
     TakenFunds,
     Taking,
 )
@@ -146,13 +146,12 @@ def reserve(
     reading: AccountReading,
     budget: Budget,
     now: datetime,
-    left: Mapping[Key, int],
+    left: Mapping[Source, int],
 ) -> Reservation:
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
     state. What a call may cost at most counts towards the limit of the day (UTC).
 
-    `left` is what wallets have apart from what open calls take, by the key of their TakenFunds; of the other wallets
-    one call at most takes.
+    `left` is what wallets have apart from what open calls take; of the other wallets one call at most takes.
     """
     day = f"{now:%Y-%m-%d}"
     account = account if account.day == day else replace(account, day=day, spent=BaseUnits(0))
@@ -164,16 +163,16 @@ def reserve(
         gas = min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
         cost = gas * fees.max_fee + call.value if fees else 0
         submission = _submission(call, result, fees, account.spent + cost, cost, balance, budget)
-        taken, amount = (call.takes.counter(call.network).key, call.takes.amount) if call.takes else (None, 0)
-        if submission.status is SubmissionStatus.ACCEPTED and taken in left and left[taken] < amount:
+        source, amount = (call.takes.source, call.takes.amount) if call.takes else (None, 0)
+        if submission.status is SubmissionStatus.ACCEPTED and source in left and left[source] < amount:
             submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
         submissions.append(submission)
         if submission.status is not SubmissionStatus.ACCEPTED or fees is None:
             continue
         transactions.append(_transaction(account, call, gas, fees, now))
         calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, now))
-        if taken in left:
-            left[taken] -= amount
+        if source in left:
+            left[source] -= amount
         balance = BaseUnits(balance - cost)
         account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(account.spent + cost))
     return Reservation(account, tuple(calls), tuple(transactions), tuple(submissions))
@@ -218,15 +217,14 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
 
 
 def taken_by(transactions: Iterable[RelayedTransaction], sign: int = 1) -> list[tuple[TakenFunds, dict[str, int]]]:
-    """What transactions take from wallets, as what is added to each count; -1 as sign gives it back."""
-    counters: dict[Key, TakenFunds] = {}
-    sums: Counter[Key] = Counter()
+    """What transactions of one network take from wallets, as what is added to each count; -1 as sign gives it back."""
+    counters: dict[Source, TakenFunds] = {}
+    sums: Counter[Source] = Counter()
     for each in transactions:
         if each.takes is not None:
-            counter = each.takes.counter(each.network)
-            counters[counter.key] = counter
-            sums[counter.key] += sign * each.takes.amount
-    return [(counters[key], {UNDER_WAY: amount}) for key, amount in sums.items()]
+            counters[each.takes.source] = each.takes.counter(each.network)
+            sums[each.takes.source] += sign * each.takes.amount
+    return [(counters[source], {UNDER_WAY: amount}) for source, amount in sums.items()]
 
 
 def spent_more(account: RelayerAccount, old: RelayedTransaction, fees: Fees) -> RelayerAccount:

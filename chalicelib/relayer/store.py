@@ -10,6 +10,7 @@ from chalicelib.relayer.records import (
     RelayerAccount,
     RelayerProgress,
     Senders,
+    Source,
     TakenFunds,
 )
 from chalicelib.storage.store import Store
@@ -17,11 +18,11 @@ from chalicelib.storage.store import Store
 
 @frozen
 class Known:
-    """An account; those of some calls that were accepted, by key; what open calls take, by the keys of the counts."""
+    """An account; those of some calls that were accepted, by key; what open calls take, by where they take it from."""
 
     account: RelayerAccount | None
     calls: Mapping[str, RelayedCall]
-    taken: Mapping[Key, int]
+    taken: Mapping[Source, int]
 
 
 def call(store: Store, call_key: str) -> RelayedCall | None:
@@ -42,7 +43,7 @@ def known(store: Store, network: str, sender: str, call_keys: Sequence[str], cou
     wanted |= {each.key: TakenFunds for each in counters}
     found = store.get_many(wanted)
     accepted = {each.call_key: each for each in found.values() if isinstance(each, RelayedCall)}
-    taken = {key: each.under_way for key, each in found.items() if isinstance(each, TakenFunds)}
+    taken = {each.source: each.under_way for each in found.values() if isinstance(each, TakenFunds)}
     return Known(found.get(account_key), accepted, taken)
 
 

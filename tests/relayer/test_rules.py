@@ -163,7 +163,7 @@ def test_a_wallet_gives_no_more_to_calls_than_it_has_left() -> None:
         (replace(call(key), takes=Taking("0x" + wallet * 20, TO, TO, BaseUnits(amount))), StepResult(True, None, 50_000))
         for key, wallet, amount in (("a", "aa", 6), ("b", "AA", 5), ("c", "aa", 4), ("d", "bb", 100))
     ]
-    left = {Taking("0x" + "aa" * 20, TO, TO, BaseUnits(1)).counter("sepolia").key: 10}
+    left = {Taking("0x" + "aa" * 20, TO, TO, BaseUnits(1)).source: 10}
     found = reserve(ACCOUNT, wanted, reading(), Budget(10**11, None), NOW, left)
     assert [each.status.value for each in found.submissions] == ["accepted", "waiting", "accepted", "accepted"]
     assert [each.nonce for each in found.transactions] == [5, 6, 7]
