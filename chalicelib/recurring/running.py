@@ -13,10 +13,10 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.recurring import rules, steps, store
+from chalicelib.recurring import forks, periods, steps, store
 from chalicelib.recurring.events import recurring_event
+from chalicelib.recurring.periods import Facts, Holdings, Step
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
-from chalicelib.recurring.rules import Facts, Holdings, Step
 from chalicelib.recurring.store import InWork
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.rules import Submission, SubmissionStatus
@@ -59,15 +59,15 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
     logged and stops no other one. Raises SweepIncomplete then.
     """
     now = services.clock()
-    due = [each for each in store.many(services.store, network, recurring_ids) if rules.is_due(each, now)]
-    in_work = store.in_work(services.store, due, [rules.call_key(each) for each in due])
+    due = [each for each in store.many(services.store, network, recurring_ids) if periods.is_due(each, now)]
+    in_work = store.in_work(services.store, due, [periods.call_key(each) for each in due])
     by_id = {each.recurring_id: each for each in due}
     sent: dict[str, tuple[RecurringPayment, Request]] = {}
 
     def run(recurring_id: str) -> int:
         schedule = by_id[recurring_id]
         facts = _facts(services, schedule, in_work)
-        step = rules.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
+        step = periods.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
         if _write(services, schedule, step) and step.request is not None:
             sent[recurring_id] = steps.as_written(step.schedule), step.request
         return 1
@@ -95,9 +95,9 @@ def _repeated(services: Services, request: Request) -> int:
     if request.unpaid_at is None:
         return _repeat(services, request)
     assert request.recurring_payment_id is not None, "it is the period of a recurring payout"
-    schedule, periods = store.with_periods(services.store, request.recurring_payment_id)
+    schedule, known = store.with_periods(services.store, request.recurring_payment_id)
     if schedule is not None:  # it is never removed once it is signed
-        _write(services, schedule, rules.taken_back(schedule, periods, request, services.clock()))
+        _write(services, schedule, forks.taken_back(schedule, known, request, services.clock()))
     return 0
 
 
@@ -126,20 +126,20 @@ def _facts(
 
     Raises LookupError if its request or payment is missing: then it is not known whether it is paid.
     """
-    call, period = in_work.calls.get(rules.call_key(schedule)), in_work.periods.get(schedule.recurring_id)
+    call, period = in_work.calls.get(periods.call_key(schedule)), in_work.periods.get(schedule.recurring_id)
     if schedule.request_id is None:
         return Facts(period)
     request = in_work.requests[schedule.request_id]
-    if rules.is_paid(request):
+    if periods.is_paid(request):
         return Facts(period, request, store.completing_payment(services.store, request), call)
-    holdings = _holdings(services, schedule) if call is not None and rules.has_failed(call) else None
+    holdings = _holdings(services, schedule) if call is not None and periods.has_failed(call) else None
     return Facts(period, request, None, call, holdings, _is_recorded(services, schedule))
 
 
 def _is_recorded(services: Services, schedule: RecurringPayment) -> bool:
     """Whether nothing is left to record of what was on the chain when a payment was known to be made, which is asked
     only once the recorder is late. Two reads then."""
-    if not rules.is_overdue(schedule, services.clock()) or schedule.unrecorded_since is None:
+    if not periods.is_overdue(schedule, services.clock()) or schedule.unrecorded_since is None:
         return False
     cursor = scanning.cursor(services.store, schedule.network)
     if cursor is None or cursor.read_until is None or cursor.read_until < schedule.unrecorded_since:
@@ -158,7 +158,7 @@ def _holdings(services: Services, schedule: RecurringPayment) -> Holdings | None
 def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPayment, Request]]) -> int:
     """Submits the payments of periods, and writes what follows from those that the relayer does not accept."""
     try:
-        submissions = relayer.submit(services, [rules.call_of(*each) for each in sent])
+        submissions = relayer.submit(services, [periods.call_of(*each) for each in sent])
     except ChainUnavailable as error:  # nothing is known to have been accepted: the next look submits them again
         facts = {"network": network, "reason": error.message}
         services.log.error("recurring payments wait", extra=facts)
@@ -172,17 +172,17 @@ def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPaym
 def _not_accepted(
     services: Services, schedule: RecurringPayment, request: Request, submission: Submission
 ) -> Step:
-    context, reason = webhooks.event_context(services), submission.reason or rules.NO_REASON
+    context, reason = webhooks.event_context(services), submission.reason or periods.NO_REASON
     told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
-    if submission.status is SubmissionStatus.POSTPONED or rules.is_operators(reason):
+    if submission.status is SubmissionStatus.POSTPONED or periods.is_operators(reason):
         services.log.error("recurring payments wait", extra=told)
-        return Step(rules.postponed(schedule, context.now))
+        return Step(periods.postponed(schedule, context.now))
     services.log.info("recurring payment refused", extra=told)
     if submission.status is SubmissionStatus.WAITING:
-        return Step(rules.waiting(schedule, context.now))
+        return Step(periods.waiting(schedule, context.now))
     is_recorded = _is_recorded(services, schedule)
     known = Facts(request=request, holdings=_holdings(services, schedule), is_recorded=is_recorded)
-    return rules.refused(schedule, known, reason, _retry_after(services), context)
+    return periods.refused(schedule, known, reason, _retry_after(services), context)
 
 
 def _write(services: Services, before: RecurringPayment, step: Step) -> bool:
@@ -192,7 +192,7 @@ def _write(services: Services, before: RecurringPayment, step: Step) -> bool:
     except WriteConflict:
         return False
     after = step.schedule
-    if after.status is RecurringStatus.PAUSED and after.failure_reason == rules.NOT_RECORDED and step.events:
+    if after.status is RecurringStatus.PAUSED and after.failure_reason == periods.NOT_RECORDED and step.events:
         facts = {"recurring_id": after.recurring_id, "network": after.network, "period": after.period}
         services.log.error("recurring payment not recorded", extra=facts)
     return True

@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.recurring import rules
+from chalicelib.recurring.periods import Holdings, Step, commitment_of
 from chalicelib.recurring.records import COMMITTED, RecurringPayment
-from chalicelib.recurring.rules import Holdings, Step
 from chalicelib.requests.flows import counted, reference_of
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
@@ -23,7 +22,7 @@ def write(services: Services, before: RecurringPayment, step: Step) -> None:
     changed = [each for each in step.records if each.version]
     writes = [step.schedule, *counted([*new, *references]), *changed, *step.events]
     if change := step.schedule.committed - before.committed:
-        writes.append(Add(rules.commitment_of(before), {COMMITTED: change}))
+        writes.append(Add(commitment_of(before), {COMMITTED: change}))
     services.store.write(*writes)
     webhooks.queue_announcements(services, step.events)
 

@@ -6,9 +6,9 @@ that a stranger who uses it cannot use up the account's. Tests of webhooks are c
 
 Windows are fixed and counted by conditional writes, so a limit is exact however many requests race. Refusals are
 counted per minute: a caller with more refusals than allowed calls in a minute is banned for five minutes, and so is a
-caller who looks up too many links that do not exist. Signing in has a window and no ban, so another customer at the
-same address can block it for a minute at most. A counter is one item for one caller and one window, so callers share no
-partition, and no partition is hot for longer than its window.
+caller who looks up too many links that do not exist. Signing in and the provider's events have a window each and no
+ban, so another customer at the same address can block them for a minute at most. A counter is one item for one caller
+and one window, so callers share no partition, and no partition is hot for longer than its window.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HI
 UNITS_PER_MINUTE = 60 * REQUESTS_PER_SECOND[Tier.HIGH_VOLUME]
 WEBHOOK_TESTS_PER_MINUTE = 10
 SIGN_INS_PER_MINUTE = 10
+PROVIDER_EVENTS_PER_MINUTE = 6000
 UNKNOWN_TOKENS_PER_MINUTE = 30
 FAILURES = 30
 """Refused sign-ins of one user from one address in 15 minutes."""
@@ -74,6 +75,10 @@ def webhook_test_window(quota: str, scale: int, now: datetime) -> Window:
 
 def sign_in_window(caller: str, scale: int, now: datetime) -> Window:
     return _window("sign_in", caller, SIGN_INS_PER_MINUTE * scale, 60, now)
+
+
+def provider_event_window(caller: str, scale: int, now: datetime) -> Window:
+    return _window("provider_event", caller, PROVIDER_EVENTS_PER_MINUTE * scale, 60, now)
 
 
 def failure_windows(name: str, ip_address: str, scale: int, now: datetime) -> tuple[Window, Window]:
