@@ -81,7 +81,7 @@ WORKERS = {
     "record_transfers": ("recording", 64),
     "expire_links": ("links", 41),
     "track_intents": ("checkout.intents", 63),
-    "check_offramps": ("offramp", 71),
+    "check_offramps": ("offramp", 72),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""
