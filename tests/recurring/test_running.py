@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
 from chalicelib.recording.jobs import record_transfers
 from chalicelib.recurring import flows, jobs
@@ -141,6 +142,19 @@ def test_a_paused_one_that_is_resumed_makes_up_for_missed_payments_one_after_the
     assert seen == sorted(seen) and set(seen) >= {1, 2, 3}
     assert list(shop.proxy.made.values()) == [1, 1, 1]
     assert shop.load(schedule).status is RecurringStatus.COMPLETED
+
+
+def test_one_whose_permit_has_ended_is_not_resumed() -> None:
+    shop = Recurring(recurring_retry_seconds=60)
+    shop.proxy.set(allowance=0)
+    schedule = shop.start()
+    shop.settle(6)
+    shop.jump(days=93)
+    before = shop.load(schedule)
+    assert before.status is RecurringStatus.PAUSED
+    with pytest.raises(BadRequest, match="The permit of this recurring payment can be used no longer: create another"):
+        flows.resume(shop.services, shop.owner, schedule.recurring_id)
+    assert shop.load(schedule) == before
 
 
 def test_a_date_that_the_newest_block_has_not_reached_is_no_failure() -> None:
