@@ -30,7 +30,7 @@ TARGETS = {
     "search": "**/rules.py",
     "scanning": "rules.py transfer_log.py",
     "recording": "rules.py deciding.py payments.py refunds.py unmatched.py events.py valuing.py",
-    "offramp": "rules.py orders.py settling.py checking.py",
+    "offramp": "rules.py orders.py settling.py",
     "checkout": "**/rules.py intents/announcements.py",
     "pages": "payment/check.js",
 }

@@ -228,6 +228,13 @@ def test_each_pause_is_twice_the_last_one_and_at_most_six_hours() -> None:
     assert rules.next_check(replace(order, checks=1000), NOW, fast) == NOW + timedelta(seconds=1024)
 
 
+def test_a_newer_report_of_the_same_status_is_no_news() -> None:
+    order = replace(given("ongoing_checks"), checks=3, changed_at=NOW)
+    again = rules.after_report(order, OrderReport(9, "ongoing_checks"), NOW + PAUSE, PACE).order
+    assert (again.sequence, again.changed_at, again.checks) == (9, NOW, 3)
+    assert again.check_at == NOW + PAUSE + 8 * PAUSE
+
+
 def test_after_the_end_it_is_read_once_a_day_for_two_weeks() -> None:
     order, day = given("fiat_sent"), timedelta(days=1)
     assert rules.next_check(order, NOW + 14 * day - PAUSE, PACE) == NOW + 15 * day - PAUSE
