@@ -222,7 +222,6 @@ def taken_up(schedule: RecurringPayment, period: Period, now: datetime) -> Recur
         attempt=period.attempt,
         sent_at=now,
         unrecorded_since=None,
-        check_at=now,
     )
 
 
