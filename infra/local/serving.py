@@ -3,8 +3,8 @@
 import json
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -14,12 +14,14 @@ from infra.local.process import StackProblem, is_free
 
 @dataclass(frozen=True)
 class JsonRequest:
-    """One request: method, path, query (the last value of each name) and parsed JSON body (None without a body)."""
+    """One request: method, path, query (the last value of each name), parsed JSON body (None without a body), and the
+    headers by lower-case names."""
 
     method: str
     path: str
     query: dict[str, str]
     body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class JsonServer:
                     self._send(JsonResponse({"Error": "the body is not JSON"}, 400))
                     return
                 try:
-                    reply = answer(JsonRequest(self.command, url.path, dict(parse_qsl(url.query)), body))
+                    headers = {name.lower(): value for name, value in self.headers.items()}
+                    reply = answer(JsonRequest(self.command, url.path, dict(parse_qsl(url.query)), body, headers))
                 except OSError as error:
                     reply = JsonResponse({"Error": f"the chain behind does not answer: {error}"}, 502)
                 self._send(reply)
