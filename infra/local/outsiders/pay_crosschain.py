@@ -65,7 +65,9 @@ def fail(demo: Demo, payer: Payer, currency: Currency) -> None:
             with demo.steps.step("the payment fails there") as result:
                 command(demo, "fill", {"txHash": sent, "fails": True})
                 result.append("the tokens go to the payer")
-        demo.await_event("payment.failed", requestId=link["requestIds"][0], subStatus="failed")
+        failure = demo.await_event("payment.failed", requestId=link["requestIds"][0])
+        with demo.steps.step("read why") as result:
+            result.append(f"{failure['subStatus']}: {failure['failureReason']}")
 
 
 def create(demo: Demo, currency: Currency, payee: str, amount: str, fee_address: str) -> dict[str, Any]:
