@@ -127,15 +127,19 @@ ACCESS = {
     ),
     "run_recurring": Access(due=("payments",), sends=("recurring",)),
     "execute_recurring": Access(
-        tables={"payments": ("BatchGetItem", "Query", "PutItem", "UpdateItem"), "webhooks": ("PutItem",)},
+        tables={
+            "payments": ("BatchGetItem", "Query", "PutItem", "UpdateItem"),
+            "webhooks": ("PutItem",),
+            "ops": ("GetItem",),
+        },
         consumes=("recurring",),
         sends=("announcements", "relayed"),
         rpc_urls=True,
         signs=True,
     ),
-    "track_relayed": Access(sends=("relayed",), rpc_urls=True),
+    "track_relayed": Access(tables={"payments": ("GetItem",)}, sends=("relayed",), rpc_urls=True),
     "follow_relayed": Access(
-        tables={"payments": ("GetItem", "Query", "PutItem")},
+        tables={"payments": ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem")},
         consumes=("relayed",),
         sends=("relayed",),
         rpc_urls=True,

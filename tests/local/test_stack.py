@@ -27,10 +27,10 @@ from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
 from tests.local.copies import copy_of_the_project, with_what_setup_makes
-from tests.local.running import SharedStack, description, end, start
+from tests.local.running import SHARED, SharedStack, description, end, start
 from tests.support.running_browser import running_browser
 
-pytestmark = pytest.mark.xdist_group("shared stack")
+pytestmark = pytest.mark.xdist_group(SHARED)
 
 
 @pytest.fixture(scope="module")

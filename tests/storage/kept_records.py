@@ -41,6 +41,9 @@ from chalicelib.relayer.records import (
     RelayedTransaction,
     RelayerAccount,
     RelayerProgress,
+    Sender,
+    Senders,
+    Taking,
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, Refund, UnmatchedTransfer
@@ -303,6 +306,7 @@ CALL = RelayedCall("recurring/01KJM9CZ34/2/1", "base", WALLET, 12, NOW)
 RELAYED = RelayedTransaction(
     "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
 )
+TAKING = Taking(WALLET, WALLET, WALLET, BaseUnits(10**34))
 OFFRAMP = Order(
     request_id=REQUEST_ID,
     account_id=ACCOUNT,
@@ -625,4 +629,7 @@ RECORDS: dict[str, Record] = {
     "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4),
     "account of the relayer": RelayerAccount("base", WALLET, 13, "2026-03-01", BaseUnits(10**17), version=12),
     "progress of the relayer": RelayerProgress("base", WALLET, 12, NOW, version=40),
+    "accounts of the relayer": Senders((Sender("base", WALLET), Sender("sepolia", WALLET))),
+    "funds under way": replace(TAKING.counter("base"), amounts=Counts({"under way": 10**34})),
+    "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
 }
