@@ -254,7 +254,7 @@ def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itse
 def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: Path) -> None:
     demo = start(project, "infra.local.demo", KIND="single,double")
     output, _ = demo.communicate(timeout=180)
-    known = "batch, conversion, multicall, offramp, payout, payout-batch, recurring, request, safe, single, tron"
+    known = "batch, conversion, crosschain, multicall, offramp, payout, payout-batch, recurring, request, safe, single, tron"
     sentence = f"KIND must be one of {known}, or several with commas between, not 'single,double'.\n"
     assert (demo.returncode, output) == (2, sentence)
 
