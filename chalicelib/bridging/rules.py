@@ -29,11 +29,7 @@ class NoRoute(BadRequest):
 
 
 class BridgeClosed(BadRequest):
-    """No route is quoted now. The message says when to try again, which is in `retry_after` seconds."""
-
-    def __init__(self, message: str, retry_after: int) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+    """No route is quoted now; the message says when to try again."""
 
 
 @frozen
