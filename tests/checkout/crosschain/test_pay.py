@@ -14,6 +14,7 @@ from chalicelib.chain.wallets import TokenReading
 from chalicelib.checkout.rules import SourceToken
 from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
 from chalicelib.requests.targets import Item
+from infra.bench.calls import counted
 from tests.checkout.crosschain.conftest import BASE_USDC, Bridged
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 
@@ -179,6 +180,20 @@ def test_one_quote_and_one_read_of_the_source_suffice(world: Bridged, monkeypatc
         monkeypatch.setattr(chain, "_read", lambda name=name: reads.append(name))
     world.pay(world.link())
     assert (reads, len(world.router.seen)) == (["base"], 1)
+
+
+def test_a_kept_route_costs_one_read_more_than_a_direct_payment(world: Bridged) -> None:
+    payment = world.link()
+
+    def calls(source: SourceToken | None) -> dict[str, int]:
+        with counted(world.client) as made:
+            world.pay(payment, source)
+        return dict(made.by_operation)
+
+    direct = calls(None)
+    first, again = calls(BASE_USDC), calls(BASE_USDC)
+    assert again == {**direct, "BatchGetItem": direct.get("BatchGetItem", 0) + 1}
+    assert sum(first.values()) == sum(again.values()) + 2
 
 
 def test_a_simulation_runs_on_the_source_alone(world: Bridged) -> None:
