@@ -126,7 +126,10 @@ def test_a_token_that_refuses_to_change_an_allowance_gets_it_withdrawn_first(wor
 def test_what_is_signed_is_explained_from_its_bytes(world: Bridged) -> None:
     approving, bridging = world.pay(world.link())["metadata"]["explanation"]
     assert "12.6551 USDC" in approving["summary"]
-    assert bridging["to"] == SPOKE
+    assert (bridging["to"], bridging["function"]) == (SPOKE, "depositV3")
+    payment = bridging["calls"][-1]
+    assert payment["function"] == "transferFromWithReferenceAndFee"
+    assert payment["expectedEvent"]["payee"] == PAYEE
 
 
 def test_the_same_source_as_the_link_pays_directly(world: Bridged) -> None:
