@@ -3,7 +3,7 @@
 ServiceError                         a status and a message that tells the caller what to do
 ├── BadRequest                 400   the input cannot be used; the message says what to change
 │   ├── ValidationFailed       400   a list of problems, one or more fields
-│   ├── MulticallRefused       400   payouts that cannot be paid together, in links.multicalls.rules
+│   ├── MulticallRefused       400   payouts that cannot be paid together, in links.multicalls.children
 │   ├── NoRelayer              400   the service sends no transactions on the network, in relayer.keys.signer
 │   └── TransfersOfChildren    400   a request for the transfers of a multicall, in transfers.rules
 ├── Unauthorized               401   no credential, or an unknown one

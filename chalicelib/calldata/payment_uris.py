@@ -6,7 +6,7 @@
 EIP-681 has neither arrays nor structs, so it cannot express the calls of batch contracts.
 """
 
-from chalicelib.calldata.explanation import Argument, Explanation
+from chalicelib.calldata.explanations.parts import Argument, Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.networks import network
 

@@ -8,8 +8,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata import erc20, safe
 from chalicelib.calldata.checkout import Checkout, Due
-from chalicelib.calldata.explain import explain
-from chalicelib.calldata.explanation import Explanation
+from chalicelib.calldata.explanations.calls import explain
+from chalicelib.calldata.explanations.parts import Explanation
 from chalicelib.calldata.safe import SafeTransaction
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token

@@ -18,7 +18,7 @@ from chalicelib.links.records import SecurePayment
 from chalicelib.links.rules import LARGEST_TOTAL
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import most_to_spend, to_pay
-from chalicelib.requests.creation import refused
+from chalicelib.requests.fields import refused
 from chalicelib.requests.records import Quote, Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 

@@ -15,7 +15,7 @@ from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import fee_plan_or_null
 from chalicelib.links.listed import LinksPage, LinksPagination, ListedLink, LookupQuery
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.rules import Reason, block_reason
+from chalicelib.links.multicalls.children import Reason, block_reason
 from chalicelib.links.records import Link, PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked, shown_status, status_at
 from chalicelib.links.schemas import (

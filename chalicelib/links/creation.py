@@ -14,9 +14,11 @@ from chalicelib.catalogue.tokens import family_of
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import LARGEST_TOTAL, amount_with_fee
-from chalicelib.requests import creation as request_creation
-from chalicelib.requests.creation import Item, Target, for_each, new_request, refused, resolve
+from chalicelib.requests.creation import new_request
+from chalicelib.requests.fields import for_each, refused
 from chalicelib.requests.records import Request
+from chalicelib.requests.targets import Item, Target, resolve
+from chalicelib.requests.targets import Terms as RequestTerms
 
 DEFAULT_REDIRECT_LABEL = "Go Back and Close"
 
@@ -40,7 +42,7 @@ class Terms:
     """The deployment's settings for new links."""
 
     lifetime: timedelta
-    requests: request_creation.Terms
+    requests: RequestTerms
 
 
 def create_link(
@@ -107,7 +109,7 @@ def redirect_label_of(redirect_url: str | None, redirect_label: str | None) -> s
 def check_totals(link: Link, requests: Sequence[Request]) -> None:
     """Raises BadRequest if an amount with its fee, or the sum of all of them, is larger than a contract can handle.
 
-    What is converted is not added: it is in other units, and far from these limits (requests/creation.py).
+    What is converted is not added: it is in other units, and far from these limits (requests/targets.py).
     """
     debits = [amount_with_fee(request.amount, link) for request in requests]
     for position, debit in enumerate(debits):

@@ -24,9 +24,9 @@ from chalicelib.links.creation import Draft
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
-from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
+from chalicelib.requests.targets import Item
 
 
 class DestinationAnswer(Output):

@@ -23,11 +23,12 @@ from chalicelib.payers.records import BankAccount, Payer
 from chalicelib.payers.reports import UNKNOWN_SUBJECT
 from chalicelib.recording.offramps import followed, needs_payment
 from chalicelib.requests import counts
-from chalicelib.requests import store as request_store
 from chalicelib.requests.offramps.records import Order, OrderStatus, request_id_of
 from chalicelib.requests.offramps.rules import Advance, after_report, is_under_way
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment, PaymentStatus
 from chalicelib.requests.permissions import may_change
-from chalicelib.requests.records import Payment, PaymentStatus, Request
+from chalicelib.requests.records import Request
 from chalicelib.services import Services
 from chalicelib.storage.store import Add, WriteConflict
 from chalicelib.webhooks import flows as webhooks
@@ -140,7 +141,7 @@ def _ordered(
 
 def _completing(services: Services, request: Request) -> Payment | None:
     """The payment that completed a paid request, if it is still there. One query."""
-    payments = request_store.payments(services.store, request.request_id)
+    payments = payment_store.payments(services.store, request.request_id)
     confirmed = [each for each in payments if each.status is PaymentStatus.CONFIRMED]
     newest = confirmed[-1] if confirmed else None
     return next((each for each in confirmed if each.tx_hash == request.tx_hash), newest)

@@ -12,7 +12,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import day_of
 from chalicelib.requests.counts import Amounts, shard_of, summed
 from chalicelib.requests.listing import wallet
-from chalicelib.requests.records import DailyCount, Payment, PaymentStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import DailyCount
 
 ACCOUNT = "ACCOUNT"
 LARGEST = 5

@@ -11,7 +11,8 @@ from chalicelib.recording.payments import Decision
 from chalicelib.recording.rules import OPEN, UNDECIDED, RecordedId, Stored
 from chalicelib.recording.valuing import Accepted, Worth
 from chalicelib.requests.offramps.rules import Telling
-from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
+from chalicelib.requests.records import Request
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext

@@ -9,7 +9,8 @@ from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill
 from chalicelib.rates.rules import inverted, rate_text
-from chalicelib.requests.records import CustomerInfo, Payment, Refund, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment, Refund
+from chalicelib.requests.records import CustomerInfo, Request, RequestStatus
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload, compact_json

@@ -19,11 +19,12 @@ from chalicelib.recording.deciding import Changes, decide
 from chalicelib.recording.rules import Stored
 from chalicelib.recording.valuing import Accepted
 from chalicelib.requests import counts
-from chalicelib.requests import store as request_store
 from chalicelib.requests.offramps.records import Order
-from chalicelib.requests.records import Payment, Request
-from chalicelib.scanning import flows as scanning
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
 from chalicelib.scanning import store as scan_store
+from chalicelib.scanning.hints import hint
 from chalicelib.scanning.records import LoggedTransfer, UnrecordedTransfers
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Delete, WriteConflict
@@ -70,7 +71,7 @@ def record(services: Services, bill_id: str) -> int:
                 return recorded
             recorded += count
             if services.clock() >= deadline:
-                scanning.hint(services, [bill_id])
+                hint(services, [bill_id])
                 return recorded
     return recorded
 
@@ -80,7 +81,7 @@ def sweep(services: Services) -> int:
     first_shard = services.entropy(1)[0]
     before = services.clock() - _GRACE
     bill_ids = list(scan_store.bills_with_work(services.store, before, _SWEPT_PER_SHARD, first_shard))
-    scanning.hint(services, bill_ids)
+    hint(services, bill_ids)
     return len(bill_ids)
 
 
@@ -96,7 +97,7 @@ def _record_waiting(services: Services, bases: Bases, bill_id: str, deadline: da
         recorded += count
         if services.clock() >= deadline:
             if recorded:
-                scanning.hint(services, [bill_id])
+                hint(services, [bill_id])
             break
     return recorded
 
@@ -190,17 +191,17 @@ def _read(services: Services, part: UnrecordedTransfers, bill: Bill) -> tuple[Bi
     ids = rules.ids(bill, entries.values())
     paid, unmatched = store.recorded(services.store, part.network, ids.values())
     removed = {ids[each].request_id for each in part.removed if each in ids}
-    listed = {request_id: request_store.payments(services.store, request_id) for request_id in removed}
+    listed = {request_id: payment_store.payments(services.store, request_id) for request_id in removed}
     touched = {each.request_id for each in ids.values()}
     for request in bill.requests:
         if request.payment_count is None and request.request_id in touched:
-            earlier = request_store.payments(services.store, request.request_id)
-            strays = request_store.unmatched_transfers(services.store, request.request_id)
+            earlier = payment_store.payments(services.store, request.request_id)
+            strays = payment_store.unmatched_transfers(services.store, request.request_id)
             bill = _with_request(bill, rules.with_totals(request, earlier, strays))
             of_request = [entries[each] for each, known in ids.items() if known.request_id == request.request_id]
             paid |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, earlier)}
             unmatched |= {ids[entry.transfer_id]: each for entry, each in rules.same_logs(of_request, strays)}
-    refunds = request_store.refunds(services.store, rules.refund_keys(bill, entries.values()))
+    refunds = payment_store.refunds(services.store, rules.refund_keys(bill, entries.values()))
     return bill, Stored(entries, paid, unmatched, listed, refunds)
 
 

@@ -10,7 +10,8 @@ from chalicelib.links.records import Bill
 from chalicelib.recording.events import event_of, payment_event
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.offramps.rules import Advance, Announcement, Telling, after_payment, state_of
-from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext, Payload

@@ -16,7 +16,8 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext

@@ -3,7 +3,7 @@
 from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill
 from chalicelib.recording.rules import differing_totals
-from chalicelib.requests import store as request_store
+from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
 
@@ -21,7 +21,7 @@ def reconcile(services: Services, bill_id: str) -> list[Request]:
     for _ in range(_READINGS):
         if bill is None:
             return []
-        paid = {each.request_id: request_store.payments(services.store, each.request_id) for each in _paid(bill)}
+        paid = {each.request_id: payment_store.payments(services.store, each.request_id) for each in _paid(bill)}
         before, bill = bill, link_store.bill(services.store, bill_id)
         if bill == before:
             break

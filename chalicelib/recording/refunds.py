@@ -10,7 +10,8 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_of_log
 from chalicelib.recording.events import refunded_event
-from chalicelib.requests.records import Refund, Request
+from chalicelib.requests.payments.records import Refund
+from chalicelib.requests.records import Request
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext

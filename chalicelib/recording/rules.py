@@ -10,7 +10,8 @@ from chalicelib.links.records import Bill
 from chalicelib.rates.records import Rate
 from chalicelib.recording import payments, refunds, unmatched, valuing
 from chalicelib.recording.valuing import Accepted, Basis
-from chalicelib.requests.records import Payment, PaymentStatus, Refund, Request, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
+from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import invoice_of
 from chalicelib.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from chalicelib.base.records import Key, Record
 from chalicelib.recording.rules import RecordedId
-from chalicelib.requests.records import Payment, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.storage.store import Store
 
 

@@ -10,7 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.catalogue.tokens import Token, token_of_log
-from chalicelib.requests.records import Request, UnmatchedTransfer
+from chalicelib.requests.payments.records import UnmatchedTransfer
+from chalicelib.requests.records import Request
 from chalicelib.scanning.records import LoggedTransfer
 
 

@@ -16,7 +16,8 @@ from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.chain.logs import LoggedConversion
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import part_asked, to_pay, value_of
-from chalicelib.requests.records import Payment, PaymentKind, Request
+from chalicelib.requests.payments.records import Payment, PaymentKind
+from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 from chalicelib.scanning.records import LoggedTransfer
 

@@ -15,7 +15,8 @@ from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.catalogue.tokens import Token
 from chalicelib.recurring.records import RecurringPayment
 from chalicelib.requests.calendar import MAX_PERIODS, due_at, period_seconds
-from chalicelib.requests.creation import Path, check_start, parse_field, refused
+from chalicelib.requests.creation import check_start
+from chalicelib.requests.fields import Path, parse_field, refused
 from chalicelib.requests.records import Frequency, Request
 from chalicelib.requests.rules import currency_of
 

@@ -23,7 +23,8 @@ from chalicelib.recurring.records import COMMITTED, Commitment, Period, Recurrin
 from chalicelib.relayer.records import CallStatus, RelayedCall
 from chalicelib.relayer.rules import Call
 from chalicelib.requests.calendar import due_at
-from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.recurring import copy_of
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext

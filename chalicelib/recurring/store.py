@@ -7,7 +7,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Key, Record
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.records import RelayedCall
-from chalicelib.requests.records import Payment, Request
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
 from chalicelib.storage.store import Store
 
 _LONGEST_ID = 64

@@ -11,11 +11,13 @@ from chalicelib.catalogue.interop import Destination
 from chalicelib.currencies.flows import conversion_facts
 from chalicelib.payees import flows as destinations
 from chalicelib.requests import counts, permissions, store
-from chalicelib.requests.creation import Draft, Terms, create_request, for_each
+from chalicelib.requests.creation import Draft, create_request
+from chalicelib.requests.fields import for_each
 from chalicelib.requests.records import Quote, Reference, Request
 from chalicelib.requests.recurring import with_recurrence
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import currency_of
+from chalicelib.requests.targets import Terms
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
 

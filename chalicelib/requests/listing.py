@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from chalicelib.base.lists import lists
 
 if TYPE_CHECKING:
-    from chalicelib.requests.records import Payment, Request
+    from chalicelib.requests.payments.records import Payment
+    from chalicelib.requests.records import Request
 
 PAYMENT, REQUEST = "PAYMENT", "REQUEST"
 """The kinds of these lists."""

@@ -13,9 +13,10 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.requests.calendar import at_period, started
-from chalicelib.requests.creation import Target, new_request
+from chalicelib.requests.creation import new_request
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of
+from chalicelib.requests.targets import Target
 
 
 @frozen

@@ -8,8 +8,9 @@ from pydantic import Field, StrictBool, StringConstraints, field_validator
 from chalicelib.accounts.sign_in.rules import EMAIL_PATTERN
 from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, form
 from chalicelib.http.schemas import Input, Output, rule
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.records import CustomerAddress, CustomerInfo, Frequency, Recurrence, Request
+from chalicelib.requests.targets import Item
 
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]

@@ -1,4 +1,4 @@
-"""Reads of the bills of requests, of references, payments and unmatched transfers."""
+"""Reads of the bills of requests, of references, quotes and daily counts."""
 
 import re
 from collections.abc import Iterable
@@ -6,16 +6,7 @@ from datetime import datetime
 
 from chalicelib.base.lists import day_of
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
-from chalicelib.requests.records import (
-    DailyCount,
-    Payment,
-    Quote,
-    Reference,
-    Refund,
-    Request,
-    RequestPointer,
-    UnmatchedTransfer,
-)
+from chalicelib.requests.records import DailyCount, Quote, Reference, Request, RequestPointer
 from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Store
 
@@ -69,12 +60,6 @@ def references(store: Store, topics: Iterable[str]) -> list[Reference]:
     return list(store.get_many(keys).values())
 
 
-def refunds(store: Store, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Refund]:
-    """The refunds by topic and currency, without those that do not exist; read in batches of 100."""
-    keys = {Refund.KEY.of(topic=topic, currency=currency): Refund for topic, currency in wanted}
-    return {(each.topic, each.currency): each for each in store.get_many(keys).values()} if keys else {}
-
-
 def newest_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
     """The newest quotes of the requests that ever had one, by request id. One query for each."""
     partitions = [Quote.KEY.partition(request_id=each) for each in request_ids]
@@ -90,16 +75,6 @@ def first_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
 def quotes(store: Store, request_id: str, before: str | None, limit: int) -> tuple[tuple[Quote, ...], str | None]:
     """A page of the quotes of a request, newest first, and the cursor of the next one. One query."""
     return store.page(Quote, Quote.KEY.partition(request_id=request_id), before, limit, consistent=True)
-
-
-def payments(store: Store, request_id: str) -> tuple[Payment, ...]:
-    """The payments of a request, in the order of their log positions. One query."""
-    return store.query(Payment, Payment.KEY.all(request_id=request_id))
-
-
-def unmatched_transfers(store: Store, request_id: str) -> tuple[UnmatchedTransfer, ...]:
-    """The unmatched transfers of a request, in the order of their log positions. One query."""
-    return store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request_id))
 
 
 def daily_counts(

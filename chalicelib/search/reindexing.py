@@ -18,7 +18,9 @@ from chalicelib.recording.rules import confirmed
 from chalicelib.requests import counts
 from chalicelib.requests import store as request_store
 from chalicelib.requests.counts import Amounts
-from chalicelib.requests.records import Payment, Request
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
 from chalicelib.search import store
 from chalicelib.services import Services
 from chalicelib.storage.store import Add, Unchanged, WriteConflict
@@ -97,7 +99,7 @@ class _Reindexing:
         if request.confirmed_count is not None or request.payment_count is None:
             return request  # without totals, it gets all of them with its next payment
         has_any = request.payment_count > 0
-        payments = request_store.payments(self._services.store, request.request_id) if has_any else ()
+        payments = payment_store.payments(self._services.store, request.request_id) if has_any else ()
         return replace(request, confirmed_count=len(_listed(payments)))
 
     def _payment(self, payment: Payment) -> Payment:
@@ -134,7 +136,7 @@ class _Reindexing:
         request = next((each for each in bill.requests if each.request_id == request_id), None) if bill else None
         if bill is None or request is None:
             return None
-        payments = request_store.payments(self._services.store, request_id)
+        payments = payment_store.payments(self._services.store, request_id)
         return _Paid(bill, request, _logs_of_today(payments))
 
 

@@ -7,7 +7,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import dollar, token_with_id
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import value_of
-from chalicelib.requests.records import Payment
+from chalicelib.requests.payments.records import Payment
 
 
 def dollar_rate(payment: Payment) -> Rate | None:

@@ -5,7 +5,8 @@ from itertools import chain
 
 from chalicelib.base.records import Record
 from chalicelib.links.records import Link
-from chalicelib.requests.records import Payment, Request
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
 from chalicelib.storage.store import Store
 from chalicelib.webhooks.records import Event
 

@@ -9,7 +9,7 @@ from chalicelib.checkout.schemas.transactions import TransactionAnswer, explanat
 from chalicelib.http.schemas import iso_or_none
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
-from chalicelib.requests.records import Payment, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.settings import ValueForm
 from chalicelib.transfers import flows as transfers

@@ -13,8 +13,10 @@ from chalicelib.links.records import Link, PaymentType, Proof, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.recording import unmatched
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Payment, Reference, Request
-from chalicelib.requests.records import Refund as StoredRefund
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.payments.records import Refund as StoredRefund
+from chalicelib.requests.records import Reference, Request
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, WriteConflict
 from chalicelib.transfers import refunds
@@ -96,8 +98,8 @@ def _listing(services: Services, requests: Sequence[Request], link: Link | None,
     """
     classified, is_truncated = list[ClassifiedTransfer](), False
     for request in requests:
-        paid = request_store.payments(services.store, request.request_id)
-        stored = request_store.unmatched_transfers(services.store, request.request_id)
+        paid = payment_store.payments(services.store, request.request_id)
+        stored = payment_store.unmatched_transfers(services.store, request.request_id)
         classified += transfers.classify(link, request, paid, stored)
         is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.unlisted_count > 0
     listed = _with_refunds(services, classified[:MAX_LISTED], wallets)
@@ -147,7 +149,7 @@ def _kept(services: Services, payers: Mapping[ClassifiedTransfer, str]) -> dict[
         return {}
     keys = {refunds.refund_key(each, payer) for each, payer in payers.items()}
     for _ in range(_ATTEMPTS):
-        stored = request_store.refunds(services.store, keys)
+        stored = payment_store.refunds(services.store, keys)
         missing = refunds.missing(payers, stored)
         if not missing:
             return stored

@@ -10,11 +10,12 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata import erc20, fee_proxy
 from chalicelib.calldata.checkout import spender_of
-from chalicelib.calldata.explain import explain
-from chalicelib.calldata.explanation import Explanation
+from chalicelib.calldata.explanations.calls import explain
+from chalicelib.calldata.explanations.parts import Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token
-from chalicelib.requests.records import Refund, Request
+from chalicelib.requests.payments.records import Refund
+from chalicelib.requests.records import Request
 from chalicelib.requests.references import payment_reference, reference_topic
 from chalicelib.transfers.rules import ClassifiedTransfer
 

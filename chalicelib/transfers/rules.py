@@ -33,7 +33,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.records import Link
 from chalicelib.recording.unmatched import token_of
-from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.records import Request
 
 
 class TransfersOfChildren(BadRequest):

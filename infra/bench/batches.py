@@ -16,7 +16,7 @@ from eth_abi import decode
 from chalicelib.base.addresses import evm_address
 from chalicelib.calldata import checkout
 from chalicelib.calldata.checkout import Checkout, Due
-from chalicelib.calldata.explain import explain
+from chalicelib.calldata.explanations.calls import explain
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.checkout.rules import direct, owed_of

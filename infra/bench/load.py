@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.recording import flows as recording
-from chalicelib.requests.records import Payment, Request
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import rules
 from chalicelib.scanning import store as scan_store

@@ -15,7 +15,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts, Record
 from chalicelib.recording.counting import Facets
 from chalicelib.requests.counts import series_of
-from chalicelib.requests.records import SHARDS, DailyCount, Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import SHARDS, DailyCount, Request, RequestStatus
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.export import table
 from chalicelib.search.payments.records import Filters, Page

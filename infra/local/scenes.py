@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.checkout import Due, pay_one, with_approvals
 from chalicelib.calldata.conversions.proxy import Conversion
-from chalicelib.calldata.explain import explain
+from chalicelib.calldata.explanations.calls import explain
 from chalicelib.calldata.payment_uris import uri_of
 from chalicelib.catalogue.conversions import conversion_path
 from chalicelib.catalogue.tokens import find_tokens

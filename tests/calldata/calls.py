@@ -15,10 +15,10 @@ from chalicelib.calldata.conversions.proxy import (
     pay_erc20_converted,
     pay_native_converted,
 )
-from chalicelib.calldata.decode import SELECTOR, Kind, read
 from chalicelib.calldata.erc20 import approve, transfer_from
-from chalicelib.calldata.explain import explain
-from chalicelib.calldata.explanation import ExpectedEvent, Explanation
+from chalicelib.calldata.explanations.calls import explain
+from chalicelib.calldata.explanations.decode import SELECTOR, Kind, read
+from chalicelib.calldata.explanations.parts import ExpectedEvent, Explanation
 from chalicelib.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.calldata.recurring import SchedulePermit, trigger
 from chalicelib.calldata.safe import bundle, unpack_transactions

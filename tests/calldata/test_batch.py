@@ -21,7 +21,7 @@ from chalicelib.calldata.batch import (
     token_debits,
 )
 from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.explain import explain
+from chalicelib.calldata.explanations.calls import explain
 from chalicelib.calldata.transaction import Call
 from chalicelib.catalogue.contracts import address_of
 

@@ -8,8 +8,8 @@ from eth_abi import encode
 from eth_utils import keccak
 
 from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.explain import explain
-from chalicelib.calldata.explanation import Argument
+from chalicelib.calldata.explanations.calls import explain
+from chalicelib.calldata.explanations.parts import Argument
 from chalicelib.calldata.payment_uris import MAX_LENGTH, uri_of
 from chalicelib.calldata.transaction import Transaction
 from tests.calldata.calls import COLLECTOR, EVERY_KIND, PAYEE, PROXY, USDC, native_payment, payment

@@ -15,7 +15,7 @@ from eth_keys.constants import SECPK1_N
 
 import chalicelib
 from chalicelib.base.keccak import keccak256
-from chalicelib.calldata.functions import FUNCTIONS
+from chalicelib.calldata.explanations.functions import FUNCTIONS
 from chalicelib.calldata.reverts import _CONTRACT_ERRORS, revert_reason
 from chalicelib.calldata.safe import _SAFE_TX
 from tests.calldata.calls import with_structs
@@ -160,7 +160,7 @@ def test_functions_are_explained_with_the_names_and_types_of_their_abi(
 
 
 def written(kind: Any) -> str:
-    """A kind of calldata/decode.py as ABIs write the type."""
+    """A kind of calldata/explanations/decode.py as ABIs write the type."""
     if isinstance(kind, str):
         return kind
     if isinstance(kind, tuple):

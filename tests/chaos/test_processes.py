@@ -17,7 +17,7 @@ from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links import reading
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording.payments import MAX_SMALL_PAYMENTS
-from chalicelib.requests import store as request_store
+from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.records import Request
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
@@ -166,6 +166,6 @@ def test_dust_to_one_link_is_summed_and_holds_no_other_link_up(
     wait_until(lambda: all(is_completed(deployed, each) for each in others), chain)
     wait_until(lambda: load(deployed, dusty).requests[0].paid == DUST // DUST_PER_TRANSACTION * DUST_PER_TRANSACTION, chain)
     request = load(deployed, dusty).requests[0]
-    listed = request_store.payments(deployed.services.store, request.request_id)
+    listed = payment_store.payments(deployed.services.store, request.request_id)
     assert len(listed) == request.payment_count == MAX_SMALL_PAYMENTS
     assert request.unlisted_amount + sum(each.amount for each in listed) == request.paid

@@ -1,7 +1,7 @@
 """How the explanation of a transaction is shown: the event that it will emit, and how a contract converts."""
 
 from chalicelib.calldata.conversions.proxy import Conversion, ConvertedPayment, pay_erc20_converted
-from chalicelib.calldata.explain import explain
+from chalicelib.calldata.explanations.calls import explain
 from chalicelib.calldata.fee_proxy import pay_erc20
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.conversions import conversion_path

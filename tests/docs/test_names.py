@@ -29,7 +29,7 @@ from chalicelib.catalogue.networks import ALL_NETWORKS
 from chalicelib.http.openapi import document as openapi
 from chalicelib.http.parsing import _SENTENCES, MAX_BODY_BYTES
 from chalicelib.links import flows as links
-from chalicelib.links.multicalls.rules import Reason, recovery_action
+from chalicelib.links.multicalls.children import Reason, recovery_action
 from chalicelib.links.records import Bill, Link
 from chalicelib.outbound.compliance import ProviderAccount, ProviderUser
 from chalicelib.payers import bank_accounts, reports
@@ -41,7 +41,8 @@ from chalicelib.recording.payments import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMAL
 from chalicelib.recurring.events import failed_event as paused_event
 from chalicelib.recurring.events import recurring_event
 from chalicelib.requests.offramps.rules import OrderReport, after_report
-from chalicelib.requests.records import CustomerInfo, Payment, PaymentStatus, Refund, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund
+from chalicelib.requests.records import CustomerInfo, Request, RequestStatus
 from chalicelib.settings import Settings
 from chalicelib.transfers.rules import Classification, RecoveryAction
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS

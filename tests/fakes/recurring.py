@@ -18,8 +18,9 @@ from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.jobs import track_relayed
 from chalicelib.requests import flows as requests
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.records import Frequency
+from chalicelib.requests.targets import Item
 from chalicelib.services import Services
 from chalicelib.storage.sweeping import SweepIncomplete
 from chalicelib.webhooks.records import Event

@@ -33,8 +33,8 @@ from chalicelib.recording.jobs import record_transfers
 from chalicelib.recurring.jobs import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
-from chalicelib.requests import creation as request_creation
-from chalicelib.requests.creation import Item
+from chalicelib.requests.targets import Item
+from chalicelib.requests.targets import Terms as RequestTerms
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.services import Services
 from chalicelib.settings import Settings
@@ -69,7 +69,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
 }
 """The consumer of each queue, as in app.py."""
 START = datetime(2026, 3, 15, 10, 0, tzinfo=UTC)
-TERMS = Terms(timedelta(days=7), request_creation.Terms(False, ConversionFacts(frozenset(), has_price_source=False)))
+TERMS = Terms(timedelta(days=7), RequestTerms(False, ConversionFacts(frozenset(), has_price_source=False)))
 """Of new links, without conversions."""
 
 

@@ -14,8 +14,8 @@ from chalicelib.currencies.rules import ConversionFacts
 from chalicelib.links.creation import create_link
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.records import SecurePayment
-from chalicelib.requests.creation import LARGEST_CONVERTED, Item
 from chalicelib.requests.rules import amount_text
+from chalicelib.requests.targets import LARGEST_CONVERTED, Item
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 from tests.support.client import Shop, item
 from tests.support.items import FEE, refused

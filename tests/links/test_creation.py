@@ -14,8 +14,8 @@ from chalicelib.catalogue.interop import Destination, destination_id
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.creation import LARGEST_TOTAL, Terms, build_link, check_totals, create_link, redirect_label_of
 from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
-from chalicelib.requests.creation import Item, Target
 from chalicelib.requests.records import RequestStatus
+from chalicelib.requests.targets import Item, Target
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET, draft
 
 OWNER = Owner("acct", "cli_a", "https://shop.example")

@@ -16,8 +16,8 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.creation import create_link
 from chalicelib.links.permissions import check_limits
 from chalicelib.links.records import SecurePayment
-from chalicelib.requests.creation import Item
 from chalicelib.requests.permissions import is_limited
+from chalicelib.requests.targets import Item
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET, draft
 
 OWNER = Owner("acct", "cli_a", "https://shop.example", mode=Mode.CLIENT_ID)

@@ -22,8 +22,9 @@ from chalicelib.catalogue.contracts import BATCH, address_of
 from chalicelib.catalogue.conversions import conversion_proxy, on_chain_units
 from chalicelib.catalogue.tokens import Token
 from chalicelib.rates.records import Rate, RateSource
-from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Payment, PaymentKind, Quote, Request, RequestStatus
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment, PaymentKind
+from chalicelib.requests.records import Quote, Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from infra.local.chain import Chain
 from infra.local.feeds import set_feed
@@ -71,7 +72,7 @@ class Shop:
         return load_request(self.world.services, request)
 
     def payments(self, request: Request) -> tuple[Payment, ...]:
-        return request_store.payments(self.world.services.store, request.request_id)
+        return payment_store.payments(self.world.services.store, request.request_id)
 
 
 def _currencies(request: Request) -> tuple[Token, Token]:

@@ -16,11 +16,11 @@ from chalicelib.catalogue.tokens import find_tokens
 from chalicelib.chain.evm import EvmChain
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading
-from chalicelib.links.multicalls.rules import MulticallRefused
+from chalicelib.links.multicalls.children import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.requests.creation import Item
+from chalicelib.requests.targets import Item
 from chalicelib.storage.store import Store
 from infra.bench.calls import counted
 from infra.local.bytecode import DEPLOYER

@@ -20,9 +20,10 @@ from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.requests.schemas import request_pay_answer
 from chalicelib.links.reading import Viewer
 from chalicelib.rates.rules import RateUnavailable
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.store import standing_alone
+from chalicelib.requests.targets import Item
 from infra.local.chain import Chain, RpcError
 from infra.local.feeds import set_feed
 from tests.fakes.prices import FakePrices

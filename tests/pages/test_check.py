@@ -9,7 +9,7 @@ from chalicelib.base.addresses import tron_address_of
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata.batch import native_hash
 from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.functions import FUNCTIONS
+from chalicelib.calldata.explanations.functions import FUNCTIONS
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.conversions import conversion_networks, conversion_path, payment_currencies
 from chalicelib.catalogue.data import load

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.links.multicalls.rules import Reason
+from chalicelib.links.multicalls.children import Reason
 from chalicelib.pages.assets import locale, locales
 from tests.oracles.node import run
 

@@ -22,8 +22,9 @@ from chalicelib.recording import flows as recording
 from chalicelib.recording.bases import AGREE_WITHIN
 from chalicelib.recording.payments import MAX_SMALL_PAYMENTS
 from chalicelib.requests import quotes
-from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.records import LoggedTransfer, TransferState
@@ -62,7 +63,7 @@ def scan(world: World) -> None:
 
 
 def payments(world: World, request: Request) -> tuple[Payment, ...]:
-    return request_store.payments(world.services.store, request.request_id)
+    return payment_store.payments(world.services.store, request.request_id)
 
 
 def logged(world: World) -> list[LoggedTransfer]:

@@ -7,8 +7,8 @@ import pytest
 from chalicelib.links import flows as links
 from chalicelib.links.records import SecurePayment
 from chalicelib.recording import flows as recording
-from chalicelib.requests.creation import Item
 from chalicelib.requests.records import RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.scanning import flows as scanning
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters

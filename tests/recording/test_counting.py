@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.recording import counting
-from chalicelib.requests.records import SHARDS, DailyCount, Payment, PaymentStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import SHARDS, DailyCount
 from chalicelib.storage.store import LARGEST_TRANSACTION
 from tests.storage.kept_records import ACCOUNT, NOW, PAYMENT, WALLET
 

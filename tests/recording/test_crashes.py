@@ -11,8 +11,9 @@ from chalicelib.links import expiry
 from chalicelib.links import flows as links
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import RequestStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import UnmatchedTransfer
+from chalicelib.requests.records import RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
 from chalicelib.services import Services

@@ -14,7 +14,8 @@ from chalicelib.recording.deciding import Changes, decide
 from chalicelib.recording.rules import RecordedId, Stored
 from chalicelib.recording.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.recording.valuing import Accepted, Basis
-from chalicelib.requests.records import Payment, PaymentStatus, Refund, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
+from chalicelib.requests.records import RequestStatus
 from chalicelib.requests.references import reference_topic
 from chalicelib.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
 from tests.fakes.world import PAYEE, START

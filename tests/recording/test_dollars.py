@@ -8,8 +8,9 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.rates import flows as rates
-from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import Request, RequestStatus
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import World
@@ -33,7 +34,7 @@ def scan(world: World) -> None:
 
 
 def payment(world: World, request: Request) -> Payment:
-    (found,) = request_store.payments(world.services.store, request.request_id)
+    (found,) = payment_store.payments(world.services.store, request.request_id)
     return found
 
 

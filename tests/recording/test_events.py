@@ -14,15 +14,8 @@ from chalicelib.links.creation import create_link
 from chalicelib.links.records import Bill, Link
 from chalicelib.rates.records import Rate
 from chalicelib.recording.events import failed_event, payment_event, refunded_event
-from chalicelib.requests.records import (
-    CustomerAddress,
-    CustomerInfo,
-    Payment,
-    PaymentStatus,
-    Refund,
-    Request,
-    RequestStatus,
-)
+from chalicelib.requests.payments.records import Payment, PaymentStatus, Refund
+from chalicelib.requests.records import CustomerAddress, CustomerInfo, Request, RequestStatus
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft

@@ -13,8 +13,9 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import payments, unmatched
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning.transfer_log import TRANSFERS_PER_PART
 from chalicelib.transfers import flows as transfers

@@ -10,7 +10,8 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.links import expiry as links
 from chalicelib.links.records import LinkStatus
-from chalicelib.requests.records import Payment, RequestStatus
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import RequestStatus
 from chalicelib.scanning.records import Cursor
 from chalicelib.storage.queue import Message
 from chalicelib.webhooks import outbox

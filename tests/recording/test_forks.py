@@ -7,8 +7,9 @@ import pytest
 
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import payments
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, PaymentStatus, RequestStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from tests.fakes.world import PAYEE, World

@@ -24,9 +24,10 @@ from chalicelib.recording import payments
 from chalicelib.recording.counting import ACCOUNT
 from chalicelib.recording.rules import requests_by_topic
 from chalicelib.requests.counts import series_of
-from chalicelib.requests.creation import Item
 from chalicelib.requests.listing import PAYMENT
-from chalicelib.requests.records import DailyCount, Payment, PaymentStatus, Quote, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import DailyCount, Quote, Request, RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording.jobs import record_transfers, sweep_transfers
-from chalicelib.requests.records import Payment
+from chalicelib.requests.payments.records import Payment
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning.records import UnrecordedTransfers
 from chalicelib.storage.codec import Attributes

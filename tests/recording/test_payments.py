@@ -29,9 +29,10 @@ from chalicelib.recording.payments import (
     subtract,
 )
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import remaining
+from chalicelib.requests.targets import Item
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.rules import EventContext
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft

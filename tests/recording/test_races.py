@@ -21,8 +21,8 @@ from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.recording import flows as recording
 from chalicelib.requests import quotes
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
+from chalicelib.requests.targets import Item
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, WriteConflict

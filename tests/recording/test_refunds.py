@@ -11,7 +11,8 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import refunds as sending
 from chalicelib.recording.refunds import MAX_ANNOUNCED
-from chalicelib.requests.records import Refund, Request, RequestStatus
+from chalicelib.requests.payments.records import Refund
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer

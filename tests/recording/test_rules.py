@@ -5,8 +5,8 @@ from dataclasses import replace
 from chalicelib.base.money import BaseUnits
 from chalicelib.recording.rules import differing_totals, ids, requests_by_topic, same_logs, with_totals
 from chalicelib.recording.unmatched import unmatched_transfer
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, PaymentStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.targets import Item
 from tests.fakes.world import PAYEE, START
 from tests.recording.test_deciding import REQUEST, STRANGER, Recorder, entry
 from tests.recording.test_payments import new_bill, transfer

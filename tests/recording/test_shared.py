@@ -13,8 +13,9 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.recording import flows as recording
 from chalicelib.recording import unmatched
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment, PaymentStatus, RequestStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.records import RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services
 from chalicelib.storage.store import Delete

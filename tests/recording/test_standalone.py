@@ -9,8 +9,9 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus
 from chalicelib.recording import flows as recording
 from chalicelib.recording.reconciliation import reconcile
-from chalicelib.requests.records import PaymentStatus, Request, RequestStatus
-from chalicelib.requests.store import payments, unmatched_transfers
+from chalicelib.requests.payments.records import PaymentStatus
+from chalicelib.requests.payments.store import payments, unmatched_transfers
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store
 from chalicelib.transfers import flows as transfers

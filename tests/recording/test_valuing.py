@@ -15,7 +15,8 @@ from chalicelib.chain.logs import LoggedConversion
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import to_pay, value_of
 from chalicelib.recording.valuing import Accepted, Basis, Worth, needs_basis, worth
-from chalicelib.requests.records import PaymentKind, Request, RequestStatus
+from chalicelib.requests.payments.records import PaymentKind
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.records import LoggedTransfer
 from tests.fakes.world import PAYEE, START
 

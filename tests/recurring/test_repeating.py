@@ -9,8 +9,9 @@ import pytest
 from chalicelib.recurring import jobs
 from chalicelib.requests import flows as requests
 from chalicelib.requests import store as request_store
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.records import DailyCount, Frequency, Recurrence, Request
+from chalicelib.requests.targets import Item
 from tests.fakes.crash import Crash, Interruption, Tripwire
 from tests.fakes.recurring import Recurring
 from tests.fakes.world import PAYEE

@@ -10,7 +10,8 @@ from chalicelib.base.money import Fee
 from chalicelib.recording.jobs import record_transfers
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.records import RecurringStatus
-from chalicelib.requests.records import Payment, PaymentKind, Request
+from chalicelib.requests.payments.records import Payment, PaymentKind
+from chalicelib.requests.records import Request
 from infra.bench.calls import counted
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.recurring import AMOUNT, Recurring

@@ -16,20 +16,12 @@ from chalicelib.base.money import format_amount
 from chalicelib.catalogue.interop import Destination, destination_id
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.currencies.rules import ConversionFacts
-from chalicelib.requests.creation import (
-    LARGEST_CONVERTED,
-    Draft,
-    Item,
-    Terms,
-    create_request,
-    for_each,
-    new_request,
-    parse_field,
-    resolve,
-)
+from chalicelib.requests.creation import Draft, create_request, new_request
+from chalicelib.requests.fields import for_each, parse_field
 from chalicelib.requests.records import CustomerInfo, Frequency, Recurrence, Request, RequestStatus
 from chalicelib.requests.references import payment_reference
 from chalicelib.requests.rules import amount_text
+from chalicelib.requests.targets import LARGEST_CONVERTED, Item, Terms, resolve
 from tests.fakes.world import PAYEE, START, WALLET
 
 TERMS = Terms(False, ConversionFacts(frozenset(("mainnet", "sepolia", "base")), has_price_source=True))

@@ -9,8 +9,9 @@ import pytest
 from chalicelib.access.callers import ClientSettings
 from chalicelib.base.errors import BadRequest, Forbidden, ValidationFailed
 from chalicelib.requests import flows, store
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.search.requests import listing
 from chalicelib.search.requests.listing import Wanted
 from infra.bench.calls import counted

@@ -12,9 +12,10 @@ from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.catalogue.interop import Destination
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.requests.creation import Item, new_request, resolve
+from chalicelib.requests.creation import new_request
 from chalicelib.requests.permissions import check_creator, check_limits, check_platform, is_limited, sees
 from chalicelib.requests.records import Request
+from chalicelib.requests.targets import Item, resolve
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET
 
 OWNER = Owner("acct", "cli_a", "https://shop.example", mode=Mode.CLIENT_ID)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from chalicelib.requests import flows, store
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.records import Frequency, Recurrence, Request
+from chalicelib.requests.targets import Item
 from infra.bench.calls import counted
 from tests.fakes.crash import FragileClient, Interruption
 from tests.fakes.world import PAYEE, World, in_process_aws

@@ -10,10 +10,11 @@ from chalicelib.base.lists import LISTS
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.records import LINKS, Link
-from chalicelib.requests import store as request_store
-from chalicelib.requests.creation import Item
 from chalicelib.requests.listing import REQUEST
-from chalicelib.requests.records import Payment, Request, RequestStatus
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.requests.targets import Item
 from chalicelib.search import reindexing
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters
@@ -198,7 +199,7 @@ def test_the_payments_of_a_request_from_before_event_keys_are_read_once(world: W
         world.chain.pay(payment.requests[0], amount=1_000_000 + number)
     world.scan()
     request = world.load(payment).requests[0]
-    stored = request_store.payments(world.services.store, request.request_id)
+    stored = payment_store.payments(world.services.store, request.request_id)
     aged(world)
     for number, each in enumerate(stored):
         if number >= 3:

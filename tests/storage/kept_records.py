@@ -43,22 +43,18 @@ from chalicelib.relayer.records import (
     RelayerProgress,
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, Refund, UnmatchedTransfer
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
     DailyCount,
     Frequency,
-    Payment,
-    PaymentKind,
-    PaymentStatus,
     Quote,
     Recurrence,
     Reference,
-    Refund,
     Request,
     RequestPointer,
     RequestStatus,
-    UnmatchedTransfer,
 )
 from chalicelib.scanning.records import (
     Cursor,

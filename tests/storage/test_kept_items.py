@@ -10,7 +10,7 @@ import pytest
 from chalicelib.access.rate_limits import store as limits
 from chalicelib.access.rate_limits.rules import Window
 from chalicelib.base.records import Record
-from chalicelib.requests.records import Payment, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.storage.items import item_of
 from chalicelib.storage.store import Store
 from infra.data_docs import record_classes

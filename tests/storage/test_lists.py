@@ -8,7 +8,8 @@ import pytest
 
 from chalicelib.base.lists import Named, Span, below, list_of, place_at
 from chalicelib.base.records import Counts
-from chalicelib.requests.records import DailyCount, Payment, PaymentStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import DailyCount
 from chalicelib.storage.store import Add, Store, WriteConflict
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PREFIX, World

@@ -9,7 +9,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.links import reading as links
 from chalicelib.links import store as link_store
 from chalicelib.recording import counting
-from chalicelib.requests.records import Payment, PaymentStatus, Request, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.records import Request
 from chalicelib.storage.store import Add
 from tests.fakes.world import PAYEE, WALLET
 from tests.support.node import Node

@@ -28,8 +28,9 @@ from chalicelib.payees.rules import checked_route, signing_data
 from chalicelib.payers import bank_accounts
 from chalicelib.payers import flows as payers
 from chalicelib.requests import flows as requests
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.records import Frequency, Recurrence
+from chalicelib.requests.targets import Item
 from chalicelib.storage.store import Delete
 from chalicelib.webhooks.deliveries import store as deliveries
 from chalicelib.webhooks.deliveries.records import Delivery

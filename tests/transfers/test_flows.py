@@ -11,9 +11,9 @@ from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
-from chalicelib.requests.creation import Item
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import payment_reference
+from chalicelib.requests.targets import Item
 from chalicelib.transfers import flows as transfers
 from chalicelib.transfers.flows import ListedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction

@@ -12,7 +12,7 @@ from chalicelib.access.callers import Owner
 from chalicelib.base.money import BaseUnits
 from chalicelib.links.creation import create_link
 from chalicelib.links.records import SecurePayment
-from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
 from chalicelib.transfers.rules import Classification, RecoveryAction, classify, without_payer
 from tests.fakes.world import PAYEE, START, TERMS, draft
 

@@ -9,7 +9,6 @@ from chalicelib.checkout.intents import rules as intents
 from chalicelib.checkout.intents.observing import observed
 from chalicelib.checkout.intents.rules import Observation
 from chalicelib.links import store as link_store
-from chalicelib.links.multicalls import reading as multicalls
 from chalicelib.links.reading import load
 from chalicelib.links.records import Intent, IntentStatus, LinkStatus, PaymentType, SecurePayment
 from chalicelib.scanning import store as scan_store
@@ -90,7 +89,9 @@ def with_children(services: Services, stored: SecurePayment) -> tuple[SecurePaym
     """The link, and the links that it pays. A multicall gets its status and its requests from its children."""
     if stored.link.payment_type is not PaymentType.MULTICALL:
         return stored, (stored,)
-    details = multicalls.details(services, stored)
+    from chalicelib.links.multicalls.reading import details as read_details  # most links are none
+
+    details = read_details(services, stored)
     status = details.status if details.status is LinkStatus.COMPLETED else stored.link.status
     parts = tuple(child.payment for child in details.children if child.payment is not None)
     return SecurePayment(replace(stored.link, status=status), details.requests, stored.intent), parts

@@ -16,9 +16,10 @@ from chalicelib.checkout.schemas.transactions import TransactionAnswer
 from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.recurring.schemas import PayoutRecurrence
-from chalicelib.requests.creation import Draft, Item
+from chalicelib.requests.creation import Draft
 from chalicelib.requests.rules import amount_text
 from chalicelib.requests.schemas import CustomerInfoBody
+from chalicelib.requests.targets import Item
 from chalicelib.settings import ValueForm
 
 _Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]

@@ -10,7 +10,7 @@ from chalicelib.catalogue.tokens import family_of
 from chalicelib.checkout.rules import SourceToken
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.records import Link
-from chalicelib.requests.creation import parse_field
+from chalicelib.requests.fields import parse_field
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from chalicelib.calldata.explanation import ExpectedEvent, Explanation
+from chalicelib.calldata.explanations.parts import ExpectedEvent, Explanation
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.http.schemas import Output
 from chalicelib.settings import ValueForm

@@ -9,15 +9,12 @@ from chalicelib.access.callers import Owner
 from chalicelib.links import reading as links
 from chalicelib.links import store as link_store
 from chalicelib.links.flows import check_limits
+from chalicelib.links.multicalls.children import check_count, check_none_blocked, evaluate_children, is_live
 from chalicelib.links.multicalls.rules import (
     ExecutionKind,
     MulticallDetails,
     check_combination,
-    check_count,
-    check_none_blocked,
-    evaluate_children,
     holds_children,
-    is_live,
     multicall_details,
     new_parent,
 )

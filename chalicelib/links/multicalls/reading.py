@@ -5,14 +5,8 @@ from dataclasses import replace
 
 from chalicelib.base.errors import Forbidden, NotFound
 from chalicelib.links import reading as links
-from chalicelib.links.multicalls.rules import (
-    MulticallDetails,
-    check_none_blocked,
-    claimed_by_others,
-    evaluate_children,
-    execution_kind,
-    multicall_details,
-)
+from chalicelib.links.multicalls.children import check_none_blocked, claimed_by_others, evaluate_children
+from chalicelib.links.multicalls.rules import MulticallDetails, execution_kind, multicall_details
 from chalicelib.links.records import LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import check_unlocked
 from chalicelib.services import Services

@@ -12,16 +12,8 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.http.errors import details_of
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import fee_plan_or_null
-from chalicelib.links.multicalls.rules import (
-    Child,
-    CurrencySum,
-    MulticallDetails,
-    MulticallRefused,
-    Reason,
-    message_key,
-    recovery_action,
-    totals_by_currency,
-)
+from chalicelib.links.multicalls.children import Child, MulticallRefused, Reason, message_key, recovery_action
+from chalicelib.links.multicalls.rules import CurrencySum, MulticallDetails, totals_by_currency
 from chalicelib.links.multicalls.schemas import (
     AmountSummary,
     ChildAnswer,

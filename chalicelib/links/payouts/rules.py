@@ -16,8 +16,10 @@ from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
 from chalicelib.links.multicalls import rules as multicall
+from chalicelib.links.multicalls.children import check_none_blocked, evaluate_children
 from chalicelib.links.records import Link, LinkStatus, PaymentType, SecurePayment
-from chalicelib.requests.creation import Target, parse_field, refused
+from chalicelib.requests.fields import parse_field, refused
+from chalicelib.requests.targets import Target
 
 LARGEST_MERGE = 30
 """The most payouts in a batch: they are merged in one transaction, with three records each."""
@@ -90,7 +92,7 @@ def merge(
     batch. Raises MulticallRefused with every payout that cannot be merged, BadRequest if they do not fit together.
     """
     parent = multicall.new_parent(owner, draft.tokens, None, found, now, entropy)
-    multicall.check_none_blocked(multicall.evaluate_children(parent, found, held, now), now)
+    check_none_blocked(evaluate_children(parent, found, held, now), now)
     payments = [found[token] for token in draft.tokens]
     _check_mergeable(payments)
     link = _batch_link(draft, parent, payments, now + terms.lifetime)

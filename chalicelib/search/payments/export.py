@@ -8,7 +8,7 @@ from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.rates.rules import inverted, rate_text
-from chalicelib.requests.records import Payment
+from chalicelib.requests.payments.records import Payment
 from chalicelib.search.payments.schemas import currency, invoice_amount
 from chalicelib.search.rules import dollar_rate, dollars
 

@@ -13,7 +13,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.lists import Found, Span, below, edges, skipped, with_edge
 from chalicelib.links import store as link_store
 from chalicelib.requests import store as request_store
-from chalicelib.requests.records import Payment
+from chalicelib.requests.payments.records import Payment
 from chalicelib.search.payments import rules, store
 from chalicelib.search.payments.records import Filters, Page
 from chalicelib.search.payments.rules import Counted

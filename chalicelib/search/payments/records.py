@@ -4,7 +4,8 @@ from dataclasses import fields
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
-from chalicelib.requests.records import Payment, Request
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
 
 
 @frozen

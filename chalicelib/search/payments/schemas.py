@@ -13,7 +13,8 @@ from chalicelib.http.fields import DIGITS, Address, NetworkName, Offset, ShortTe
 from chalicelib.http.schemas import Dated, Output, address_text, rule, unsent
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests import listing
-from chalicelib.requests.records import Payment, Request
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
 from chalicelib.search.payments.records import Filters, Page
 from chalicelib.search.requests.schemas import CustomerInfoAnswer
 from chalicelib.search.rules import dollar_rate, dollars_of

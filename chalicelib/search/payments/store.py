@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chalicelib.base.lists import Found, Span
-from chalicelib.requests.records import Payment
+from chalicelib.requests.payments.records import Payment
 from chalicelib.storage.store import Store
 
 MOST_QUERIES = 8

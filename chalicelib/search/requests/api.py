@@ -5,7 +5,8 @@ from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
 from chalicelib.search.requests import flows, listing
 from chalicelib.search.requests.listed import RequestsPage, RequestsQuery
-from chalicelib.search.requests.schemas import RequestAnswer, request_answer
+from chalicelib.search.requests.responses import request_answer
+from chalicelib.search.requests.schemas import RequestAnswer
 
 
 def read_request(call: Call[None, None]) -> RequestAnswer:

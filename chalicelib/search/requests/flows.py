@@ -4,7 +4,7 @@ from chalicelib.catalogue.tokens import dollar
 from chalicelib.links.reading import Viewer, load_request
 from chalicelib.offramp import store as offramp_store
 from chalicelib.rates.flows import current_or_none
-from chalicelib.requests import store as request_store
+from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 from chalicelib.search.requests.rules import FoundRequest, Market, counting
@@ -18,7 +18,7 @@ def find(services: Services, name: str, viewer: Viewer) -> FoundRequest:
     left to be paid, up to two rates are asked for; without them the request is found all the same. Raises NotFound.
     """
     request, link = load_request(services, name, viewer)
-    payments = counting(request_store.payments(services.store, request.request_id))
+    payments = counting(payment_store.payments(services.store, request.request_id))
     order = offramp_store.order(services.store, request.request_id) if request.is_crypto_to_fiat else None
     return FoundRequest(request, payments, link, _market(services, request), order)
 

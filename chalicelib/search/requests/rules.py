@@ -13,7 +13,8 @@ from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import to_pay, value_of
 from chalicelib.requests.offramps.records import Order
-from chalicelib.requests.records import Payment, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 from chalicelib.search.rules import dollars
 

@@ -16,7 +16,7 @@ from chalicelib.links.creation import create_link
 from chalicelib.links.fees.rules import plan_of, preview, resolve
 from chalicelib.links.records import Flow, SecurePayment
 from chalicelib.links.rules import amount_with_fee, fee_on
-from chalicelib.requests.creation import Item
+from chalicelib.requests.targets import Item
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, draft
 
 TRON_ADDRESS = tron_address_of(b"\x11" * 20)

@@ -12,7 +12,8 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked, NotF
 from chalicelib.links import expiry, reading
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading as multicall_reading
-from chalicelib.links.multicalls.rules import MulticallDetails, MulticallRefused
+from chalicelib.links.multicalls.children import MulticallRefused
+from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.records import ASSEMBLY_TIME, Link, LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable, check_unlocked
 from chalicelib.requests.records import RequestStatus

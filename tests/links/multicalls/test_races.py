@@ -11,7 +11,8 @@ import pytest
 from chalicelib.links import expiry, reading
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.multicalls import reading as multicall_reading
-from chalicelib.links.multicalls.rules import MulticallDetails, MulticallRefused
+from chalicelib.links.multicalls.children import MulticallRefused
+from chalicelib.links.multicalls.rules import MulticallDetails
 from chalicelib.links.records import ASSEMBLY_TIME, Link, SecurePayment
 from chalicelib.storage.store import WriteConflict
 from infra.bench.calls import counted

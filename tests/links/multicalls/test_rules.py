@@ -10,20 +10,22 @@ import pytest
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
+from chalicelib.links.multicalls.children import (
+    MulticallRefused,
+    Reason,
+    block_reason,
+    check_count,
+    check_none_blocked,
+    evaluate_children,
+    is_live,
+)
 from chalicelib.links.multicalls.responses import child_context
 from chalicelib.links.multicalls.rules import (
     ExecutionKind,
     MulticallDetails,
-    MulticallRefused,
-    Reason,
-    block_reason,
     check_combination,
-    check_count,
-    check_none_blocked,
-    evaluate_children,
     execution_kind,
     holds_children,
-    is_live,
     multicall_details,
     new_parent,
     totals_by_currency,

@@ -11,14 +11,14 @@ from chalicelib.base.errors import NotFound
 from chalicelib.links import flows as links
 from chalicelib.links import reading
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.multicalls.rules import MulticallRefused
+from chalicelib.links.multicalls.children import MulticallRefused
 from chalicelib.links.payouts import flows as payouts
 from chalicelib.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
-from chalicelib.requests.creation import Item
-from chalicelib.requests.records import Payment
+from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.rules import remaining
+from chalicelib.requests.targets import Item
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.world import PAYEE, WALLET, World, draft, in_process_aws
 from tests.support.errors import body_of

@@ -13,7 +13,7 @@ from chalicelib.access.sessions.records import Wallet
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.money import BaseUnits
-from chalicelib.links.multicalls.rules import MulticallRefused
+from chalicelib.links.multicalls.children import MulticallRefused
 from chalicelib.links.payouts.rules import Merge, MergeDraft, PayoutDraft, create_payout, merge
 from chalicelib.links.records import Flow, LinkStatus, PaymentType, SecurePayment
 from chalicelib.requests.records import RequestStatus

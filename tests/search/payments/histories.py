@@ -7,7 +7,7 @@ from random import Random
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.recording import counting
-from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus
+from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus
 from chalicelib.storage.store import Add, Store
 
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)

@@ -19,7 +19,8 @@ from chalicelib.base.cursors import Position, cursor_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.timestamps import iso
 from chalicelib.rates.records import Rate, RateSource
-from chalicelib.requests.records import CustomerInfo, Payment, PaymentKind
+from chalicelib.requests.payments.records import Payment, PaymentKind
+from chalicelib.requests.records import CustomerInfo
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.export import COLUMNS, inert, table
 from chalicelib.search.payments.records import Filters

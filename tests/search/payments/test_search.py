@@ -11,7 +11,7 @@ import pytest
 from chalicelib.base.errors import ValidationFailed
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.requests.listing import transaction, wallet
-from chalicelib.requests.records import Payment, PaymentStatus
+from chalicelib.requests.payments.records import Payment, PaymentStatus
 from chalicelib.search.payments import flows
 from chalicelib.search.payments.records import Filters
 from tests.fakes.memory_store import MemoryStore

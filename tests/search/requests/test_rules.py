@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.rates.records import Rate, RateSource
-from chalicelib.requests.records import Payment, PaymentKind, PaymentStatus, Request, RequestStatus
+from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus
+from chalicelib.requests.records import Request, RequestStatus
+from chalicelib.search.requests.responses import request_answer
 from chalicelib.search.requests.rules import FoundRequest, Market, counting
-from chalicelib.search.requests.schemas import request_answer
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, WALLET
 from tests.wire.published import READ_REQUEST, assert_fits
 

@@ -8,10 +8,8 @@ from typing import Any
 
 from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
 from chalicelib.calldata.batch import ERC20_CONVERTED_GROUP, ERC20_GROUP, NATIVE_CONVERTED_GROUP, NATIVE_GROUP
-from chalicelib.calldata.explain_conversions import converted_payment, spent
-from chalicelib.calldata.explanation import DecodedCall, ExpectedEvent, Explanation, explanation_of
-from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
-from chalicelib.calldata.functions import (
+from chalicelib.calldata.explanations.conversions import converted_payment, spent
+from chalicelib.calldata.explanations.functions import (
     FUNCTIONS,
     PAY_ERC20,
     PAY_ERC20_CONVERTED,
@@ -19,7 +17,9 @@ from chalicelib.calldata.functions import (
     PAY_NATIVE_CONVERTED,
     Function,
 )
-from chalicelib.calldata.wording import Wording, joined
+from chalicelib.calldata.explanations.parts import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.calldata.explanations.wording import Wording, joined
+from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
 from chalicelib.catalogue.contracts import BATCH
 
 PAYMENT_EVENT = "TransferWithReferenceAndFee"

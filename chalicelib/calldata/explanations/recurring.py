@@ -1,8 +1,8 @@
 """Explains the payments of a schedule, which the service's own account makes for the payer who signed it."""
 
 from chalicelib.base.signatures import SIGNATURE_BYTES
-from chalicelib.calldata.explain_payments import PAYMENT_EVENT
-from chalicelib.calldata.explanation import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.calldata.explanations.parts import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.calldata.explanations.payments import PAYMENT_EVENT
 from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
 from chalicelib.catalogue.contracts import ERC20_FEE_PROXY
 

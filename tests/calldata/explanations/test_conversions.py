@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.calldata.batch import BatchItem, pay_batch
 from chalicelib.calldata.conversions.proxy import Conversion, pay_erc20_converted, pay_native_converted
 from chalicelib.calldata.erc20 import approve
-from chalicelib.calldata.explain import explain_data
+from chalicelib.calldata.explanations.calls import explain_data
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import address_of
 from chalicelib.catalogue.conversions import on_chain_units

@@ -4,9 +4,9 @@ Each function raises ValueError with the reason if this package would not write 
 """
 
 from chalicelib.calldata.conversions.proxy import Conversion
-from chalicelib.calldata.explanation import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.calldata.explanations.parts import DecodedCall, ExpectedEvent, Explanation, explanation_of
+from chalicelib.calldata.explanations.wording import Wording
 from chalicelib.calldata.fee_proxy import REFERENCE_LENGTH
-from chalicelib.calldata.wording import Wording
 from chalicelib.catalogue.contracts import ERC20_CONVERSION_PROXY
 from chalicelib.catalogue.conversions import conversion_path
 

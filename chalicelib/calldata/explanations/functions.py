@@ -2,7 +2,7 @@
 
 
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.decode import Array, Kind
+from chalicelib.calldata.explanations.decode import Array, Kind
 from chalicelib.calldata.recurring import PERMIT_MEMBERS
 from chalicelib.catalogue.contracts import (
     BATCH,

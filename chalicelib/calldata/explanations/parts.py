@@ -6,9 +6,9 @@ from typing import Any
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.calldata.conversions.proxy import Conversion
-from chalicelib.calldata.decode import NUMBERS, Kind, type_text
-from chalicelib.calldata.functions import Function
-from chalicelib.calldata.wording import Wording
+from chalicelib.calldata.explanations.decode import NUMBERS, Kind, type_text
+from chalicelib.calldata.explanations.functions import Function
+from chalicelib.calldata.explanations.wording import Wording
 
 
 @frozen

@@ -1,0 +1,1 @@
+"""What transactions do, in words, from the bytes that are signed."""

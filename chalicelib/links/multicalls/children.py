@@ -1,0 +1,160 @@
+"""Children of a multicall: which of them can be paid, and why the others cannot.
+
+A child is a payout link, which can still be paid separately. Its `parent_token` is a claim by a multicall. The claim
+counts while that multicall exists, is not expired or completed, and can be paid; so a child is held by at most one
+multicall. If one child can never be paid again, the multicall holds none of its children, and they can be combined
+again without that child.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
+from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
+from chalicelib.links.rules import is_abandoned, status_at
+from chalicelib.requests.records import Request
+
+
+class Reason(StrEnum):
+    """Why a child, or the whole multicall, cannot be paid (supplement 7.1). Children are checked in this order."""
+
+    DUPLICATE_CHILD = "duplicate_child"
+    NOT_FOUND = "not_found"
+    NOT_OWNED = "not_owned"
+    NOT_OUTGOING = "not_outgoing"
+    NOT_SINGLE_PAYMENT = "not_single_payment"
+    INVALID_CHILD_LINKAGE = "invalid_child_linkage"
+    """Another multicall holds it."""
+    ALREADY_PAID = "already_paid"
+    REQUEST_PROCESSING = "request_processing"
+    SECURE_PAYMENT_EXPIRED = "secure_payment_expired"
+    SECURE_PAYMENT_NOT_PENDING = "secure_payment_not_pending"
+    COMPLIANCE_FAILED = "compliance_failed"
+    NOT_PAYABLE_CHILD = "not_payable_child"
+    TOO_MANY_CHILDREN = "too_many_children"
+
+
+_RECOVERY = {
+    Reason.DUPLICATE_CHILD: "remove_child",
+    Reason.NOT_FOUND: "remove_child",
+    Reason.NOT_OWNED: "remove_child",
+    Reason.NOT_OUTGOING: "remove_child",
+    Reason.ALREADY_PAID: "remove_child",
+    Reason.COMPLIANCE_FAILED: "remove_child",
+    Reason.REQUEST_PROCESSING: "recreate_after_cooldown",
+    Reason.TOO_MANY_CHILDREN: "recreate_reduced",
+}
+"""What the caller can do (supplement 15.2); `support_required` for the other reasons."""
+
+
+@frozen
+class Child:
+    """One child as it is now; `reason` is None if it can be paid."""
+
+    position: int
+    token: str
+    payment: SecurePayment | None
+    reason: Reason | None
+
+    @property
+    def request(self) -> Request | None:
+        """The child's request; None if the link does not exist, or its request was merged into a batch."""
+        return self.payment.requests[0] if self.payment and self.payment.requests else None
+
+    @property
+    def is_paid(self) -> bool:
+        return self.payment is not None and self.payment.is_paid
+
+
+@frozen
+class Cap:
+    """The largest number of children that is allowed, and the actual number."""
+
+    maximum: int
+    actual: int
+
+
+def message_key(reason: Reason) -> str:
+    return f"multicall.{reason}"
+
+
+def recovery_action(reason: Reason) -> str:
+    return _RECOVERY.get(reason, "support_required")
+
+
+class MulticallRefused(BadRequest):
+    """A multicall that cannot be created or paid: its blocked children, or the limit that it exceeds."""
+
+    shown_by = "chalicelib.links.multicalls.responses"
+
+    def __init__(self, blocked: Sequence[Child], now: datetime, cap: Cap | None = None) -> None:
+        super().__init__("Multicall validation failed")
+        self.blocked, self.now, self.cap = tuple(blocked), now, cap
+
+
+def check_count(count: int, maximum: int, now: datetime) -> None:
+    """Raises MulticallRefused with a `cap` if there are more children than the deployment allows."""
+    if count > maximum:
+        raise MulticallRefused((), now, Cap(maximum, count))
+
+
+def is_live(parent: Link | None, now: datetime) -> bool:
+    """Whether a multicall is pending or assembling, neither expired nor abandoned. Else its claims do not count."""
+    if parent is None or is_abandoned(parent, now):
+        return False
+    return parent.status is LinkStatus.ASSEMBLING or status_at(parent, now) is LinkStatus.PENDING
+
+
+def claimed_by_others(parent: Link, found: Mapping[str, SecurePayment]) -> set[str]:
+    """The tokens of the children that another multicall has claimed later."""
+    return {token for token, child in found.items() if child.link.parent_token != parent.token}
+
+
+def evaluate_children(
+    parent: Link, found: Mapping[str, SecurePayment], held: Container[str], now: datetime
+) -> tuple[Child, ...]:
+    """The children of `parent` in order, with block reasons; `held` are the tokens that other multicalls hold."""
+    children: list[Child] = []
+    seen: set[str] = set()
+    for position, token in enumerate(parent.child_tokens):
+        payment = found.get(token)
+        reason = Reason.DUPLICATE_CHILD if token in seen else block_reason(payment, parent, token in held, now)
+        children.append(Child(position, token, payment, reason))
+        seen.add(token)
+    return tuple(children)
+
+
+def block_reason(payment: SecurePayment | None, parent: Link, is_held: bool, now: datetime) -> Reason | None:
+    """The first reason why a child of `parent` cannot be paid; None if it can. Partly paid children can be paid."""
+    if payment is None:
+        return Reason.NOT_FOUND
+    link, intent, status = payment.link, payment.intent, status_at(payment.link, now)
+    in_order = (
+        (Reason.NOT_OWNED, not _is_visible_to(parent, link)),
+        (Reason.NOT_OUTGOING, link.flow is not Flow.PAY),
+        (Reason.NOT_SINGLE_PAYMENT, link.payment_type is not PaymentType.SINGLE),
+        (Reason.INVALID_CHILD_LINKAGE, is_held),
+        (Reason.ALREADY_PAID, payment.is_paid),
+        (Reason.REQUEST_PROCESSING, intent is not None and intent.is_locking),
+        (Reason.SECURE_PAYMENT_EXPIRED, status is LinkStatus.EXPIRED),
+        (Reason.SECURE_PAYMENT_NOT_PENDING, status is LinkStatus.INVALIDATED),
+        (Reason.COMPLIANCE_FAILED, status is LinkStatus.COMPLIANCE_FAILED),
+        (Reason.NOT_PAYABLE_CHILD, status is not LinkStatus.PENDING or not payment.requests),
+    )
+    return next((reason for reason, applies in in_order if applies), None)
+
+
+def check_none_blocked(children: Sequence[Child], now: datetime) -> None:
+    """Raises MulticallRefused with every child that cannot be paid."""
+    blocked = [child for child in children if child.reason is not None]
+    if blocked:
+        raise MulticallRefused(blocked, now)
+
+
+def _is_visible_to(parent: Link, link: Link) -> bool:
+    """Whether the link is of the parent's account and, if both have a client id, of the same client id."""
+    return parent.account_id == link.account_id and (
+        parent.client_id is None or link.client_id in (parent.client_id, None)
+    )

@@ -1,0 +1,1 @@
+"""Payments of requests, their refunds, and the transfers that do not count."""

@@ -1,0 +1,94 @@
+"""What a range of blocks adds to the transfer log, and where the cursor stands after it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chalicelib.base.frozen import frozen
+from chalicelib.chain import logs
+from chalicelib.chain.logs import BlockRange, Checkpoint, ProxyTransfer
+from chalicelib.chain.ranges import BlockRefused, RangeReading, RangeTooLarge
+from chalicelib.chain.transfers import transfers_of
+from chalicelib.requests import store as request_store
+from chalicelib.scanning import rules, store, transfer_log
+from chalicelib.scanning.details import Details
+from chalicelib.scanning.records import Cursor, LoggedTransfer, UnrecordedTransfers
+from chalicelib.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chain.protocol import Chain
+
+
+@frozen
+class Found:
+    """What some blocks add to the log: the entries that are new, and work for the recorder."""
+
+    new: tuple[LoggedTransfer, ...] = ()
+    work: tuple[UnrecordedTransfers, ...] = ()
+
+    @property
+    def bill_ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(part.bill_id for part in self.work))
+
+
+def matched(services: Services, chain: "Chain", reading: RangeReading) -> list[LoggedTransfer]:
+    """The entries for the transfers of a range that have the reference of a request.
+
+    Raises InconsistentNode if the node gives logs of other blocks than its canonical ones.
+    """
+    transfers = transfer_log.counting(transfers_of(chain.network, reading.logs))
+    found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
+    bills = {reference.topic: reference.bill_id for reference in found}
+    matched = [transfer for transfer in transfers if transfer.reference_topic in bills]
+    return transfer_log.entries(_dated(chain, matched), bills, services.clock())
+
+
+def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
+    """The transfers with the times of their blocks. No call to the node if there are no transfers."""
+    if not transfers:
+        return ()
+    return logs.with_block_times(transfers, chain.block_facts(sorted({each.block_number for each in transfers})))
+
+
+def not_recorded(services: Services, details: Details, cursor: Cursor, found: list[LoggedTransfer]) -> Found:
+    """The entries among these that are new, with their details, and the work for all that are not recorded."""
+    if not found:
+        return Found()
+    stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
+    for entry in transfer_log.reindexed(found, stored):
+        reason = f"{entry.tx_hash} had another log index before in the same block"
+        services.log.error("node contradicts itself", extra={"network": entry.network, "reason": reason})
+    new = tuple(entry for entry in found if entry.transfer_id not in stored)
+    work = transfer_log.work(transfer_log.unrecorded(found, stored), cursor.version, services.clock())
+    return Found(details.of(new), tuple(work))
+
+
+def unfinished(services: Services, cursor: Cursor, blocks: BlockRange) -> Cursor:
+    """The cursor with these blocks as unfinished, written before any of their new entries is."""
+    return store_cursor(services, replace(cursor, unfinished=blocks))
+
+
+def write(services: Services, found: Found) -> None:
+    """Entries first: the recorder finds every entry that its work names. Raises Throttled."""
+    services.store.put_many(found.new)
+    services.store.put_many(found.work)
+
+
+def log_refusal(services: Services, name: str, blocks: BlockRange, error: RangeTooLarge) -> None:
+    """A refused range is halved, but a single block that is refused stops the network until the node returns it."""
+    facts = {"network": name, "first": blocks.first, "last": blocks.last, "reason": str(error)}
+    if isinstance(error, BlockRefused):
+        services.log.error("block refused by the node", extra=facts)
+    else:
+        services.log.warning("range refused by the node", extra=facts)
+
+
+def advanced(services: Services, cursor: Cursor, blocks: BlockRange, reading: RangeReading, limit: int) -> Cursor:
+    last = Checkpoint(blocks.last, reading.last.hash)
+    return rules.advance(cursor, last, reading.last.time, limit, services.clock())
+
+
+def store_cursor(services: Services, cursor: Cursor) -> Cursor:
+    """Writes the cursor. Raises WriteConflict, which ends this tick, if another tick of the network wrote it first."""
+    services.store.write(cursor)
+    return replace(cursor, version=cursor.version + 1)
