@@ -13,6 +13,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.chain.chains import Chains
 from chalicelib.chain.safe_service import SafeService
 from chalicelib.outbound.compliance import Compliance
+from chalicelib.outbound.lifi import Lifi
 from chalicelib.outbound.prices import Prices
 from chalicelib.outbound.sender import WebhookSender
 from chalicelib.settings import Settings
@@ -34,6 +35,7 @@ class Services:
     safes: SafeService
     prices: Prices
     compliance: Compliance
+    router: Lifi
     sender: WebhookSender
     log: Logger
     clock: Callable[[], datetime]
@@ -59,6 +61,7 @@ def assemble(settings: Settings) -> Services:
         safes=SafeService(settings.safe_service_urls),
         prices=Prices(settings.price_api_url, lambda: _headers_with_key(settings.price_api_key_header, secrets)),
         compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
+        router=Lifi(settings.lifi_base_url, settings.lifi_integrator, lambda: secrets.lifi_api_key),
         sender=WebhookSender(settings.webhook_allow_loopback),
         log=Logger(service="payment-requests", level=settings.log_level),
         clock=lambda: datetime.now(UTC),

@@ -224,6 +224,18 @@ class Settings:
     """The compliance and off-ramp provider (outbound/compliance.py); empty: none, and nobody is paid out in fiat."""
     compliance_account: str = _setting(_text, "")
     """The name of this service's account at that provider, which its events have to carry."""
+    lifi_base_url: str = _setting(_optional_url, "")
+    """The router that finds ways to pay from another chain (outbound/lifi.py), without /v1; empty: none is offered."""
+    lifi_integrator: str = _setting(
+        _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "payment-requests"
+    )
+    """The name of this service at the router."""
+    route_seconds: int = _setting(_whole(10, 600), 120)
+    """How long a payer is shown a quoted route before a new one is asked for."""
+    route_cost_bps: int = _setting(_whole(0, 1000), 200)
+    """How much more than the amount due a route may take from the payer, in basis points; and in addition:"""
+    route_cost_dollars: int = _setting(_whole(0, 1000), 5)
+    """... so many whole dollars, because of what a small payment costs."""
     price_max_age_seconds: int = _setting(_whole(1), 600)
     """How old a price of the HTTP source may be."""
     feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)

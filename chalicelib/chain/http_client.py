@@ -1,4 +1,4 @@
-"""A small HTTP client over urllib3, for nodes, the Safe Transaction Service and the compliance provider.
+"""A small HTTP client over urllib3, for nodes and for the services that this one asks over HTTP.
 
 It limits the time to connect, the time between two parts of a response, the time for the whole response, and its size.
 It follows no redirects and does not retry. The first request imports urllib3, which boto3 has usually imported by then.
@@ -34,10 +34,14 @@ class ResponseTooLarge(HttpError):
 
 @frozen
 class HttpResponse:
-    """`body` is decompressed. It is empty for redirects, and cut off after 64 kB for a status from 400 on."""
+    """`body` is decompressed. It is empty for redirects, and cut off after 64 kB for a status from 400 on.
+
+    The names of `headers` are in lower case.
+    """
 
     status: int
     body: bytes
+    headers: Mapping[str, str]
 
     @property
     def is_success(self) -> bool:
@@ -85,7 +89,7 @@ class HttpClient:
             raise ResponseTimeout("the response did not arrive in time") from error
         except (HTTPError, OSError, ValueError) as error:
             raise HttpError(str(error)) from error
-        return HttpResponse(response.status, body)
+        return HttpResponse(response.status, body, {name.lower(): value for name, value in response.headers.items()})
 
     def _read(self, response: Any, deadline: float, max_bytes: int) -> bytes:
         body, is_error = bytearray(), response.status >= 400

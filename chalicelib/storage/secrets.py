@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.storage.clients import aws_client
 
-_NO_URLS = ("tron_api_key", "price_api_key", "compliance_api_key", "compliance_webhook_secret")
+_NO_URLS = ("tron_api_key", "price_api_key", "compliance_api_key", "compliance_webhook_secret", "lifi_api_key")
 _CACHED_SECRETS = 1_000  # webhook secrets of 64 bytes each
 
 
@@ -16,7 +16,8 @@ class Secrets:
 
     The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries of _NO_URLS are no URLs:
     `tron_api_key` holds TronGrid's key, `price_api_key` that of the price source, `compliance_api_key` that of the
-    compliance provider, and `compliance_webhook_secret` the key by which that provider signs its events.
+    compliance provider, `compliance_webhook_secret` the key by which that provider signs its events, and `lifi_api_key`
+    that of the router.
     """
 
     def __init__(self, key: str, rpc_urls_secret: str) -> None:
@@ -63,6 +64,10 @@ class Secrets:
     @property
     def compliance_webhook_secret(self) -> str | None:
         return self._entries.get("compliance_webhook_secret")
+
+    @property
+    def lifi_api_key(self) -> str | None:
+        return self._entries.get("lifi_api_key")
 
     @cached_property
     def _entries(self) -> dict[str, str]:

@@ -50,6 +50,7 @@ from tests.fakes.chain import FEE_ADDRESS, FakeChain, FakeChains
 from tests.fakes.compliance import FakeCompliance
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.prices import FakePrices
+from tests.fakes.router import FakeRouter
 from tests.fakes.safes import FakeSafes
 
 swift_moto.apply()
@@ -189,6 +190,7 @@ class World:
         self.prices = FakePrices(self.clock, self._serve_feeds)
         self.safes = FakeSafes()
         self.compliance = FakeCompliance()
+        self.router = FakeRouter(self.clock)
         self.receiver = Receiver(self.clock)
         self.queue = VirtualQueue(self.clock)
         self.client = client or boto3.client("dynamodb", region_name="us-east-1")
@@ -227,6 +229,7 @@ class World:
             safes=self.safes,
             prices=self.prices,
             compliance=self.compliance,
+            router=self.router,
             sender=self.receiver,
             log=Logger(service="test", level="CRITICAL"),
             clock=self.clock,

@@ -1,0 +1,150 @@
+"""Routes: what a payer wants from another chain, what is shown to them, and what a transaction of a source chain does.
+
+A route deposits the payer's tokens into Across on the source chain. Whoever fills the deposit sends tokens to
+MulticallHandler on the destination chain, which approves them for the fee proxy and makes the call that pays; if that
+fails they go to the fallback. All of this is in the bytes that the payer signs.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
+from chalicelib.calldata.across import QUOTE_SECONDS, Deposit, decode_deposit, decode_message
+from chalicelib.calldata.erc20 import approve
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.networks import Network, network_of_chain
+from chalicelib.catalogue.tokens import Token
+
+DESTINATION_GAS = 200_000
+"""What a payment through the fee proxy may use on the destination chain; measured are 96,000 to 188,000."""
+
+
+class NoRoute(BadRequest):
+    """The payment cannot be made in this way; the message says why."""
+
+
+class BridgeClosed(BadRequest):
+    """No routes are quoted now. The message says when to try again, which is in `retry_after` seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        wait = f"{retry_after} seconds" if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
+        super().__init__(
+            f"Payments from another chain are not available at the moment: try again in {wait}, "
+            "or pay on the network of the request"
+        )
+        self.retry_after = retry_after
+
+
+@frozen
+class Wanted:
+    """A payment on the destination chain that a payer makes from another one.
+
+    `payer` sends the transaction on the source chain, and gets the tokens back there if nobody fills the deposit.
+    `fallback` gets them on the destination chain if the call fails. `call` is that of the fee proxy, which takes
+    `amount` base units of the destination token: the amount due and the fee.
+    """
+
+    source: Token
+    destination: Token
+    payer: str
+    fallback: str
+    call: Transaction
+    amount: BaseUnits
+
+
+@frozen
+class RouteCost:
+    """A part of what a route costs, as the router says. `dollars` have 8 decimals. `is_gas`: paid for gas."""
+
+    name: str
+    amount: BaseUnits
+    token: Token
+    dollars: BaseUnits | None
+    is_gas: bool
+
+
+@frozen
+class Route:
+    """A way to pay from another chain: the payer allows `spender` to take `source_amount`, and sends `transaction`.
+
+    It is shown until `expires_at`. The source chain accepts it until `execution_deadline`; what was deposited can be
+    filled until `fill_deadline`. `seconds` is how long it takes, as the router says. `step_id` names it there.
+    """
+
+    wanted: Wanted
+    spender: str
+    transaction: Transaction
+    gas: int
+    source_amount: BaseUnits
+    tool: str
+    step_id: str
+    fetched_at: datetime
+    expires_at: datetime
+    execution_deadline: datetime
+    fill_deadline: datetime
+    seconds: int
+    costs: tuple[RouteCost, ...]
+
+
+@frozen
+class BridgedCall:
+    """What a transaction of a source chain does: a deposit, and the one call it leads to on the destination chain.
+
+    `target` is allowed to take `amount` base units of the deposit's output token, and `data` is sent to it.
+    """
+
+    deposit: Deposit
+    destination: Network
+    target: str
+    data: str
+    amount: BaseUnits
+    fallback: str
+
+    @property
+    def execution_deadline(self) -> datetime:
+        """The last second at which the source chain accepts it."""
+        return datetime.fromtimestamp(self.deposit.quote_timestamp + QUOTE_SECONDS, UTC)
+
+    @property
+    def fill_deadline(self) -> datetime:
+        """The last second at which the destination chain lets it be filled."""
+        return datetime.fromtimestamp(self.deposit.fill_deadline, UTC)
+
+
+def read_source(chain: Network, to: str, data: str) -> BridgedCall | None:
+    """What a transaction of a chain does if it is one that a route of ours may have; None for any other."""
+    if not same_address(to, _deployed(ACROSS_SPOKE_POOL, chain)):
+        return None
+    deposit = decode_deposit(data)
+    destination = None if deposit is None else network_of_chain(deposit.destination_chain_id)
+    if deposit is None or destination is None:
+        return None
+    if not same_address(deposit.recipient, _deployed(ACROSS_HANDLER, destination)):
+        return None
+    message = decode_message(deposit.message)
+    if message is None or len(message.calls) != 2:
+        return None
+    (token, approval, nothing), (target, call, value) = message.calls
+    amount = int(approval[-64:], 16) if len(approval) == 138 else 0
+    if nothing or value or not same_address(token, deposit.output_token):
+        return None
+    if approval != approve(token, target, amount).data:
+        return None
+    return BridgedCall(deposit, destination, target, call, BaseUnits(amount), message.fallback)
+
+
+def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
+    """The route with the time at which it was fetched, which is shown for `lifetime` from then on."""
+    return replace(route, fetched_at=fetched_at, expires_at=min(fetched_at + lifetime, route.execution_deadline))
+
+
+def _deployed(contract: str, chain: Network) -> str:
+    """The address of a contract on a chain; empty, which no address is, if it is not there."""
+    try:
+        return address_of(contract, chain.name)
+    except LookupError:
+        return ""
