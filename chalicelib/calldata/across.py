@@ -27,7 +27,7 @@ from typing import Any
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import address_word, bytes_tail, call, uint_word
-from chalicelib.calldata.decode import SELECTOR, Array, Kind, read
+from chalicelib.calldata.explanations.decode import SELECTOR, Array, Kind, read
 
 DEPOSIT = bytes.fromhex("7b939232")
 DEPOSIT_PARAMETERS: tuple[tuple[str, Kind], ...] = (

@@ -23,7 +23,7 @@ from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.abi import WORD, address_word, bytes_tail, read_uint, uint_word
 from chalicelib.calldata.across import Deposit
-from chalicelib.calldata.transaction import Call
+from chalicelib.calldata.transaction import Call, LoggedDeposit
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, block_at, contract_read, unavailable_if_malformed
@@ -36,14 +36,6 @@ TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523
 _FILL_STATUSES = keccak256(b"fillStatuses(bytes32)")[:4]
 UNFILLED = (0, 1)
 """States of a deposit on its destination chain: nothing happened, and the slow way was asked for; 2 is filled."""
-
-
-@frozen
-class LoggedDeposit:
-    """A deposit as the source chain's event says it. `deposit.exclusivity` is the deadline of it, in Unix time."""
-
-    deposit: Deposit
-    deposit_id: int
 
 
 @frozen

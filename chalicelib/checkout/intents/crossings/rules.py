@@ -288,7 +288,8 @@ def refund_search_from(crossing: Crossing, head: int, head_time: datetime) -> in
 
 def least_input(output: BaseUnits, output_decimals: int, input_decimals: int) -> int:
     """The least deposit that somebody will fill, both tokens being worth a dollar."""
-    return output * 10**input_decimals * _FILLED_BPS // (10**output_decimals * 10_000)
+    unit_in, unit_out = 10**input_decimals, 10**output_decimals
+    return int(output * unit_in * _FILLED_BPS // (unit_out * 10_000))
 
 
 _FILLED_BPS = 9_900
