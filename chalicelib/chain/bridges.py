@@ -1,4 +1,4 @@
-"""Reads what the bridge says on a chain: the deposits of a transaction, how a deposit was filled, and what was returned.
+"""Reads what the bridge says on a chain: deposits of a transaction, how a deposit was filled, and what was returned.
 
 The bridge is Across; one contract, the SpokePool, is on every chain. It identifies a deposit by its source chain and a
 number, and knows whether it was filled by a hash over all that it says.

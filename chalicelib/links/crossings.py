@@ -61,8 +61,8 @@ class Crossing:
     """The way of a payment from one chain to another; the intent's `network` is the source chain.
 
     `since` is since when it is at its stage. `deposit` is None until a node has the transaction. `nonce_used_since` is
-    since when the source chain has another transaction of its wallet with its nonce; None while it has not. From BRIDGE on,
-    `deposit_id` identifies it on both chains, `relay_hash` is what the destination chain knows it by, and
+    since when the source chain has another transaction of its wallet with its nonce; None while it has not. From BRIDGE
+    on, `deposit_id` identifies it on both chains, `relay_hash` is what the destination chain knows it by, and
     `deposited_block` and `deposited_at` say where it is in the source chain. `searched_to` is the last block of the
     destination that was searched for its payout, `refund_searched_to` the last one of the source that was searched for
     its refund; None before. `is_surplus`: it reached the payee of a request that was paid before. `reason` says in
@@ -86,4 +86,3 @@ class Crossing:
     is_surplus: bool = False
     reason: str | None = None
     tool: str | None = None
-    source_symbol: str | None = None

@@ -13,7 +13,7 @@ from chalicelib.calldata.across import encode_deposit
 from chalicelib.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
-from chalicelib.catalogue.networks import Network
+from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
 from chalicelib.checkout.intents.crossings.rules import least_input
 from chalicelib.links.crossings import Deposit
@@ -36,20 +36,26 @@ class PaidDeposit:
 
 def check_source(payment: SecurePayment, chain: str, symbol: str) -> tuple[Network, Token]:
     """The network and the token of another chain that a link is paid with. Raises BadRequest if it cannot be."""
-    for request in payment.requests:
-        token = currency_of(request)
-        if not is_bridgeable(token):
-            raise BadRequest(f"{token.symbol} is not supported in crosschain payment.")
+    first = payment.requests[0]
+    label = _label(first.network)
+    refusal = (
+        f"Unsupported crosschain configuration: this link is paid in {first.currency} on {label}, and not from "
+        f"{symbol} on {chain}"
+    )
+    if not all(is_bridgeable(currency_of(request)) for request in payment.requests):
+        raise BadRequest(f"{refusal}: {currency_of(first).symbol} is not supported in crosschain payment.")
     if payment.link.payment_type is PaymentType.BATCH:
-        raise BadRequest("A link of several payments is paid on its own network: leave out chain and token of another")
+        raise BadRequest(f"{refusal}: a link of several payments is paid on its own network")
     source = source_token(chain, symbol)
     if source is None:
         labels = ", ".join(each.label for each in source_networks())
-        raise BadRequest(
-            f"Unsupported crosschain configuration: {symbol} on {chain}. What is possible is "
-            f"{' or '.join(SOURCE_SYMBOLS)} on {labels}"
-        )
+        raise BadRequest(f"{refusal}: it can be paid from {' or '.join(SOURCE_SYMBOLS)} on {labels}")
     return next(each for each in source_networks() if each.label == chain), source
+
+
+def _label(name: str) -> str:
+    known = network(name)
+    return known.label if known is not None else name
 
 
 def paid_by(source: Network, requests: Iterable[Request], sent: SentTransaction) -> tuple[PaidDeposit, ...]:

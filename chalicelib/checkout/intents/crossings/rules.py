@@ -177,7 +177,7 @@ def _after_source(intent: Intent, crossing: Crossing, seen: SourceSeen, now: dat
 
 
 def _after_missing(intent: Intent, crossing: Crossing, seen: SourceSeen, now: datetime) -> Intent:
-    """It ends only if that was read for some time: that its nonce is used, or, by the chain's clock, that it is over."""
+    """It ends only if that was read for some time: that its nonce is used, or that the chain refuses it by now."""
     unseen_since = intent.unseen_since or now
     used_since = (crossing.nonce_used_since or now) if seen.outcome is Source.REPLACED else None
     intent = replace(intent, unseen_since=unseen_since, crossing=replace(crossing, nonce_used_since=used_since))
