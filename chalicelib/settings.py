@@ -183,6 +183,10 @@ class Settings:
     """After how long without news a paid off-ramp order is read at the provider; each pause is twice the last one."""
     offramp_late_seconds: int = _setting(_whole(3600), 3 * 86_400)
     """How long after its payment an off-ramp order without an end raises an alarm."""
+    offramp_lost_seconds: int = _setting(_whole(600), 6 * 3600)
+    """How long the provider may not know a paid off-ramp order before it counts as lost."""
+    offramp_give_up_seconds: int = _setting(_whole(86_400), 30 * 86_400)
+    """How long after the last news a paid off-ramp order without an end is read no more: its payer can be erased."""
     interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
     """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
     transaction_value_form: ValueForm | Literal["published"] = _setting(
@@ -230,6 +234,8 @@ class Settings:
         _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "payment-requests"
     )
     """The name of this service at the router."""
+    router_seconds: int = _setting(_whole(1, 20), 8)
+    """How long its answers are waited for; all questions of a request are asked at the same time."""
     route_seconds: int = _setting(_whole(10, 600), 120)
     """How long a payer is shown a quoted route before a new one is asked for."""
     route_cost_bps: int = _setting(_whole(0, 1000), 200)

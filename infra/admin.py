@@ -1,4 +1,4 @@
-"""Operator commands: accounts, credentials, orchestrators, passwords, sessions. `python -m infra.admin --help`.
+"""Operator commands: accounts, credentials, sessions, off-ramp orders and more. `python -m infra.admin --help`.
 
 Needs the environment variables of the service (RESOURCE_PREFIX and others), and AWS credentials to write its tables.
 Every change is in the audit log of the account, with the actor `operator`.
@@ -24,8 +24,12 @@ from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.offramp import settling
+from chalicelib.offramp import store as offramp_store
 from chalicelib.relayer import flows
 from chalicelib.relayer.rules import COIN_DECIMALS
+from chalicelib.requests.offramps.records import OrderStatus
+from chalicelib.requests.offramps.rules import ENDS
 from chalicelib.search import reindexing
 from chalicelib.services import Services, assemble
 from chalicelib.settings import InvalidSettings, Settings
@@ -113,6 +117,13 @@ def relayer(services: Services) -> list[str]:
     return lines
 
 
+def settle_offramp(services: Services, request_id: str, end: OrderStatus) -> str:
+    """Settles the off-ramp order of a request by hand; returns the id of the order. Raises NotFound, Conflict."""
+    order = offramp_store.order(services.store, request_id)
+    actor = _as_operator(order.account_id if order else "")
+    return settling.settle(services, actor, request_id, end).order_id
+
+
 def main(arguments: list[str]) -> int:
     """Runs one command. Returns 0, or 1 with a sentence on stderr if it failed."""
     options = _parser().parse_args(arguments)
@@ -149,6 +160,9 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return [reindex(services, options.segment, options.segments)]
         case "relayer":
             return relayer(services) or ["RELAYER_KEYS names no network."]
+        case "settle-offramp":
+            settled = settle_offramp(services, options.request, OrderStatus(options.end))
+            return [f"{settled} is settled as {options.end}, and the merchant is told."]
         case "end-sessions":
             return [f"Sessions ended: {end_sessions(services, options.account)}."]
     record = _credential(services, options)
@@ -219,6 +233,9 @@ def _parser() -> argparse.ArgumentParser:
     indexed.add_argument("--segments", type=int, default=1, help="for several processes at once, each with its part")
     indexed.add_argument("--segment", type=int, default=0, help="the part of this process, from 0 on")
     commands.add_parser("relayer", help="prints the service's own account on each network")
+    settled = commands.add_parser("settle-offramp", help="says what became of an off-ramp order that has no end")
+    settled.add_argument("request", help="the request's id, `bill` in the log")
+    settled.add_argument("end", choices=[each.value for each in ENDS], help="as the provider says it outside its API")
     ended = commands.add_parser("end-sessions", help="ends every session of an account")
     for command in (key, client, platform, listed, ended):
         command.add_argument("--account", required=True, help="the account's id")

@@ -38,3 +38,5 @@ class Rate(StrEnum):
     """Login, registration and challenges: counted by address only, so that guessing is slow."""
     WEBHOOK_TEST = "webhook_test"
     """Tests of webhooks: counted by account, and not among its other calls."""
+    PROVIDER_EVENT = "provider_event"
+    """Events of the compliance provider, which come in bursts: counted by address, and not among its other calls."""

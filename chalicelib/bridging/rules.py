@@ -28,14 +28,10 @@ class NoRoute(BadRequest):
 
 
 class BridgeClosed(BadRequest):
-    """No routes are quoted now. The message says when to try again, which is in `retry_after` seconds."""
+    """No route is quoted now. The message says when to try again, which is in `retry_after` seconds."""
 
-    def __init__(self, retry_after: int) -> None:
-        wait = f"{retry_after} seconds" if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
-        super().__init__(
-            f"Payments from another chain are not available at the moment: try again in {wait}, "
-            "or pay on the network of the request"
-        )
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
         self.retry_after = retry_after
 
 
@@ -140,6 +136,15 @@ def read_source(chain: Network, to: str, data: str) -> BridgedCall | None:
 def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
     """The route with the time at which it was fetched, which is shown for `lifetime` from then on."""
     return replace(route, fetched_at=fetched_at, expires_at=min(fetched_at + lifetime, route.execution_deadline))
+
+
+def try_again(wanted: Wanted, retry_after: int) -> str:
+    """What a payer is told while the router cannot be asked, or does not answer."""
+    wait = f"{retry_after} seconds" if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
+    return (
+        f"Payments in {wanted.source.symbol} on {wanted.source.network} are not available at the moment: try again in "
+        f"{wait}, or pay on {wanted.destination.network}"
+    )
 
 
 def _deployed(contract: str, chain: Network) -> str:

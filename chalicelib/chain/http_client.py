@@ -6,6 +6,7 @@ It follows no redirects and does not retry. The first request imports urllib3, w
 
 import time
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
@@ -16,6 +17,8 @@ CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 2, 6, 10
 """Two requests, one after the other, take less than the 29 seconds of API Gateway."""
 _USER_AGENT = "payment-requests/1"
 _CHUNK_BYTES = 64 * 1024
+_KEPT_CONNECTIONS = 20
+"""Of one server, for requests at the same time."""
 _MAX_ERROR_BYTES = 64 * 1024
 """Of the body of a status from 400 on, which holds a message; the rest is not read."""
 
@@ -41,7 +44,7 @@ class HttpResponse:
 
     status: int
     body: bytes
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def is_success(self) -> bool:
@@ -117,4 +120,4 @@ class HttpClient:
             accept_encoding="gzip,deflate",
             basic_auth=None if credentials is None else unquote(credentials),
         )
-        return PoolManager(headers={**headers, **self._headers}, ca_certs=where())
+        return PoolManager(maxsize=_KEPT_CONNECTIONS, headers={**headers, **self._headers}, ca_certs=where())

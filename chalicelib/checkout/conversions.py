@@ -11,8 +11,9 @@ from chalicelib.currencies.flows import conversion_facts
 from chalicelib.currencies.rules import Way, way_of
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import RateUnavailable, is_fresh, rate_of_path
-from chalicelib.requests import quotes
-from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.quotes import flows as quotes
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request
 from chalicelib.services import Services
 
 _PATHS_PER_READ = 40

@@ -19,7 +19,8 @@ from chalicelib.links.rules import LARGEST_TOTAL
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import most_to_spend, to_pay
 from chalicelib.requests.fields import refused
-from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of, remaining
 
 

@@ -45,7 +45,7 @@ from chalicelib.http.responses import (
     to_chalice,
 )
 from chalicelib.http.schemas import Input
-from chalicelib.http.view import Call, PageView, Reply, View, Visit, models_of
+from chalicelib.http.view import Call, PageView, Reply, Signed, View, Visit, models_of
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
@@ -144,7 +144,8 @@ def _respond(
     check_scope(caller.scopes, operation.scope)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
-    check_body(request)
+    if not models_of(view).is_body_signed:
+        check_body(request)
     record_use(services, caller.credential_ids)
 
     def count(items: int) -> None:  # now, and not at the time that a resumed request sees
@@ -174,10 +175,12 @@ def _run(
     count: Callable[[int], None],
 ) -> HttpResponse:
     models = models_of(view)
-    body: Input | None = None
-    if models.body is not None and (request.raw_body or not models.is_body_optional):
-        body = parse_body(request, models.body)
-        count(body.items_written)
+    body: Input | Signed[Input] | None = None
+    if models.is_body_signed:
+        body = Signed(request.raw_body)
+    elif models.body is not None and (request.raw_body or not models.is_body_optional):
+        body = parsed = parse_body(request, models.body)
+        count(parsed.items_written)
     call = Call(
         services=services,
         caller=caller,
@@ -186,7 +189,6 @@ def _run(
         query=parse_query(request, models.query) if models.query else None,
         path=request.parameters,
         headers=request.headers,
-        raw_body=request.raw_body,
     )
     response = _response(operation, view(call))
     if "Set-Cookie" in response.headers and not (operation.signs_in or caller.session):

@@ -1,7 +1,7 @@
 """The arguments and results of views, and the models that their annotations name.
 
 A view is a function `(call: Call[Body, Query]) -> Response model`. `None` stands for no body or no query, `Body | None`
-for an optional body.
+for an optional body, `Signed[Body]` for one that the view parses itself.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,6 +26,14 @@ T = TypeVar("T", covariant=True)
 
 
 @frozen
+class Signed(Generic[T]):
+    """A body as it was sent, of the type and size that it has: the view checks a signature of its bytes before it reads
+    any of it. `T` is the model that it has then."""
+
+    raw: bytes
+
+
+@frozen
 class Call(Generic[Body, Query]):
     """The argument of a view: services, caller, and the request as typed values. `path` has the decoded parameters."""
 
@@ -37,8 +45,6 @@ class Call(Generic[Body, Query]):
     path: Mapping[str, str]
     headers: Mapping[str, str] = field(default_factory=dict)
     """By lower-case names."""
-    raw_body: bytes = b""
-    """The body as it was sent, over which others compute signatures."""
 
 
 AnyCall = Call[object, object]
@@ -80,6 +86,7 @@ class Models:
 
     body: type[Input] | None
     is_body_optional: bool
+    is_body_signed: bool
     query: type[BaseModel] | None
     response: Any
 
@@ -89,6 +96,7 @@ def models_of(view: View) -> Models:
     """Reads the annotations of a view."""
     hints = get_type_hints(view)
     body, query = get_args(hints["call"])
+    is_signed = get_origin(body) is Signed
     body_models = [each for each in get_args(body) or (body,) if each is not NoneType]
     response = hints["return"]
     if get_origin(response) is Reply:
@@ -97,7 +105,8 @@ def models_of(view: View) -> Models:
         (response,) = [each for each in arms if each is not HttpResponse]
     return Models(
         body=body_models[0] if body_models else None,
-        is_body_optional=len(get_args(body)) > 0,
+        is_body_optional=len(get_args(body)) > 1,
+        is_body_signed=is_signed,
         query=None if query is NoneType else query,
         response=dict if response is HttpResponse else response,
     )

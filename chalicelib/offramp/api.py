@@ -1,6 +1,6 @@
 """The view for events of the compliance and off-ramp provider."""
 
-from chalicelib.http.view import Call
+from chalicelib.http.view import Call, Signed
 from chalicelib.offramp.flows import take
 from chalicelib.offramp.schemas import EventTaken, ProviderEventBody
 from chalicelib.outbound.compliance import ProviderAccount, ProviderUser
@@ -8,8 +8,8 @@ from chalicelib.payers import inbound
 from chalicelib.payers.reports import take_account, take_user
 
 
-def receive_event(call: Call[ProviderEventBody, None]) -> EventTaken:
-    subject = inbound.checked(call.services, call.headers, call.raw_body).subject
+def receive_event(call: Call[Signed[ProviderEventBody], None]) -> EventTaken:
+    subject = inbound.checked(call.services, call.headers, call.body.raw).subject
     if isinstance(subject, ProviderUser):
         take_user(call.services, subject)
     elif isinstance(subject, ProviderAccount):

@@ -8,11 +8,14 @@ from itertools import takewhile
 
 from chalicelib.links import store as link_store
 from chalicelib.offramp import store
-from chalicelib.offramp.flows import commit, first_check, take
-from chalicelib.offramp.orders import is_of
-from chalicelib.outbound.compliance import ProviderUnavailable
-from chalicelib.requests.offramps.records import Order
-from chalicelib.requests.offramps.rules import Advance, checked, is_late
+from chalicelib.offramp.flows import commit, pace, take
+from chalicelib.offramp.orders import is_for, is_of, new_order, paid_out
+from chalicelib.offramp.rules import is_converted, may_be_amended
+from chalicelib.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
+from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.offramps.rules import Advance, checked, is_late, is_open, missed
+from chalicelib.requests.payments import store as payment_store
+from chalicelib.requests.records import Request
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
 
@@ -53,21 +56,60 @@ def _check(services: Services, request_id: str) -> bool:
     order = bill.order if bill else None
     if bill is None or order is None or order.next_due is None or order.next_due > now:
         return False
-    postponed = commit(services, bill, order, Advance(checked(order, now, first_check(services))))
+    postponed = commit(services, bill, order, checked(order, now, pace(services)))
     if postponed is None:
         return False  # something was recorded or reported meanwhile
+    if is_open(postponed) and postponed.check_at is None:
+        services.log.error("off-ramp order is given up", extra=_facts(order))
     if order.paid_at is not None:
-        _read(services, order)
+        _read(services, bill.requests[0], postponed)
     return True
 
 
-def _read(services: Services, order: Order) -> None:
+def _read(services: Services, request: Request, order: Order) -> None:
     """Takes what the provider says of an order now, and logs what an operator has to ask the provider about."""
-    facts = {"bill": order.request_id, "provider_id": order.provider_id}
+    facts = _facts(order)
     found = services.compliance.order(order.order_id)
     if found is None or not is_of(order, found):
-        services.log.error("off-ramp order is not known to the provider", extra=facts)
+        _miss(services, order)
         return
-    now_known = take(services, found)
+    now_known = take(services, _for_paid(services, request, order, found), is_for_paid=True)
     if is_late(now_known, services.clock(), timedelta(seconds=services.settings.offramp_late_seconds)):
         services.log.error("off-ramp order is late", extra={**facts, "status": now_known.provider_status})
+
+
+def _miss(services: Services, order: Order) -> None:
+    """Counts that the provider did not know an order. One that was not known for long is lost."""
+    bill = link_store.bill(services.store, order.request_id)
+    if bill is None or bill.order is None or not is_open(bill.order):
+        return
+    after = missed(bill.order, services.clock(), pace(services))
+    if commit(services, bill, bill.order, Advance(after)) is None:
+        return
+    if after.status is OrderStatus.LOST:
+        services.log.error("off-ramp order is not known to the provider", extra=_facts(order))
+    else:
+        services.log.warning("off-ramp order was not found at the provider", extra=_facts(order))
+
+
+def _for_paid(services: Services, request: Request, order: Order, found: ProviderOrder) -> ProviderOrder:
+    """The order for as many tokens as were paid: where a rate decides how many that are, it is not known before.
+
+    One query, and a request to the provider if it has another number.
+    """
+    if not (is_converted(request) and may_be_amended(order)):
+        return found
+    paid = paid_out(request, payment_store.payments(services.store, request.request_id))
+    if is_for(found.amount, request, paid):
+        return found
+    try:
+        amended = services.compliance.put_order(new_order(request, order.user_id, order.details_id, paid))
+    except ProviderRefused:
+        amended = found
+    if not is_of(order, amended) or not is_for(amended.amount, request, paid):
+        services.log.error("off-ramp order is not for what was paid", extra=_facts(order))
+    return amended if is_of(order, amended) else found
+
+
+def _facts(order: Order) -> dict[str, str]:
+    return {"bill": order.request_id, "provider_id": order.provider_id}

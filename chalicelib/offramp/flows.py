@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
+from chalicelib.access.audit.records import AuditEntry
 from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound
 from chalicelib.base.money import BaseUnits
@@ -15,16 +16,16 @@ from chalicelib.links import store as link_store
 from chalicelib.links.records import Bill
 from chalicelib.offramp import orders, rules, store
 from chalicelib.offramp.rules import ChosenAccount
-from chalicelib.outbound.compliance import ProviderOrder, ProviderRefused
+from chalicelib.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
 from chalicelib.payers import reading
 from chalicelib.payers import rules as payers
 from chalicelib.payers import store as payer_store
 from chalicelib.payers.records import BankAccount, Payer
 from chalicelib.payers.reports import UNKNOWN_SUBJECT
-from chalicelib.recording.offramps import followed, needs_payment
+from chalicelib.recording.offramps import followed
 from chalicelib.requests import counts
 from chalicelib.requests.offramps.records import Order, OrderStatus, request_id_of
-from chalicelib.requests.offramps.rules import Advance, after_report, is_under_way
+from chalicelib.requests.offramps.rules import Advance, Pace, Telling, after_report, is_under_way
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment, PaymentStatus
 from chalicelib.requests.permissions import may_change
@@ -40,7 +41,8 @@ def payable(services: Services, owner: Owner, request: Request, chosen: ChosenAc
     """A request that may be paid out to a bank account, with the payee that is paid now.
 
     Without a chosen account that is the payee that it was created with. With one, the provider's deposit address: the
-    first call has the provider make the order, for `amount` in base units of the token, and is one transaction. Raises
+    first call has the provider make the order, for `amount` in base units of the token, and is one transaction. A later
+    one has it change the amount, if another rate asks for another one and nothing was paid yet. Raises
     BadRequest, Forbidden, NotFound or Conflict with what to do, ProviderUnavailable.
     """
     if chosen.both is None:
@@ -53,14 +55,15 @@ def payable(services: Services, owner: Owner, request: Request, chosen: ChosenAc
     order = store.order(services.store, request.request_id)
     if order is not None:
         rules.check_order(order, payer, account)
-        return request
+        return _renewed(services, request, order, amount)
     return _ordered(services, request, payer, account, amount)
 
 
-def take(services: Services, found: ProviderOrder) -> Order:
+def take(services: Services, found: ProviderOrder, is_for_paid: bool = False) -> Order:
     """The order after a report of the provider. One query without news, else up to two reads more and a transaction.
 
-    Raises NotFound unless this service has ordered it, for that bank account.
+    That too few tokens arrived counts for a converted amount only if the order `is_for_paid`: for what was paid. Else
+    the next check makes it so. Raises NotFound unless this service has ordered it, for that bank account.
     """
     request_id = request_id_of(found.order_id)
     report = orders.report_of(found)
@@ -68,7 +71,11 @@ def take(services: Services, found: ProviderOrder) -> Order:
         bill = link_store.bill(services.store, request_id) if request_id else None
         if bill is None or bill.order is None or not orders.is_of(bill.order, found):
             raise NotFound(UNKNOWN_SUBJECT)
-        advance = after_report(bill.order, report, services.clock(), first_check(services))
+        if rules.waits_for_amount(bill.requests[0], report) and not is_for_paid:
+            due_now = bill.order.paid_at is not None and report.sequence > bill.order.sequence
+            advance = Advance(replace(bill.order, check_at=services.clock()) if due_now else bill.order)
+        else:
+            advance = after_report(bill.order, report, services.clock(), pace(services))
         if advance.order == bill.order:
             return bill.order
         if (order := commit(services, bill, bill.order, advance)) is not None:
@@ -76,32 +83,49 @@ def take(services: Services, found: ProviderOrder) -> Order:
     raise WriteConflict
 
 
-def commit(services: Services, bill: Bill, before: Order, advance: Advance) -> Order | None:
+def commit(services: Services, bill: Bill, before: Order, advance: Advance, *also: AuditEntry) -> Order | None:
     """Writes an order with what follows from it, in one transaction; None if something was changed meanwhile.
 
     While money is under way, the payer's `open_orders` include the order.
     """
     (request,) = bill.requests
-    counted = replace(advance.order, is_counted=is_under_way(advance.order))
     payment = None
-    if needs_payment(advance.announcements) and (payment := _completing(services, request)) is None:
-        return None  # a fork has removed it since the bill was read
-    after = followed(bill, replace(advance, order=counted), request, payment, webhooks.event_context(services))
+    if any(each.telling is Telling.CONFIRMED for each in advance.announcements):
+        payment = _completing(services, request)
+    after = followed(bill, advance, request, payment, webhooks.event_context(services))
+    counted = replace(after.order, is_counted=is_under_way(after.order))
     changed = _with_counts(request, after.request) if after.request != request else []
     try:
-        services.store.write(after.order, *changed, *_payers(services, before, counted), *after.events)
+        services.store.write(counted, *changed, *_payers(services, before, counted), *after.events, *also)
     except WriteConflict:
         return None
     if after.order.status is OrderStatus.UNKNOWN:
         facts = {"bill": request.request_id, "status": after.order.provider_status}
         services.log.error("off-ramp order has a status that is not known", extra=facts)
     webhooks.queue_announcements(services, after.events)
-    return replace(after.order, version=before.version + 1)
+    return replace(counted, version=before.version + 1)
 
 
-def first_check(services: Services) -> timedelta:
-    """After how long without news an order is read at the provider."""
-    return timedelta(seconds=services.settings.offramp_check_seconds)
+def pace(services: Services) -> Pace:
+    settings = services.settings
+    return Pace(
+        timedelta(seconds=settings.offramp_check_seconds),
+        timedelta(seconds=settings.offramp_lost_seconds),
+        timedelta(seconds=settings.offramp_give_up_seconds),
+    )
+
+
+def _renewed(services: Services, request: Request, order: Order, amount: BaseUnits) -> Request:
+    """The request, after the provider was told of another amount that is to be paid. It may keep the old one if it has
+    begun: then the order is for what was paid once that is confirmed (offramp/checking.py)."""
+    is_same = not rules.is_converted(request) or orders.is_for(order.amount, request, amount)
+    if is_same or request.paid or order.paid_at is not None:
+        return request
+    found = _put(services, request, order.user_id, order.details_id, amount)
+    if not orders.is_of(order, found) or orders.deposit_address(request, found) != request.payee:
+        raise ProviderUnavailable("the order has another bank account or deposit address than before")
+    take(services, found)
+    return request
 
 
 def _ordered(
@@ -109,11 +133,7 @@ def _ordered(
 ) -> Request:
     """The request with the provider's deposit address as its payee. One request to the provider, one transaction."""
     rules.check_unpaid(request)
-    try:
-        found = services.compliance.put_order(orders.new_order(request, payer, account, amount))
-    except ProviderRefused as refusal:
-        wrong = f" ({', '.join(refusal.fields)})" if refusal.fields else ""
-        raise BadRequest(f"The provider does not accept this payout{wrong}") from None
+    found = _put(services, request, payer.user_id, account.details_id, amount)
     rules.check_same(found.user_id, found.account_id, payer, account)
     address = orders.deposit_address(request, found)
     for _ in range(_TRIES):
@@ -126,7 +146,7 @@ def _ordered(
         rules.check_unpaid(now_stored)
         order = orders.order_of(now_stored, found, services.clock())
         deposited = replace(bill, requests=(replace(now_stored, payee=address),))
-        advance = after_report(order, orders.report_of(found), services.clock(), first_check(services))
+        advance = after_report(order, orders.report_of(found), services.clock(), pace(services))
         after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
         counted = replace(after.order, is_counted=is_under_way(after.order))
         people = _payers(services, order, counted)
@@ -137,6 +157,15 @@ def _ordered(
             webhooks.queue_announcements(services, after.events)
             return replace(counts.marked(after.request), version=now_stored.version + 1)
     raise WriteConflict
+
+
+def _put(services: Services, request: Request, user_id: str, details_id: str, amount: BaseUnits) -> ProviderOrder:
+    """The provider's order for an amount. Raises BadRequest, ProviderUnavailable."""
+    try:
+        return services.compliance.put_order(orders.new_order(request, user_id, details_id, amount))
+    except ProviderRefused as refusal:
+        wrong = f" ({', '.join(refusal.fields)})" if refusal.fields else ""
+        raise BadRequest(f"The provider does not accept this payout{wrong}") from None
 
 
 def _completing(services: Services, request: Request) -> Payment | None:

@@ -1,7 +1,9 @@
 """Off-ramp orders as the provider is asked for them, and what of its answers is taken."""
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
 
 from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest
@@ -9,22 +11,22 @@ from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.outbound.compliance import NewOrder, ProviderOrder, ProviderUnavailable
-from chalicelib.payers.records import BankAccount, Payer
 from chalicelib.requests.offramps.records import Order, order_id
 from chalicelib.requests.offramps.rules import OrderReport
+from chalicelib.requests.payments.records import Payment, PaymentStatus
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
 
 _CODE = re.compile("[a-z][a-z0-9_]{0,39}")
 
 
-def new_order(request: Request, payer: Payer, account: BankAccount, amount: BaseUnits) -> NewOrder:
+def new_order(request: Request, user_id: str, details_id: str, amount: BaseUnits) -> NewOrder:
     """What the provider is asked for: to send `amount`, in base units of the request's token, to the account."""
     token = currency_of(request)
     return NewOrder(
         order_id=order_id(request.request_id),
-        user_id=payer.user_id,
-        account_id=account.details_id,
+        user_id=user_id,
+        account_id=details_id,
         network=request.network,
         token=token.symbol,
         token_address="" if token.is_native else token.address,
@@ -41,6 +43,7 @@ def order_of(request: Request, found: ProviderOrder, now: datetime) -> Order:
         user_id=found.user_id,
         details_id=found.account_id,
         provider_id=found.provider_id,
+        amount=found.amount,
         fee=found.fee,
         created_at=now,
         changed_at=now,
@@ -50,7 +53,19 @@ def order_of(request: Request, found: ProviderOrder, now: datetime) -> Order:
 def report_of(found: ProviderOrder) -> OrderReport:
     """What the provider says of an order. A reason is taken if it is a code: a sentence could name the person."""
     reason = found.reason if found.reason and _CODE.fullmatch(found.reason) else None
-    return OrderReport(found.sequence, found.status, reason)
+    return OrderReport(found.sequence, found.status, reason, found.amount, found.fee)
+
+
+def is_for(amount_text: str, request: Request, amount: BaseUnits) -> bool:
+    """Whether an order with this amount, in units of the token, is for `amount`; one without any is for none."""
+    return amount_text != "" and Decimal(amount_text) == Decimal(format_amount(amount, currency_of(request).decimals))
+
+
+def paid_out(request: Request, payments: Iterable[Payment]) -> BaseUnits:
+    """How many tokens of what was paid for a request are paid out: all, or of more than is owed the part that is owed,
+    rounded up. What is beyond is the provider's to return."""
+    tokens = sum(each.amount for each in payments if each.status is PaymentStatus.CONFIRMED)
+    return BaseUnits(tokens if request.paid <= request.amount else -(-tokens * request.amount // request.paid))
 
 
 def is_of(order: Order, found: ProviderOrder) -> bool:

@@ -1,6 +1,6 @@
 """The operation that the compliance and off-ramp provider calls."""
 
-from chalicelib.access.modes import Mode
+from chalicelib.access.modes import Mode, Rate
 from chalicelib.http.operation import Operation
 
 OPERATIONS = (
@@ -13,6 +13,7 @@ OPERATIONS = (
             "another order: only a newer `sequence` counts. 404 for what this service has not sent to the provider."
         ),
         modes=(Mode.PUBLIC,),
+        rate=Rate.PROVIDER_EVENT,
         is_repeatable=True,
         errors=(400, 401, 403, 404),
     ),

@@ -3,9 +3,10 @@
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.payers.records import BankAccount, Payer
-from chalicelib.requests.offramps.records import Order
-from chalicelib.requests.offramps.rules import OVER
+from chalicelib.requests.offramps.records import Order, OrderStatus
+from chalicelib.requests.offramps.rules import OVER, OrderReport
 from chalicelib.requests.records import Request
+from chalicelib.requests.rules import currency_of, invoice_of
 
 
 @frozen
@@ -43,6 +44,22 @@ def check_same(user_id: str, details_id: str, payer: Payer, account: BankAccount
     """Raises Conflict if another bank account was chosen first: the provider has one order for each request."""
     if (user_id, details_id) != (payer.user_id, account.details_id):
         raise Conflict("This request is paid out to another bank account: create a new request for this one")
+
+
+def is_converted(request: Request) -> bool:
+    """Whether the rate of its payment decides how many tokens pay a request."""
+    return invoice_of(request) != currency_of(request)
+
+
+def may_be_amended(order: Order) -> bool:
+    """Whether the provider may still take another amount: it has not begun to send fiat, and has not ended."""
+    return order.status not in (*OVER, OrderStatus.SENDING_FIAT, OrderStatus.FIAT_SENT, OrderStatus.BOUNCED)
+
+
+def waits_for_amount(request: Request, report: OrderReport) -> bool:
+    """Whether a report counts only once the order is for what was paid: that fewer tokens arrived than were ordered
+    may be because of the rate."""
+    return report.status is OrderStatus.INSUFFICIENT_FUNDS and is_converted(request)
 
 
 def check_unpaid(request: Request) -> None:

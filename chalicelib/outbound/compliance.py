@@ -15,7 +15,7 @@ nothing twice: the provider answers with what there is.
     user          {"id", "sequence", "kycStatus", "agreementStatus", "kycUrl", "agreementUrl"}
     bank account  {"id", "userId", "sequence", "status", "reason"}
     order         {"id", "userId", "bankAccountId", "sequence", "status", "reason", "providerId", "depositAddress",
-                   "fee"}
+                   "amount", "fee"}
 
 `sequence` grows with every change of a resource. 400 or 422 refuses details: {"fields": ["phone"]}. What the provider
 answers is a claim: a response that is not in this form, or is about another resource, is no answer.
@@ -103,7 +103,8 @@ class NewOrder:
 
 @frozen
 class ProviderOrder:
-    """An order as the provider knows it. Tokens are paid to `deposit_address`; `fee` is in units of the token.
+    """An order as the provider knows it. Tokens are paid to `deposit_address`; `amount`, which is expected there, and
+    `fee` are in units of the token.
 
     `provider_id` is the provider's own id. `reason` says why it failed.
     """
@@ -115,6 +116,7 @@ class ProviderOrder:
     status: str
     provider_id: str
     deposit_address: str
+    amount: str
     fee: str
     reason: str | None = None
 
@@ -160,7 +162,8 @@ class Compliance:
         return None if found is None else _own_account(account_id, found)
 
     def put_order(self, order: NewOrder) -> ProviderOrder:
-        """Creates an order, or returns the one with its id. Raises ProviderRefused."""
+        """Creates an order, or returns the one with its id, whose amount is changed if it still can be. Raises
+        ProviderRefused."""
         body = {
             "userId": order.user_id,
             "bankAccountId": order.account_id,
@@ -247,6 +250,7 @@ def order_of(found: Any) -> ProviderOrder:
         status=_matching(_STATUS, fields, "status"),
         provider_id=_text(fields, "providerId"),
         deposit_address=_matching(_ADDRESS, fields, "depositAddress"),
+        amount=_matching(_AMOUNT, fields, "amount"),
         fee=_matching(_AMOUNT, fields, "fee"),
         reason=_reason(fields),
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.base.errors import BadRequest, Forbidden, Unauthorized
+from chalicelib.base.errors import BadRequest, Forbidden, PayloadTooLarge, Unauthorized
 from chalicelib.base.frozen import frozen
 from chalicelib.outbound.compliance import (
     ProviderAccount,
@@ -48,9 +48,12 @@ class ProviderEvent:
 def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> ProviderEvent:
     """The event of a request. Names of `headers` are in lower case.
 
-    Raises Unauthorized (unsigned, forged, or too old), Forbidden (of another account), BadRequest (not an event).
+    The signature is checked before anything else of the body. Raises Unauthorized (unsigned, forged, or too old),
+    PayloadTooLarge, BadRequest (not an event), Forbidden (of another account).
     """
     _check_signature(services, headers, raw_body)
+    if len(raw_body) > MAX_EVENT_BYTES:
+        raise PayloadTooLarge(f"The event is larger than {MAX_EVENT_BYTES // 1024} kB")
     try:
         event = json_of(raw_body)
         subject = _SUBJECTS[event["kind"]](event["data"])
@@ -66,7 +69,7 @@ def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> 
 def _check_signature(services: Services, headers: Mapping[str, str], raw_body: bytes) -> None:
     secret = services.secrets.compliance_webhook_secret
     timestamp = headers.get("x-provider-timestamp", "")
-    if not secret or len(raw_body) > MAX_EVENT_BYTES or not (timestamp.isascii() and timestamp.isdigit()):
+    if not secret or not (timestamp.isascii() and timestamp.isdigit()):
         raise Unauthorized("Invalid signature")
     expected = signature(secret, timestamp, raw_body)
     if not hmac.compare_digest(expected.encode(), headers.get("x-provider-signature", "").encode()):

@@ -1,6 +1,5 @@
 """What one US dollar is in a token at the time of a payment: kept with the payment, which never waits for it."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
@@ -10,7 +9,6 @@ from chalicelib.currencies.flows import conversion_facts
 from chalicelib.currencies.rules import is_priced
 from chalicelib.rates import flows
 from chalicelib.rates.records import Rate
-from chalicelib.rates.rules import RateUnavailable
 from chalicelib.services import Services
 
 TRIED_AGAIN = timedelta(seconds=20)
@@ -33,7 +31,7 @@ class KeptRate:
 
 
 def dollar_rate(services: Services, token: Token, instant: datetime) -> Rate | None:
-    """What one dollar was in `token` at an instant, as `flows.at`; None if that cannot be had.
+    """What one dollar was in `token` at an instant, as `flows.shown_at`; None if that cannot be had.
 
     It is read once for each token and minute. Where the sources fail, a container is held up by at most one reading in
     20 seconds: after one that took more than a second, no other is made.
@@ -45,9 +43,7 @@ def dollar_rate(services: Services, token: Token, instant: datetime) -> Rate | N
         return known.rate
     if not _has_rates(services, token) or (newest and newest.has_stalled and not newest.is_tried_again(now)):
         return None
-    rate = None
-    with suppress(RateUnavailable):  # which has been logged
-        rate = flows.at(services, dollar(), token, instant)
+    rate = flows.shown_at(services, dollar(), token, instant)
     read_at = services.clock()
     kept.pop(key, None)
     if len(kept) >= _MOST_KEPT:

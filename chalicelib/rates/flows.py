@@ -37,16 +37,14 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
     an alarm, unless this deployment never has a rate of these currencies.
     """
     _require_priced(services, invoice, payment)
-    feed = _read(services, lambda: _feed_rate(services, invoice, payment))
-    price = feed and _read(services, lambda: _price_rate(services, invoice, payment))
     try:
-        return rules.agreed((feed, price), services.clock(), trust_of(services))
+        return _current(services, invoice, payment)
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
 
 
 def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
-    """As `current`, for what is only shown: None if no rate can be had.
+    """As `current`, for what is only shown: None if no rate can be had, which is logged as by `shown_at`.
 
     What was found is shown for 20 seconds, a rate or none. So those who poll a request do not wait for a node that
     stalls, which may be that of another network than theirs, nor ask it at each read.
@@ -54,29 +52,33 @@ def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate 
     pair, now = (invoice.id, payment.id), services.clock()
     read_at, rate = services.shown_rates.get(pair, (None, None))
     if read_at is None or now - read_at >= SHOWN_FOR:
-        rate = None
-        with suppress(RateUnavailable):
-            rate = current(services, invoice, payment)
+        rate = shown_at(services, invoice, payment, now) if _is_priced(services, invoice, payment) else None
         services.shown_rates[pair] = services.clock(), rate
     return rate
+
+
+def shown_at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate | None:
+    """As `at`, for what is only shown: None if no rate can be had.
+
+    That is logged as a warning. It has an alarm of its own, which is raised after hours: nobody waits for this rate.
+    """
+    try:
+        return _at(services, invoice, payment, instant)
+    except RateUnavailable as error:
+        facts = {"invoice": invoice.id, "payment": payment.id, "reason": error.message}
+        services.log.warning("no exchange rate to show", extra=facts)
+        return None
 
 
 def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
     """The same at an instant in the past, by what the feeds answered then.
 
-    Raises RateUnavailable unless the feeds were fresh at that time and agree with the prices of the HTTP source around
-    it. Currencies that the contracts convert, and the HTTP source does not price, have the rate of the feeds alone:
-    /pay offers no other for them.
+    Raises RateUnavailable, which is logged and has the alarm of `current`, unless the feeds were fresh at that time and
+    agree with the prices of the HTTP source around it. Currencies that the contracts convert, and the HTTP source does
+    not price, have the rate of the feeds alone: /pay offers no other for them.
     """
-    if not _is_priced(services, invoice, payment) and conversion_path(invoice, payment) is not None:
-        return _by_feeds_alone(services, invoice, payment, instant)
-    if abs(services.clock() - instant) <= RECENT:
-        return current(services, invoice, payment)
     try:
-        _require_priced(services, invoice, payment)
-        feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
-        prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
-        return rules.agreed_in_past(feed, prices, instant, trust_of(services))
+        return _at(services, invoice, payment, instant)
     except RateUnavailable as error:
         raise _logged(services, error, invoice, payment) from None
 
@@ -96,7 +98,7 @@ def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: da
     if _is_priced(services, invoice, payment):
         prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant))
     with suppress(RateUnavailable):
-        now = at(services, invoice, payment, services.clock())
+        now = _at(services, invoice, payment, services.clock())
     _, dearest = prices or (None, None)
     lowest = rules.worth_least((feed, dearest, now))
     known = {"feeds": feed, "prices": dearest, "now": now}
@@ -106,11 +108,21 @@ def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: da
     return lowest
 
 
-def _by_feeds_alone(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
-    try:
+def _current(services: Services, invoice: Token, payment: Token) -> Rate:
+    feed = _read(services, lambda: _feed_rate(services, invoice, payment))
+    price = feed and _read(services, lambda: _price_rate(services, invoice, payment))
+    return rules.agreed((feed, price), services.clock(), trust_of(services))
+
+
+def _at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
+    if not _is_priced(services, invoice, payment) and conversion_path(invoice, payment) is not None:
         return _fresh_feed_rate(services, invoice, payment, instant)
-    except RateUnavailable as error:
-        raise _logged(services, error, invoice, payment) from None
+    _require_priced(services, invoice, payment)
+    if abs(services.clock() - instant) <= RECENT:
+        return _current(services, invoice, payment)
+    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
+    prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
+    return rules.agreed_in_past(feed, prices, instant, trust_of(services))
 
 
 def _fresh_feed_rate(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:

@@ -3,13 +3,17 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from chalicelib.rates.records import Rate
 from chalicelib.recording.valuing import Basis
-from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of
 from chalicelib.scanning.records import LoggedTransfer, TransferId
 from chalicelib.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.requests.quotes.records import Quote
 
 AGREE_WITHIN = timedelta(hours=24)
 """How long after it was read a transfer waits for sources of rates that agree. They may never agree on a past time. So
@@ -24,7 +28,7 @@ class Bases:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._quotes = dict[tuple[str, datetime], Quote | None]()
+        self._quotes: dict[tuple[str, datetime], Quote | None] = {}
         self._rates = dict[tuple[str, str, datetime, bool], Rate | None]()
 
     def of(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, Basis]:
@@ -52,8 +56,8 @@ class Bases:
         rate = self._rate(entry, request)
         return None if rate is None else Basis(rate, is_quoted=False)
 
-    def _quote(self, request_id: str, instant: datetime) -> Quote | None:
-        from chalicelib.requests import quotes
+    def _quote(self, request_id: str, instant: datetime) -> "Quote | None":
+        from chalicelib.requests.quotes import flows as quotes
 
         asked = request_id, instant
         if asked not in self._quotes:

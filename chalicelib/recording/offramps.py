@@ -1,6 +1,5 @@
 """Off-ramp orders of requests that are paid on chain: the events that tell of their steps, failures and end."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,7 +8,7 @@ from chalicelib.base.timestamps import iso
 from chalicelib.links.records import Bill
 from chalicelib.recording.events import event_of, payment_event
 from chalicelib.requests.offramps.records import Order, OrderStatus
-from chalicelib.requests.offramps.rules import Advance, Announcement, Telling, after_payment, state_of
+from chalicelib.requests.offramps.rules import Advance, Announcement, Telling, after_payment, before_end, state_of
 from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of
@@ -48,28 +47,23 @@ def follow_payment(
 def followed(
     bill: Bill, advance: Advance, request: Request, payment: Payment | None, context: EventContext
 ) -> Followed:
-    """An order with its events. `payment` is the one that completed the request; it is needed for the end."""
+    """An order with its events. `payment` is the one that completed the request; without it, the end is told later."""
+    if payment is None:
+        advance = before_end(advance, context.now)
     order = advance.order
     shown = replace(request, fiat=state_of(order))
     settled = replace(bill, requests=(shown,), order=order)
     events = []
     for number, each in enumerate(advance.announcements):
         at = replace(context, now=context.now + number * _APART)
-        events.append(_event(settled, order, shown, each, payment, at))
+        if payment is not None and each.telling is Telling.CONFIRMED:
+            events.append(payment_event(settled, shown, payment, at))
+        else:
+            events.append(_event(order, shown, each, at))
     return Followed(order, shown, tuple(events))
 
 
-def needs_payment(announcements: Sequence[Announcement]) -> bool:
-    """Whether one of the events shows the payment that completed the request."""
-    return any(each.telling is Telling.CONFIRMED for each in announcements)
-
-
-def _event(
-    bill: Bill, order: Order, request: Request, told: Announcement, payment: Payment | None, context: EventContext
-) -> Event:
-    if told.telling is Telling.CONFIRMED:
-        assert payment is not None, "a paid request has the payment that completed it"
-        return payment_event(bill, request, payment, context)
+def _event(order: Order, request: Request, told: Announcement, context: EventContext) -> Event:
     payload = _payload(order, request, told, context)
     if told.telling is Telling.FAILED:
         payload |= _of_failure(order, request, told.status)

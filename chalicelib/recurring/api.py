@@ -2,6 +2,7 @@
 
 from chalicelib.http.view import Call
 from chalicelib.recurring import flows
+from chalicelib.recurring.responses import changed_answer, recurring_answer
 from chalicelib.recurring.schemas import (
     ActivateRecurring,
     ChangeRecurring,
@@ -9,8 +10,6 @@ from chalicelib.recurring.schemas import (
     RecurringAnswer,
     RecurringCancelled,
     RecurringResumed,
-    changed_answer,
-    recurring_answer,
 )
 
 

@@ -64,13 +64,7 @@ def create_recurring(
             (*path, "totalPayments"),
             f"must be from {FEWEST_PAYMENTS} to {MAX_PERIODS}: the contract numbers payments with one byte",
         )
-    payer = _payer(template, plan, path)
-    try:
-        last = due_at(start, plan.frequency, plan.total_payments)
-    except (ValueError, OverflowError):
-        last = None
-    if last is None or int(start.timestamp()) > _LATEST_START:
-        raise refused((*path, "startDate"), "is too late: the contract knows no dates after 2106-02-07")
+    payer, last = _payer(template, plan, path), _last_payment(start, plan, path)
     fee, relayer_fee = fees.platform, _relayer_fee(fees, currency_of(template))
     amount, fee_amount = template.amount, fee.on(template.amount)
     if amount + fee_amount + relayer_fee > LARGEST_PAYMENT:
@@ -104,6 +98,16 @@ def create_recurring(
         frequency=plan.frequency,
         created_at=now,
     )
+
+
+def _last_payment(start: datetime, plan: Plan, path: Path) -> datetime:
+    try:
+        last = due_at(start, plan.frequency, plan.total_payments)
+    except (ValueError, OverflowError):
+        last = None
+    if last is None or int(start.timestamp()) > _LATEST_START:
+        raise refused((*path, "startDate"), "is too late: the contract knows no dates after 2106-02-07")
+    return last
 
 
 def _relayer_fee(fees: Fees, token: Token) -> int:

@@ -12,10 +12,10 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.links.fees import rules as fees
-from chalicelib.recurring import rules, steps, store
+from chalicelib.recurring import periods, rules, steps, store
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
+from chalicelib.recurring.periods import Step
 from chalicelib.recurring.records import Period, RecurringPayment
-from chalicelib.recurring.rules import Step
 from chalicelib.relayer import flows as relayer
 from chalicelib.requests import flows as requests
 from chalicelib.requests import permissions
@@ -106,7 +106,7 @@ def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
     Raises NotFound, BadRequest if it has ended, and WriteConflict after five conflicts.
     """
     after = _changed(services, owner, recurring_id, lambda each: rules.cancelled(each, services.clock()))
-    kept = store.commitment(services.store, rules.commitment_of(after)).committed
+    kept = store.commitment(services.store, periods.commitment_of(after)).committed
     with suppress(ChainUnavailable):
         current = _current_allowance(services, after)
         return Cancelled(after, _approvals(services, after, kept, current) if current > kept else ())
@@ -155,7 +155,7 @@ def _checked(services: Services, owner: Owner, schedule: RecurringPayment | None
 def _allowance(services: Services, schedule: RecurringPayment) -> Allowance:
     """What the payer has to allow with a new recurring payout. One read, one or two calls to the node."""
     current = _current_allowance(services, schedule)
-    existing = store.commitment(services.store, rules.commitment_of(schedule)).committed
+    existing = store.commitment(services.store, periods.commitment_of(schedule)).committed
     needed = BaseUnits(existing + schedule.remaining)
     approvals = _approvals(services, schedule, needed, current) if current < needed else ()
     return Allowance(needed, current, existing, approvals)

@@ -1,93 +1,14 @@
-"""Decides what happens to a recurring payout: signing, each step of a period, failures, cancelling and resuming.
-
-    no request --> request, not sent --> sent --> paid: the next period, or completed
-                       ^                   |
-                       +---- after a delay +--> failed for good; the third time in a row: paused
-
-A period is paid when the recorder has found its payment on the chain, by whatever transaction: the request of a period
-can also be paid by hand, and is then passed over. What became of a transaction decides only about another attempt, and
-that has to be final. An attempt of which nothing is known yet is looked at again, and never repeated under another key.
-"""
+"""Decides what people do with a recurring payout: its payer signs it, its owner cancels and resumes it."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Record
 from chalicelib.base.signatures import recover_digest, signature_bytes
 from chalicelib.calldata import recurring as calldata
-from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
-from chalicelib.recurring.events import failed_event, recurring_event
-from chalicelib.recurring.records import COMMITTED, Commitment, Period, RecurringPayment, RecurringStatus
-from chalicelib.relayer.records import CallStatus, RelayedCall
-from chalicelib.relayer.rules import Call
-from chalicelib.requests.calendar import due_at
-from chalicelib.requests.payments.records import Payment
-from chalicelib.requests.records import Request, RequestStatus
-from chalicelib.requests.recurring import copy_of
-from chalicelib.webhooks.records import Event
+from chalicelib.recurring.periods import Step, at_rest, later, period_due, with_request
+from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.webhooks.rules import EventContext
-
-MOST_FAILURES = 3
-MIN_LOOK_DELAY, MAX_LOOK_DELAY = timedelta(seconds=30), timedelta(minutes=10)
-"""The delay until the next look at a payment that was sent: an eighth of the time since, within these bounds."""
-_LOOKS_PER_AGE = 8
-POSTPONED_FOR = timedelta(minutes=5)
-IN_FLIGHT = timedelta(minutes=5)
-"""How long after a payment was to be sent a worker may still be about to send it; workers end after a minute."""
-OPERATORS = ("AccessControl", "Pausable")
-"""What the reasons begin with for which the contract makes no payments of this service at all: the payer can do nothing
-about them."""
-NO_REASON = "the payment reverted without a reason"
-SHORT_ALLOWANCE, SHORT_BALANCE = "Insufficient token allowance", "Insufficient token balance"
-
-
-@frozen
-class Holdings:
-    """What a payer has of the token, and what of it the contract may take, in base units."""
-
-    balance: int
-    allowance: int
-
-
-@frozen
-class Facts:
-    """What is known of the period in work: its request, the payment that completed it, the call of the attempt, and, if
-    that failed, what the payer has."""
-
-    request: Request | None = None
-    payment: Payment | None = None
-    call: RelayedCall | None = None
-    holdings: Holdings | None = None
-
-
-@frozen
-class Step:
-    """What changes: the recurring payout, records beside it, what is added to the payer's commitment, and events.
-
-    `request` is set if its payment has to be handed to the relayer once this is written."""
-
-    schedule: RecurringPayment
-    records: tuple[Record, ...] = ()
-    committed: int = 0
-    events: tuple[Event, ...] = ()
-    request: Request | None = None
-
-    @property
-    def commitment(self) -> tuple[Commitment, dict[str, int]] | None:
-        """What is added to which commitment; None if it stays."""
-        return (commitment_of(self.schedule), {COMMITTED: self.committed}) if self.committed else None
-
-
-def commitment_of(schedule: RecurringPayment) -> Commitment:
-    """The commitment that counts a recurring payout, without its amount."""
-    return Commitment(schedule.template.currency, schedule.permit.subscriber.lower())
-
-
-def period_due(schedule: RecurringPayment) -> datetime:
-    """When the period in work is due."""
-    return due_at(schedule.start, schedule.frequency, schedule.period)
 
 
 def activated(schedule: RecurringPayment, signature: str, context: EventContext) -> Step:
@@ -101,7 +22,7 @@ def activated(schedule: RecurringPayment, signature: str, context: EventContext)
     signed = _signed(schedule, signature)
     _check_deadline(schedule, context.now)
     active = replace(schedule, status=RecurringStatus.ACTIVE, signature=signed)
-    step, request = _with_request(active, context)
+    step, request = with_request(active, context)
     after = replace(
         step.schedule,
         original_request_id=request.request_id,
@@ -109,69 +30,6 @@ def activated(schedule: RecurringPayment, signature: str, context: EventContext)
         check_at=max(context.now, period_due(active)),
     )
     return replace(step, schedule=after, committed=after.remaining)
-
-
-def is_due(schedule: RecurringPayment, now: datetime) -> bool:
-    return schedule.check_at is not None and schedule.check_at <= now
-
-
-def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, context: EventContext) -> Step:
-    """What a look at a recurring payout leads to that is due."""
-    now = context.now
-    if facts.payment is not None:
-        return _paid(schedule, facts.payment, now)
-    if schedule.status is RecurringStatus.CANCELLED:
-        return Step(_looked_again(schedule, now) if _may_be_paid(schedule, facts, now) else _at_rest(schedule))
-    if schedule.status is not RecurringStatus.ACTIVE:
-        return Step(_at_rest(schedule))
-    if schedule.request_id is None:
-        created, request = _with_request(schedule, context)
-        return replace(created, schedule=_sent(created.schedule, now), request=request)
-    if schedule.sent_at is None or facts.call is None:
-        return Step(_sent(schedule, now), request=facts.request)
-    if facts.call.status is CallStatus.SUPERSEDED:  # the trouble of the service's own account, not of the payer
-        return Step(_later(schedule, now))
-    if has_failed(facts.call):
-        return refused(schedule, facts, facts.call.reason or NO_REASON, retry_after, context)
-    return Step(_looked_again(schedule, now))
-
-
-def is_operators(reason: str) -> bool:
-    """Whether the contract refuses payments for a reason that its payer can do nothing about."""
-    return reason.startswith(OPERATORS)
-
-
-def has_failed(call: RelayedCall) -> bool:
-    """Whether a call had no effect, and never will."""
-    return call.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED)
-
-
-def refused(
-    schedule: RecurringPayment, facts: Facts, reason: str, retry_after: timedelta, context: EventContext
-) -> Step:
-    """What follows when an attempt has failed for good: another one later, or a pause after the third in a row.
-
-    Nothing has failed if the newest block is older than the date, or the payment was made and is not recorded yet.
-    """
-    now = context.now
-    if reason == ALREADY_MADE:
-        return Step(_looked_again(schedule, now))
-    if reason == NOT_DUE_YET:
-        return Step(_later(schedule, now + MIN_LOOK_DELAY))
-    if is_operators(reason):
-        return Step(postponed(schedule, now))
-    failed = replace(schedule, failures=schedule.failures + 1, failure_reason=_reason(schedule, reason, facts.holdings))
-    if failed.failures < MOST_FAILURES:
-        return Step(_later(failed, now + retry_after))
-    paused = _at_rest(replace(failed, status=RecurringStatus.PAUSED, sent_at=None))
-    request, is_short = facts.request, failed.failure_reason == SHORT_BALANCE
-    events = (failed_event(paused, request, is_short, context),) if request is not None else ()
-    return Step(paused, events=events)
-
-
-def postponed(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
-    """The recurring payout if the service cannot make its payment now, which is not due to its payer."""
-    return _later(schedule, now + POSTPONED_FOR)
 
 
 def cancelled(schedule: RecurringPayment, now: datetime) -> Step:
@@ -182,7 +40,7 @@ def cancelled(schedule: RecurringPayment, now: datetime) -> Step:
         raise BadRequest("Cannot cancel a completed recurring payment")
     counts = schedule.status is not RecurringStatus.PENDING
     after = replace(schedule, status=RecurringStatus.CANCELLED)
-    after = replace(after, check_at=now) if schedule.sent_at is not None else _at_rest(after)
+    after = replace(after, check_at=now) if schedule.sent_at is not None else at_rest(after)
     return Step(after, committed=-schedule.remaining if counts else 0)
 
 
@@ -195,25 +53,7 @@ def resumed(schedule: RecurringPayment, now: datetime) -> Step:
         raise BadRequest("Recurring payment is not paused")
     _check_deadline(schedule, now)
     active = replace(schedule, status=RecurringStatus.ACTIVE, failures=0, failure_reason=None)
-    return Step(_later(active, now))
-
-
-def call_of(schedule: RecurringPayment, request: Request) -> Call:
-    """The call of the contract that makes the payment of the period in work."""
-    assert schedule.signature is not None, "it was activated"
-    reference = bytes.fromhex(request.payment_reference[2:])
-    signature = bytes.fromhex(schedule.signature[2:])
-    trigger = calldata.trigger(schedule.permit, schedule.network, signature, schedule.period, reference)
-    return Call(call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value)
-
-
-def call_key(schedule: RecurringPayment) -> str:
-    """What the relayer knows the attempt by."""
-    return f"recurring/{schedule.recurring_id}/{schedule.period}/{schedule.attempt}"
-
-
-def is_paid(request: Request | None) -> bool:
-    return request is not None and request.status is RequestStatus.PAID
+    return Step(later(active, now))
 
 
 def _signed(schedule: RecurringPayment, text: str) -> str:
@@ -230,84 +70,3 @@ def _signed(schedule: RecurringPayment, text: str) -> str:
 def _check_deadline(schedule: RecurringPayment, now: datetime) -> None:
     if now.timestamp() > schedule.permit.deadline:
         raise BadRequest("The permit of this recurring payment can be used no longer: create another one")
-
-
-def _with_request(schedule: RecurringPayment, context: EventContext) -> tuple[Step, Request]:
-    """The recurring payout with the request of its period in work, and this request, which is new."""
-    request = replace(
-        copy_of(schedule.template, context.now, context.entropy),
-        original_request_id=schedule.original_request_id,
-        original_payment_reference=schedule.original_payment_reference,
-        listening_since=context.now,
-    )
-    period = Period(schedule.recurring_id, schedule.period, request.request_id, request.payment_reference)
-    after = replace(schedule, request_id=request.request_id)
-    return Step(after, (request, period), events=(recurring_event(request, context),)), request
-
-
-def _paid(schedule: RecurringPayment, payment: Payment, now: datetime) -> Step:
-    """The period in work is paid: the next one begins when it is due, at once if it was due before."""
-    assert schedule.request_id is not None, "it was paid"
-    period = Period(
-        recurring_id=schedule.recurring_id,
-        number=schedule.period,
-        request_id=schedule.request_id,
-        payment_reference=payment.payment_reference,
-        payment_id=payment.payment_id,
-        amount=payment.amount,
-        paid_at=payment.at,
-        tx_hash=payment.tx_hash,
-        version=1,
-    )
-    after = replace(
-        schedule,
-        processed=schedule.processed + 1,
-        failures=0,
-        failure_reason=None,
-        last_payment_at=payment.at,
-        request_id=None,
-        attempt=1,
-        sent_at=None,
-    )
-    if schedule.status is RecurringStatus.CANCELLED:
-        return Step(_at_rest(after), records=(period,))
-    if after.processed == after.total:
-        after = _at_rest(replace(after, status=RecurringStatus.COMPLETED))
-    else:
-        after = replace(after, check_at=max(now, period_due(after)))
-    return Step(after, records=(period,), committed=-schedule.permit.payment_total)
-
-
-def _may_be_paid(schedule: RecurringPayment, facts: Facts, now: datetime) -> bool:
-    """Whether the payment of a cancelled recurring payout that was to be sent can still be found on the chain."""
-    if schedule.sent_at is None:
-        return False
-    if facts.call is None:
-        return now < schedule.sent_at + IN_FLIGHT
-    return not has_failed(facts.call)
-
-
-def _reason(schedule: RecurringPayment, reason: str, holdings: Holdings | None) -> str:
-    if holdings is not None and holdings.allowance < schedule.permit.payment_total:
-        return SHORT_ALLOWANCE
-    if holdings is not None and holdings.balance < schedule.permit.payment_total:
-        return SHORT_BALANCE
-    return reason
-
-
-def _sent(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
-    return replace(schedule, sent_at=now, check_at=now + MIN_LOOK_DELAY)
-
-
-def _looked_again(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
-    since = now - schedule.sent_at if schedule.sent_at is not None else timedelta(0)
-    return replace(schedule, check_at=now + min(max(since / _LOOKS_PER_AGE, MIN_LOOK_DELAY), MAX_LOOK_DELAY))
-
-
-def _later(schedule: RecurringPayment, at: datetime) -> RecurringPayment:
-    """The recurring payout with another attempt from then on."""
-    return replace(schedule, attempt=schedule.attempt + 1, sent_at=None, check_at=at)
-
-
-def _at_rest(schedule: RecurringPayment) -> RecurringPayment:
-    return replace(schedule, check_at=None)

@@ -13,10 +13,10 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.recurring import rules, steps, store
+from chalicelib.recurring import periods, steps, store
 from chalicelib.recurring.events import recurring_event
+from chalicelib.recurring.periods import Facts, Holdings, Step
 from chalicelib.recurring.records import RecurringPayment
-from chalicelib.recurring.rules import Facts, Holdings, Step
 from chalicelib.relayer import flows as relayer
 from chalicelib.relayer.records import RelayedCall
 from chalicelib.relayer.rules import Submission, SubmissionStatus
@@ -58,9 +58,9 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
     logged and stops no other one. Raises SweepIncomplete then.
     """
     now = services.clock()
-    due = [each for each in store.many(services.store, network, recurring_ids) if rules.is_due(each, now)]
+    due = [each for each in store.many(services.store, network, recurring_ids) if periods.is_due(each, now)]
     requests, calls = store.requests_and_calls(
-        services.store, [each.request_id for each in due if each.request_id], [rules.call_key(each) for each in due]
+        services.store, [each.request_id for each in due if each.request_id], [periods.call_key(each) for each in due]
     )
     by_id = {each.recurring_id: each for each in due}
     sent: dict[str, tuple[RecurringPayment, Request]] = {}
@@ -68,7 +68,7 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
     def run(recurring_id: str) -> int:
         schedule = by_id[recurring_id]
         facts = _facts(services, schedule, requests, calls)
-        step = rules.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
+        step = periods.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
         if _write(services, step) and step.request is not None:
             sent[recurring_id] = steps.as_written(step.schedule), step.request
         return 1
@@ -117,13 +117,13 @@ def _facts(
 
     Raises LookupError if its request or payment is missing: then it is not known whether it is paid.
     """
-    call = calls.get(rules.call_key(schedule))
+    call = calls.get(periods.call_key(schedule))
     if schedule.request_id is None:
         return Facts()
     request = requests[schedule.request_id]
-    if rules.is_paid(request):
+    if periods.is_paid(request):
         return Facts(request, store.completing_payment(services.store, request), call)
-    has_failed = call is not None and rules.has_failed(call)
+    has_failed = call is not None and periods.has_failed(call)
     return Facts(request, None, call, _holdings(services, schedule) if has_failed else None)
 
 
@@ -138,7 +138,7 @@ def _holdings(services: Services, schedule: RecurringPayment) -> Holdings | None
 def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPayment, Request]]) -> int:
     """Submits the payments of periods, and writes what follows from those that the relayer does not accept."""
     try:
-        submissions = relayer.submit(services, [rules.call_of(*each) for each in sent])
+        submissions = relayer.submit(services, [periods.call_of(*each) for each in sent])
     except ChainUnavailable as error:  # nothing is known to have been accepted: the next look submits them again
         facts = {"network": network, "reason": error.message}
         services.log.error("recurring payments wait", extra=facts)
@@ -152,14 +152,14 @@ def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPaym
 def _not_accepted(
     services: Services, schedule: RecurringPayment, request: Request, submission: Submission
 ) -> Step:
-    context, reason = webhooks.event_context(services), submission.reason or rules.NO_REASON
+    context, reason = webhooks.event_context(services), submission.reason or periods.NO_REASON
     told = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
-    if submission.status is SubmissionStatus.POSTPONED or rules.is_operators(reason):
+    if submission.status is SubmissionStatus.POSTPONED or periods.is_operators(reason):
         services.log.error("recurring payments wait", extra=told)
-        return Step(rules.postponed(schedule, context.now))
+        return Step(periods.postponed(schedule, context.now))
     services.log.info("recurring payment refused", extra=told)
     known = Facts(request, holdings=_holdings(services, schedule))
-    return rules.refused(schedule, known, reason, _retry_after(services), context)
+    return periods.refused(schedule, known, reason, _retry_after(services), context)
 
 
 def _write(services: Services, step: Step) -> bool:

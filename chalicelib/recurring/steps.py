@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.recurring.periods import Holdings, Step
 from chalicelib.recurring.records import RecurringPayment
-from chalicelib.recurring.rules import Holdings, Step
 from chalicelib.requests.flows import counted, reference_of
 from chalicelib.requests.records import Request
 from chalicelib.services import Services

@@ -13,7 +13,8 @@ from chalicelib.payees import flows as destinations
 from chalicelib.requests import counts, permissions, store
 from chalicelib.requests.creation import Draft, create_request
 from chalicelib.requests.fields import for_each
-from chalicelib.requests.records import Quote, Reference, Request
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Reference, Request
 from chalicelib.requests.recurring import with_recurrence
 from chalicelib.requests.references import reference_topic
 from chalicelib.requests.rules import currency_of
@@ -72,7 +73,7 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
     One transaction for up to 48 requests. For more there are several, and no request is written in part: if the process
     dies between two, those that are written are complete and counted, and nobody was told of them. With an idempotency
     key, the repeated call writes the others (access/idempotency/flows.py). One quote for each pair of currencies is
-    written first, by which `quotes.first` finds the rates again; the others are written at the end.
+    written first, by which `first` of quotes/flows.py finds the rates again; the others are written at the end.
     """
     of_pairs = {(quote.rate.base, quote.rate.quote): quote for quote in reversed(quotes)}
     first = list(of_pairs.values())[:LARGEST_TRANSACTION]

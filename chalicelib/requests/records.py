@@ -1,8 +1,8 @@
-"""Stored records: requests, what finds them by reference and id, their quotes, and the daily counts."""
+"""Stored records: requests, what finds them by reference and id, and the daily counts."""
 
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.access.modes import Mode
@@ -11,13 +11,10 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
-from chalicelib.rates.records import Rate
 from chalicelib.requests import listing
 
 RECURRING = "RECURRING"
 """The group of what recurs in the index `by_due`: these requests, and recurring payouts (recurring/records.py)."""
-QUOTE_RETENTION = timedelta(days=30)
-"""How long a quote is kept after it has ended. A payment that is found later is valued by the rate of its time."""
 SHARDS = 4
 """The number of records that share the counts of a day, so that links that are recorded at once do not wait."""
 
@@ -230,26 +227,3 @@ class DailyCount(Record):
     shard: int
     counts: Counts = field(default_factory=lambda: Counts({}))
     version: int = 0
-
-
-@frozen
-class Quote(Record):
-    """A rate that is held for the payers of one request from `at` to `ends_at`.
-
-    A payment in a block of that time is valued by it, however the rate has moved.
-    """
-
-    KEY = KeyPattern(PAYMENTS, "QUOTES#{request_id}", "QUOTE#{number:06}")
-
-    request_id: str
-    number: int
-    """Counts the quotes of the request from 0; two processes cannot both write the next one."""
-    rate: Rate
-    at: datetime
-    ends_at: datetime
-    version: int = 0
-
-    @property
-    def vanishes_at(self) -> datetime:
-        """30 days after it has ended."""
-        return self.ends_at + QUOTE_RETENTION

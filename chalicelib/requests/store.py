@@ -1,4 +1,4 @@
-"""Reads of the bills of requests, of references, quotes and daily counts."""
+"""Reads of the bills of requests, of references and daily counts."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from chalicelib.base.lists import day_of
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
-from chalicelib.requests.records import DailyCount, Quote, Reference, Request, RequestPointer
+from chalicelib.requests.records import DailyCount, Reference, Request, RequestPointer
 from chalicelib.requests.references import reference_topic
 from chalicelib.storage.store import Store
 
@@ -58,23 +58,6 @@ def references(store: Store, topics: Iterable[str]) -> list[Reference]:
     """The references of these topics, without those that do not exist; read in batches of 100."""
     keys = {Reference.KEY.of(topic=topic): Reference for topic in topics}
     return list(store.get_many(keys).values())
-
-
-def newest_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
-    """The newest quotes of the requests that ever had one, by request id. One query for each."""
-    partitions = [Quote.KEY.partition(request_id=each) for each in request_ids]
-    return {quote.request_id: quote for quote in store.newest_of_each(Quote, partitions)}
-
-
-def first_quotes(store: Store, request_ids: Iterable[str]) -> dict[str, Quote]:
-    """The first quotes of the requests that ever had one, by request id; read in batches of 100."""
-    keys = {Quote.KEY.of(request_id=each, number=0): Quote for each in request_ids}
-    return {quote.request_id: quote for quote in store.get_many(keys).values()} if keys else {}
-
-
-def quotes(store: Store, request_id: str, before: str | None, limit: int) -> tuple[tuple[Quote, ...], str | None]:
-    """A page of the quotes of a request, newest first, and the cursor of the next one. One query."""
-    return store.page(Quote, Quote.KEY.partition(request_id=request_id), before, limit, consistent=True)
 
 
 def daily_counts(

@@ -1,5 +1,6 @@
 """The contracts of a local chain: creation bytecode from npm packages or compiled here, and production addresses."""
 
+import json
 import platform
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from chalicelib.catalogue.contracts import (
     NATIVE_CONVERSION_PROXY,
     NATIVE_CONVERSION_RATES,
     NATIVE_FEE_PROXY,
+    PERMIT2,
     RECURRING_PROXY,
     TRON_BATCH,
     address_of,
@@ -30,6 +32,7 @@ from infra.local.process import StackProblem
 
 MODULES = Path(__file__).with_name("node_modules")
 _FACTORIES = MODULES / "@requestnetwork/smart-contracts/dist/src/types/factories/src/contracts"
+_PERMIT2 = MODULES / "@1inch/solidity-utils/dist/src/permit2.json"
 _VIEM_CONSTANTS = MODULES / "viem/_cjs/constants/contracts.js"
 _MINTED_TO_DEPLOYER = (10**24).to_bytes(32).hex()
 TEST_ERC20 = "TestERC20"
@@ -70,6 +73,7 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
         Artefact(NATIVE_FEE_PROXY, creation_code(NATIVE_FEE_PROXY), (native,)),
         Artefact(BATCH, creation_code(BATCH) + _words(erc20, native, *conversion, DEPLOYER), (batch,)),
         Artefact(MULTICALL3, _multicall3(), (address_of(MULTICALL3, network),)),
+        Artefact(PERMIT2, _permit2(), (address_of(PERMIT2, network),)),
         *_token_artefacts(tokens),
         *(_conversion_artefacts(network, erc20, native) if converts else ()),
         *(_recurring_artefacts(network, erc20) if network in recurring_networks() else ()),
@@ -168,6 +172,14 @@ def _words(*addresses: str) -> str:
 
 def _multicall3() -> str:
     return _only_match(_VIEM_CONSTANTS, r"multicall3Bytecode = '(0x[0-9a-f]+)'")
+
+
+def _permit2() -> str:
+    """Returns code that creates Permit2: the package has its runtime, which computes its domain for any chain id."""
+    if not _PERMIT2.exists():
+        raise StackProblem(f"the npm package has no {_PERMIT2.name}: run `make setup`")
+    runtime = json.loads(_PERMIT2.read_text())["bytecode"].removeprefix("0x")
+    return f"0x61{len(runtime) // 2:04x}80600a3d393df3{runtime}"  # returns what comes after these ten bytes
 
 
 def _only_match(file: Path, pattern: str) -> str:

@@ -42,7 +42,7 @@ class Explorer:
             return _NOT_FOUND
         if recorded.link is None:
             return JsonResponse(_facts(recorded.requests[0]))
-        return JsonResponse(None, 302, f"{self._pay_url}/?token={recorded.link.token}")
+        return JsonResponse(None, 302, {"location": f"{self._pay_url}/?token={recorded.link.token}"})
 
 
 def _facts(request: Request) -> dict[str, str | None]:

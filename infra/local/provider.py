@@ -71,6 +71,14 @@ ORDER_CASES: Mapping[str, tuple[Mapping[str, str], ...]] = {
     "unheard_of": ({"status": "initiated"}, {"status": "on_hold"}),
 }
 """What orders to a bank account go through whose account name has the name, by name."""
+_AMENDABLE = {
+    "created": "created",
+    "initiated": "initiated",
+    "pending_internal_assessment": "pending_internal_assessment",
+    "ongoing_checks": "ongoing_checks",
+    "insufficient_funds": "initiated",
+}
+"""In which states an order takes another amount, and the state that it has then."""
 _KINDS = {"users": "user", "bank-accounts": "bank_account", "orders": "order"}
 _NEEDED = {
     "users": ("email", "firstName", "lastName", "dateOfBirth", "country"),
@@ -165,9 +173,12 @@ class Provider:
         refused = [name for name, text in (body or {}).items() if "refused" in str(text).lower()]
         if missing or refused:
             return JsonResponse({"fields": [*missing, *refused]}, 422)
-        if id not in self.resources[kind]:
+        found = self.resources[kind].get(id)
+        if found is None:
             self.resources[kind][id] = new()
             self.steps[kind, id] = list(self._case(kind, body))
+        elif kind == "orders" and found["status"] in _AMENDABLE and found["amount"] != body["amount"]:
+            self.move(kind, id, {"amount": body["amount"], "status": _AMENDABLE[found["status"]]})
         self.details[id] = dict(body)
         return JsonResponse(self.resources[kind][id])
 
@@ -280,6 +291,7 @@ def _new_order(id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         "sequence": 1,
         "status": "created",
         "providerId": f"ord_{hashlib.sha256(id.encode()).hexdigest()[:16]}",
+        "amount": body["amount"],
         "depositAddress": "0x" + hashlib.sha256(f"deposit {id}".encode()).hexdigest()[:40],
         "fee": "0",
         "reason": None,

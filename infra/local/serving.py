@@ -3,8 +3,8 @@
 import json
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -14,21 +14,25 @@ from infra.local.process import StackProblem, is_free
 
 @dataclass(frozen=True)
 class JsonRequest:
-    """One request: method, path, query (the last value of each name) and parsed JSON body (None without a body)."""
+    """One request: method, path, query (the last value of each name) and parsed JSON body (None without a body).
+
+    Names of headers are in lower case.
+    """
 
     method: str
     path: str
     query: dict[str, str]
     body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class JsonResponse:
-    """One response: `body` is sent as JSON, `location` as the header of a redirection."""
+    """One response: `body` is sent as JSON, or as HTML if it is bytes."""
 
     body: Any
     status: int = 200
-    location: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Server(ThreadingHTTPServer):
@@ -61,7 +65,8 @@ class JsonServer:
                     self._send(JsonResponse({"Error": "the body is not JSON"}, 400))
                     return
                 try:
-                    reply = answer(JsonRequest(self.command, url.path, dict(parse_qsl(url.query)), body))
+                    headers = {name.lower(): value for name, value in self.headers.items()}
+                    reply = answer(JsonRequest(self.command, url.path, dict(parse_qsl(url.query)), body, headers))
                 except OSError as error:
                     reply = JsonResponse({"Error": f"the chain behind does not answer: {error}"}, 502)
                 self._send(reply)
@@ -69,12 +74,13 @@ class JsonServer:
             do_POST = do_PUT = do_DELETE = do_GET
 
             def _send(self, reply: JsonResponse) -> None:
-                raw = json.dumps(reply.body).encode()
+                is_json = not isinstance(reply.body, bytes)
+                raw = json.dumps(reply.body).encode() if is_json else reply.body
                 self.send_response(reply.status)
-                self.send_header("content-type", "application/json")
+                self.send_header("content-type", "application/json" if is_json else "text/html")
                 self.send_header("content-length", str(len(raw)))
-                if reply.location is not None:
-                    self.send_header("location", reply.location)
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(raw)
                 self.wfile.flush()

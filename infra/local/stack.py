@@ -29,6 +29,8 @@ from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
 from infra.local.relayer import prepare_relayer
+from infra.local.router import SECRETS as ROUTER_SECRETS
+from infra.local.router import running_router
 from infra.local.safe import Safe, install_safe
 from infra.local.safe_service import SafeTransactionService
 from infra.local.tron import TronNode
@@ -90,9 +92,10 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         parts.callback(safes.stop)
         market = Market(chains[FEED_NETWORK], ports["price-source"])
         parts.callback(market.stop)
+        router = parts.enter_context(running_router(chains, ports["router"]))
         cloud.apply_template(PREFIX)
         nodes = {**{network: chain.url for network, chain in chains.items()}, "tron": tron.url}
-        cloud.put_rpc_urls(PREFIX, {**nodes, **PROVIDER_SECRETS})
+        cloud.put_rpc_urls(PREFIX, {**nodes, **PROVIDER_SECRETS, **ROUTER_SECRETS})
 
         base_url = f"http://127.0.0.1:{port}"
         provider = ProviderServer(
@@ -103,6 +106,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         parts.callback(explorer.stop)
         environment = _environment(cloud, base_url, explorer.url, safes.urls) | {
             "PRICE_API_URL": market.url,
+            "LIFI_BASE_URL": router.url,
             "COMPLIANCE_API_URL": provider.url,
             "COMPLIANCE_ACCOUNT": PROVIDER_ACCOUNT,
         }
@@ -117,7 +121,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         description = _description(base_url, cloud, nodes, credentials, safe)
         description |= {"relayer": relayer}
         description |= {"explorer_url": explorer.url, "safe_service_urls": safes.urls, "price_url": market.url}
-        description |= {"provider_url": provider.url}
+        description |= {"provider_url": provider.url, "lifi_url": router.url}
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
         yield Stack(cloud, {**chains, "tron": tron.chain}, service, description)
@@ -195,7 +199,8 @@ def _ports() -> dict[str, int]:
     """The ports of the last run that are free, so that URLs stay the same after a restart; new ports for the others."""
     last = _read(_PORTS)
     ports = {}
-    for name in ("cloud", *EVM_NETWORKS, "tron", "tron-chain", "safe-service", "explorer", "price-source", "provider"):
+    others = ("tron-chain", "safe-service", "explorer", "price-source", "provider", "router")
+    for name in ("cloud", *EVM_NETWORKS, "tron", *others):
         port = last.get(name)
         ports[name] = port if port and is_free(port) else free_port()
     _write(_PORTS, ports)

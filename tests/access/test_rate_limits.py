@@ -16,6 +16,7 @@ from chalicelib.access.rate_limits.rules import (
     caller_digest,
     client_quota,
     failure_windows,
+    provider_event_window,
     seconds_until,
     sign_in_window,
     tier_window,
@@ -45,7 +46,7 @@ def test_a_window_of_a_tier_is_one_second_of_one_caller(tier: Tier) -> None:
 
 
 def test_the_scale_multiplies_every_limit() -> None:
-    for make in (sign_in_window, unknown_token_window, units_window, webhook_test_window):
+    for make in (sign_in_window, unknown_token_window, units_window, webhook_test_window, provider_event_window):
         assert make(CALLER, 7, START).limit == 7 * make(CALLER, 1, START).limit
     assert tier_window(Tier.BASIC, CALLER, 7, START).limit == 14
 
@@ -58,9 +59,14 @@ def test_a_breach_is_as_many_refusals_in_a_minute_as_calls_were_allowed_in_it() 
     assert timedelta(minutes=5) == BAN
 
 
-def test_signing_in_and_unknown_tokens_are_counted_by_the_minute() -> None:
+def test_signing_in_unknown_tokens_and_events_of_the_provider_are_counted_by_the_minute() -> None:
     inside = START + timedelta(seconds=59)
-    for window, limit in ((sign_in_window(CALLER, 1, inside), 10), (unknown_token_window(CALLER, 1, inside), 30)):
+    counted = (
+        (sign_in_window(CALLER, 1, inside), 10),
+        (unknown_token_window(CALLER, 1, inside), 30),
+        (provider_event_window(CALLER, 1, inside), 6000),
+    )
+    for window, limit in counted:
         assert (window.limit, window.seconds, window.ends_at) == (limit, 60, START + timedelta(minutes=1))
 
 
@@ -86,9 +92,10 @@ def test_windows_of_different_purposes_are_counted_apart() -> None:
         unknown_token_window(CALLER, 1, START),
         units_window(CALLER, 1, START),
         webhook_test_window(CALLER, 1, START),
+        provider_event_window(CALLER, 1, START),
     ]
     made.append(breach_window(made[0], CALLER, START))
-    assert len({window.key for window in made}) == 6
+    assert len({window.key for window in made}) == 7
 
 
 def test_addresses_of_one_ipv6_line_are_one_caller_and_of_ipv4_each_is_its_own() -> None:

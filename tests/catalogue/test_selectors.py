@@ -56,6 +56,7 @@ NAMED = {
     "ROUND": ("Aggregator", "getRoundData(uint80)"),
     "CONVERSION_TOPIC": ("Erc20ConversionProxy", "TransferWithConversionAndReference"),
     "TRIGGER_PAYMENT": ("ERC20RecurringPaymentProxy", "triggerRecurringPayment"),
+    "DEPOSIT": ("AcrossSpokePool", "depositV3"),
     "AGGREGATE3": ("Multicall3", "aggregate3"),
     "GET_ETH_BALANCE": ("Multicall3", "getEthBalance(address)"),
     "NONCE": ("Safe", "nonce()"),

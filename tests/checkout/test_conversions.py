@@ -22,7 +22,7 @@ from chalicelib.checkout.schemas.link import secure_payment_answer
 from chalicelib.links.records import SecurePayment
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.rates.rules import RateUnavailable, value_of
-from chalicelib.requests.records import Quote
+from chalicelib.requests.quotes.records import Quote
 from chalicelib.requests.targets import Item
 from tests.fakes.chain import FakeChain
 from tests.fakes.memory_store import MemoryStore

@@ -17,6 +17,7 @@ from chalicelib.services import Services
 from infra import admin
 from infra.local.process import ROOT
 from tests.docs.documents import DOCS
+from tests.fakes.offramps import store_order
 from tests.fakes.requests import store_request
 from tests.fakes.world import PlainSigningKeys, World, in_process_aws
 from tests.support.running import restart, running
@@ -70,6 +71,17 @@ def test_it_makes_and_lists_credentials_without_showing_a_key_again(run: Run) ->
     assert code == 0 and key not in listing
     assert [line.split("  ")[0].strip() for line in listing.splitlines()] == ["API key", "client id"]
     assert key[:8] in listing and client in listing and "server" in listing and "never used" in listing
+
+
+def test_it_settles_an_off_ramp_order_and_says_why_it_cannot(run: Run, services: Services) -> None:
+    request = store_order(services, paid_at=services.clock())
+    code, said, _ = run("settle-offramp", request.request_id, "refunded")
+    assert (code, said) == (0, f"offramp_{request.request_id} is settled as refunded, and the merchant is told.")
+    (entry,) = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id="acct"))
+    assert (entry.actor, entry.action) == ("operator", "offramp.settled")
+    again = run("settle-offramp", request.request_id, "refunded")
+    assert again == (1, "", "The order is settled as refunded already.")
+    assert run("settle-offramp", "01", "failed") == (1, "", "There is no off-ramp order of the request 01.")
 
 
 def test_it_revokes_by_id_or_by_the_credential_on_standard_input(run: Run, services: Services) -> None:

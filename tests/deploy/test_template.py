@@ -200,6 +200,12 @@ def test_a_metric_of_our_own_is_made_of_a_line_that_the_code_writes() -> None:
     assert watched == {each["MetricTransformations"][0]["MetricName"] for each in filters}
 
 
+def test_a_rate_that_payments_wait_for_has_an_alarm_within_minutes_and_one_that_is_only_shown_after_hours() -> None:
+    alarms = {each["Properties"]["MetricName"]: each["Properties"] for each in resources("AWS::CloudWatch::Alarm")}
+    seconds = {name: alarms[name]["Period"] * alarms[name]["DatapointsToAlarm"] for name in ("RatesUnavailable", "RatesNotShown")}
+    assert seconds["RatesUnavailable"] <= 300 and seconds["RatesNotShown"] >= 3 * 3600
+
+
 def lines_logged() -> dict[str, set[str]]:
     """The messages of all calls of a log, each with the names in its `extra` where the call lists them."""
     found: dict[str, set[str]] = {}

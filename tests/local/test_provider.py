@@ -79,6 +79,20 @@ def test_an_account_and_its_orders_walk_through_the_case_of_the_name(provider: P
     assert of_order == [step["status"] for step in ORDER_CASES.get(case, ())]
 
 
+def test_an_order_takes_another_amount_until_fiat_is_sent(provider: Provider, told: Told) -> None:
+    ask(provider, "PUT", "/users/1", PERSON)
+    ask(provider, "PUT", "/users/1/bank-accounts/2", BANK)
+    order = {"userId": "1", "bankAccountId": "2", "network": "base", "token": "USDC", "amount": "1"}
+    ask(provider, "PUT", "/orders/3", order)
+    assert ask(provider, "PUT", "/orders/3", order)["sequence"] == 1
+    amended = ask(provider, "PUT", "/orders/3", {**order, "amount": "2"})
+    assert (amended["amount"], amended["sequence"], amended["status"]) == ("2", 2, "created")
+    provider.move("orders", "3", {"status": "insufficient_funds"})
+    assert ask(provider, "PUT", "/orders/3", {**order, "amount": "3"})["status"] == "initiated"
+    provider.move("orders", "3", {"status": "sending_fiat"})
+    assert ask(provider, "PUT", "/orders/3", {**order, "amount": "4"})["amount"] == "3"
+
+
 def test_who_names_no_case_stays_until_moved(provider: Provider, told: Told) -> None:
     ask(provider, "PUT", "/users/1", PERSON)
     walk(provider)
@@ -124,4 +138,4 @@ def test_the_cases_walk_through_every_state() -> None:
     assert reached(USER_CASES, "kycStatus") == {*KycStatus} - {"not_started"}
     assert reached(USER_CASES, "agreementStatus") == {*AgreementStatus} - {"not_started"}
     assert reached(ACCOUNT_CASES, "status") == {*AccountStatus} - {"pending"}
-    assert reached(ORDER_CASES, "status") == {*OrderStatus, "on_hold"} - {"created", "unknown"}
+    assert reached(ORDER_CASES, "status") == {*OrderStatus, "on_hold"} - {"created", "unknown", "lost"}

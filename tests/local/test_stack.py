@@ -16,7 +16,13 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils import keccak
 
-from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.catalogue.contracts import (
+    ACROSS_HANDLER,
+    ACROSS_SPOKE_POOL,
+    PERMIT2,
+    RECURRING_PROXY,
+    address_of,
+)
 from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
@@ -150,7 +156,7 @@ class TestARunningStack:
     def test_is_described_for_any_client(self, project: Path, found: dict[str, Any]) -> None:
         keys = {"base_url", "auth_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
-        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "relayer"}
+        keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "lifi_url", "relayer"}
         assert set(found) == keys | {"second_account", "payee", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=60).status_code == 200
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
@@ -180,6 +186,13 @@ class TestARunningStack:
             assert int(rpc(node, "eth_getBalance", account, "latest"), 16) >= 10**20
             asked = {"to": address_of(RECURRING_PROXY, network), "data": f"0x91d14854{role}{account[2:]:0>64}"}
             assert int(rpc(node, "eth_call", asked, "latest"), 16) == 1
+
+    def test_has_a_bridge_between_its_chains_and_a_router_over_it(self, found: dict[str, Any]) -> None:
+        for network in ("base", "arbitrum-one", "mainnet"):
+            for contract in (ACROSS_SPOKE_POOL, ACROSS_HANDLER, PERMIT2):
+                assert len(rpc(found["rpc"][network], "eth_getCode", address_of(contract, network), "latest")) > 100
+        tokens = requests.get(f"{found['lifi_url']}/v1/tokens", timeout=60).json()["tokens"]
+        assert set(tokens) == {"1", "8453", "42161"}
 
     def test_has_a_safe_that_its_owners_can_use(self, found: dict[str, Any]) -> None:
         safe, node = found["safe"], found["rpc"]["base"]

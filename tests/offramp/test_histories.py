@@ -16,7 +16,7 @@ from tests.fakes.requests import load_request
 from tests.fakes.world import World, in_process_aws
 from tests.offramp.test_flows import choose, unpaid
 
-WALK = [each.value for each in OrderStatus if each not in (OrderStatus.CREATED, OrderStatus.UNKNOWN)]
+WALK = [each.value for each in OrderStatus if each not in (OrderStatus.CREATED, OrderStatus.LOST, OrderStatus.UNKNOWN)]
 STEP_NAMES = [step.value for step in STEPS]
 
 

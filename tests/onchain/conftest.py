@@ -10,14 +10,19 @@ import pytest
 from eth_account import Account
 
 from chalicelib.chain.chains import Chains
+from infra.local.across import Bridge
+from infra.local.across_contracts import install_across
+from infra.local.across_relayer import Relayer as BridgeRelayer
 from infra.local.chain import Chain
 from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
+from infra.local.router import Router
 from infra.local.safe import Safe
 from infra.local.tron import TronNode
 from tests.fakes.world import World, in_process_aws
 from tests.onchain.payer import Payer
 
 SAFE_OWNERS = tuple("0x" + byte * 32 for byte in ("a1", "b2", "c3"))
+BRIDGED = ("base", "arbitrum-one")
 TRON_PAYERS = {"tronpy": TronpyPayer, "tronweb": TronwebPayer}
 
 
@@ -68,6 +73,27 @@ def chain_of(running_chain_of: Callable[[str], Chain]) -> Iterator[Callable[[str
 @pytest.fixture
 def chain(chain_of: Callable[[str], Chain]) -> Chain:
     return chain_of("sepolia")
+
+
+@pytest.fixture
+def bridge(running_chain_of: Callable[[str], Chain], chain_of: Callable[[str], Chain]) -> Bridge:
+    """The bridge between base and arbitrum-one, its real contracts and no deposits."""
+    for network in BRIDGED:
+        install_across(running_chain_of(network))  # for all tests
+    return Bridge({network: chain_of(network) for network in BRIDGED})
+
+
+@pytest.fixture
+def bridge_relayer(bridge: Bridge) -> BridgeRelayer:
+    """Fills deposits, and refunds those of which the time is over, at every `step()`."""
+    return BridgeRelayer(bridge)
+
+
+@pytest.fixture
+def router(bridge_relayer: BridgeRelayer) -> Iterator[Router]:
+    """A router over the bridge, at `router.url`; what it gives for a time can be changed: `router.cases`, `says`, `change`."""
+    with Router(bridge_relayer) as router:
+        yield router
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from chalicelib.chain.chains import Chains
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.recurring import flows
 from chalicelib.recurring import jobs as recurring
+from chalicelib.recurring.periods import period_due
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
-from chalicelib.recurring.rules import period_due
 from chalicelib.relayer import jobs as relayer
 from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.records import RelayedCall, RelayedTransaction

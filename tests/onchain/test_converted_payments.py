@@ -24,7 +24,8 @@ from chalicelib.catalogue.tokens import Token
 from chalicelib.rates.records import Rate, RateSource
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment, PaymentKind
-from chalicelib.requests.records import Quote, Request, RequestStatus
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning import store as scan_store
 from infra.local.chain import Chain
 from infra.local.feeds import set_feed

@@ -35,6 +35,11 @@ def ask_detection(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     return _ask("payments/detect.js", questions)
 
 
+def ask_router(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """What a router answers npm @lifi/sdk (lifi.js), as those of `ask`."""
+    return _ask("lifi.js", questions)
+
+
 def _ask(script: str, questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     process = _running(script)
     assert process.stdin and process.stdout

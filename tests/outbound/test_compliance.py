@@ -185,7 +185,7 @@ TREE = st.recursive(
 )
 NAMES = [
     "id", "userId", "bankAccountId", "sequence", "kycStatus", "agreementStatus", "status", "kycUrl", "providerId",
-    "depositAddress", "fee", "reason",
+    "depositAddress", "amount", "fee", "reason",
 ]  # fmt: skip
 
 
@@ -213,6 +213,6 @@ def test_the_resources_are_read_field_by_field() -> None:
     assert order_of(
         {
             "id": "o", "userId": "u", "bankAccountId": "b", "sequence": 3, "status": "failed", "providerId": "p",
-            "depositAddress": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "fee": "1.25", "reason": "closed",
+            "depositAddress": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "amount": "9", "fee": "1.25", "reason": "closed",
         }
-    ) == ProviderOrder("o", "u", "b", 3, "failed", "p", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "1.25", "closed")  # fmt: skip
+    ) == ProviderOrder("o", "u", "b", 3, "failed", "p", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "9", "1.25", "closed")  # fmt: skip

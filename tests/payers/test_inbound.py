@@ -28,6 +28,7 @@ ORDER = {
     "reason": None,
     "providerId": "ord_1",
     "depositAddress": "0x" + "ab" * 20,
+    "amount": "12.5",
     "fee": "0.5",
 }
 
@@ -49,7 +50,7 @@ def test_an_event_carries_the_state_of_its_subject(world: World) -> None:
         (
             "order",
             ORDER,
-            ProviderOrder("order", "user", "bank", 3, "sending_fiat", "ord_1", "0x" + "ab" * 20, "0.5"),
+            ProviderOrder("order", "user", "bank", 3, "sending_fiat", "ord_1", "0x" + "ab" * 20, "12.5", "0.5"),
         ),
     ):
         raw = event(data, kind=kind)
@@ -140,7 +141,8 @@ def test_what_is_signed_and_no_event_is_refused(world: World, raw: bytes) -> Non
 
 def test_a_body_is_bounded(world: World) -> None:
     raw = event() + b" " * MAX_EVENT_BYTES
-    assert refusal(world, signed_headers(raw, NOW), raw) == (401, "Invalid signature")
+    assert refusal(world, signed_headers(raw, NOW), raw) == (413, "The event is larger than 16 kB")
+    assert refusal(world, signed_headers(raw, NOW, "another secret"), raw) == (401, "Invalid signature")
 
 
 @given(raw=st.binary(max_size=200), signature=st.text(max_size=70), timestamp=st.text(max_size=20))

@@ -31,13 +31,13 @@ def world() -> Iterator[World]:
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tokens whose rates were read from the sources."""
-    read, made = flows.at, list[str]()
+    read, made = flows.shown_at, list[str]()
 
-    def counted(*asked: Any) -> Rate:
+    def counted(*asked: Any) -> Rate | None:
         made.append(asked[2].id)
         return read(*asked)
 
-    monkeypatch.setattr(flows, "at", counted)
+    monkeypatch.setattr(flows, "shown_at", counted)
     return made
 
 
@@ -75,6 +75,16 @@ def test_without_a_rate_there_is_none_and_it_is_asked_for_again_after_twenty_sec
     world.prices.api.is_down, then = False, world.now
     world.advance(20)
     assert dollar_rate(world.services, USDC, then) is not None
+
+
+def test_a_rate_that_is_only_kept_to_be_shown_is_missed_with_a_warning_and_no_error(world: World) -> None:
+    """Errors of rates raise the alarm that nothing is quoted, which direct payments are no sign of."""
+    lines = Lines()
+    services = replace(world.services, log=lines)  # type: ignore[arg-type]
+    world.prices.api.is_down = True
+    assert dollar_rate(services, USDC, world.now) is None
+    assert lines.messages == ["a source of exchange rates gives none", "no exchange rate to show"]
+    assert not lines.errors
 
 
 def stalled(world: World, seconds: float) -> Callable[..., Any]:

@@ -21,9 +21,9 @@ from chalicelib.rates.rules import RateUnavailable, rate_text
 from chalicelib.recording import flows as recording
 from chalicelib.recording.bases import AGREE_WITHIN
 from chalicelib.recording.payments import MAX_SMALL_PAYMENTS
-from chalicelib.requests import quotes
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus
+from chalicelib.requests.quotes import flows as quotes
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning import flows as scanning
 from chalicelib.scanning import store as scan_store

@@ -26,7 +26,8 @@ from chalicelib.recording.rules import requests_by_topic
 from chalicelib.requests.counts import series_of
 from chalicelib.requests.listing import PAYMENT
 from chalicelib.requests.payments.records import Payment, PaymentStatus
-from chalicelib.requests.records import DailyCount, Quote, Request, RequestStatus
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import DailyCount, Request, RequestStatus
 from chalicelib.requests.targets import Item
 from chalicelib.scanning import store as scan_store
 from chalicelib.scanning.jobs import scan_chain

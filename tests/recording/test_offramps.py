@@ -1,12 +1,17 @@
 """Payments of requests that are paid out to a bank account: what the recorder tells of them, and what of their order."""
 
+import json
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
+from chalicelib.links import store as link_store
 from chalicelib.recording import flows as recording
+from chalicelib.recording.offramps import follow_payment
 from chalicelib.requests.offramps.records import OrderStatus
 from chalicelib.requests.records import RequestStatus
+from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.outbox import sweep as sweep_outbox
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.offramps import bodies, load_order, processing, store_order, told
@@ -63,6 +68,20 @@ def test_what_the_provider_said_before_the_payment_is_told_with_it(world: World)
     assert load_request(world.services, request).is_settled
     times = [body["timestamp"] for body in bodies(world)[:5]]
     assert times == sorted(set(times))
+
+
+def test_an_end_whose_payment_is_not_at_hand_waits_and_is_no_crash(world: World) -> None:
+    """The recorder reads some payments of a request, not all; the sweep over orders looks for the one that counts."""
+    watched(world)
+    status = {"status": OrderStatus.FIAT_SENT, "provider_status": "fiat_sent", "sequence": 6}
+    request = store_order(world.services, **status)
+    bill = link_store.bill(world.services.store, request.bill_id)
+    assert bill is not None and bill.order is not None
+    is_paid = replace(bill.requests[0], status=RequestStatus.PAID)
+    found = follow_payment(bill, bill.order, is_paid, None, False, event_context(world.services))
+    assert [json.loads(event.body)["subStatus"] for event in found.events] == [step for _, step in ALL_STEPS]
+    assert (found.order.is_settled, found.order.check_at) == (False, world.now)
+    assert found.request.fiat is RequestStatus.PROCESSING
 
 
 def test_a_request_that_may_be_paid_out_and_has_no_order_is_paid_as_any_other(world: World) -> None:

@@ -20,8 +20,8 @@ from chalicelib.links.reading import Viewer
 from chalicelib.links.records import LinkStatus, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.recording import flows as recording
-from chalicelib.requests import quotes
 from chalicelib.requests.payments.records import Payment, UnmatchedTransfer
+from chalicelib.requests.quotes import flows as quotes
 from chalicelib.requests.targets import Item
 from chalicelib.scanning import flows as scanning
 from chalicelib.services import Services

@@ -44,12 +44,12 @@ from chalicelib.relayer.records import (
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, Refund, UnmatchedTransfer
+from chalicelib.requests.quotes.records import Quote
 from chalicelib.requests.records import (
     CustomerAddress,
     CustomerInfo,
     DailyCount,
     Frequency,
-    Quote,
     Recurrence,
     Reference,
     Request,

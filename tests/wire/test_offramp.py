@@ -201,6 +201,26 @@ def test_events_that_are_forged_stale_or_of_others_change_nothing(client: Client
     assert state(client, request_id)[0] == "paid"
 
 
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"{}", b'{"id": 7}', b"\xff", b"[" * 100_000, b" " * 300_000])
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
+def test_a_forged_body_of_any_form_is_refused_by_its_signature(client: Client, raw: bytes, content_type: str) -> None:
+    headers = {**signed_headers(raw, int(client.world.now.timestamp()), "another secret"), "content-type": content_type}
+    reply = client.shop.api.request("POST", "/v2/provider-events", raw, headers)
+    assert (reply.status, reply.json["message"]) == (401, "Invalid signature")
+
+
+def test_a_signed_body_that_is_no_event_is_refused_by_its_form(client: Client) -> None:
+    tell(client, b"{", 400)
+    tell(client, b" " * 300_000, 413)
+
+
+def test_a_burst_of_the_provider_is_taken_and_uses_up_no_other_limit(client: Client) -> None:
+    bank_account(client)
+    for _ in range(60):
+        tell(client)
+    assert client.shop.api.request("GET", "/v2/currencies").status == 200
+
+
 def test_events_that_are_replayed_or_late_are_taken_once(client: Client) -> None:
     request_id, order_id = paid(client)
     for step in ("initiated", "ongoing_checks", "fiat_sent"):

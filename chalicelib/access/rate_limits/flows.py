@@ -11,6 +11,7 @@ from chalicelib.access.rate_limits.rules import (
     BAN,
     Window,
     breach_window,
+    provider_event_window,
     seconds_until,
     sign_in_window,
     tier_window,
@@ -38,12 +39,15 @@ class Allowance:
 def count_call(services: Services, caller: Caller, rate: Rate) -> Allowance:
     """Counts one call of the caller. Returns what is left in the window that has the least left.
 
-    Raises TooManyRequests above a limit, or while the caller is banned. Signing in and tests of webhooks are counted in
-    windows of their own, which do not lead to a ban: others at the same address could cause that of signing in.
+    Raises TooManyRequests above a limit, or while the caller is banned. Signing in, events of the provider and tests of
+    webhooks are counted in windows of their own, which do not lead to a ban: others at the same address could cause
+    that of the first two.
     """
     now, scale = services.clock(), services.settings.rate_limit_scale
     if rate is Rate.SIGN_IN:
         return _count_apart(services, sign_in_window(caller.digest, scale, now), now)
+    if rate is Rate.PROVIDER_EVENT:
+        return _count_apart(services, provider_event_window(caller.digest, scale, now), now)
     window = tier_window(caller.tier, caller.digest, scale, now)
     if caller.banned_until is not None and now < caller.banned_until:
         raise TooManyRequests(seconds_until(caller.banned_until, now), window.limit)

@@ -6,9 +6,9 @@ that a stranger who uses it cannot use up the account's. Tests of webhooks are c
 
 Windows are fixed and counted by conditional writes, so a limit is exact however many requests race. Refusals are
 counted per minute: a caller with more refusals than allowed calls in a minute is banned for five minutes, and so is a
-caller who looks up too many links that do not exist. Signing in has a window and no ban, so another customer at the
-same address can block it for a minute at most. A counter is one item for one caller and one window, so callers share no
-partition, and no partition is hot for longer than its window.
+caller who looks up too many links that do not exist. Signing in and the provider's events have a window each and no
+ban, so another customer at the same address can block them for a minute at most. A counter is one item for one caller
+and one window, so callers share no partition, and no partition is hot for longer than its window.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ REQUESTS_PER_SECOND = {Tier.BASIC: 2, Tier.DEFAULT: 5, Tier.PREMIUM: 10, Tier.HI
 UNITS_PER_MINUTE = 60 * REQUESTS_PER_SECOND[Tier.HIGH_VOLUME]
 WEBHOOK_TESTS_PER_MINUTE = 10
 SIGN_INS_PER_MINUTE = 10
+PROVIDER_EVENTS_PER_MINUTE = 6000
 UNKNOWN_TOKENS_PER_MINUTE = 30
 FAILURES = 30
 """Refused sign-ins of one user from one address in 15 minutes."""
@@ -48,9 +49,16 @@ def caller_digest(credential_hash: str, ip_address: str) -> str:
     return hashlib.sha256(f"{credential_hash}/{_network(ip_address)}".encode()).hexdigest()[:32]
 
 
+def window(name: str, counted: str, limit: int, seconds: int, now: datetime) -> Window:
+    """The window of `seconds` that an instant is in, by its name and that of what is counted."""
+    number = int(now.timestamp()) // seconds
+    ends_at = datetime.fromtimestamp((number + 1) * seconds, now.tzinfo)
+    return Window(f"{name}#{counted}#{number}", limit, seconds, ends_at)
+
+
 def tier_window(tier: Tier, caller: str, scale: int, now: datetime) -> Window:
     """The window of one second. `caller` is a `caller_digest`, here and in the other windows."""
-    return _window("tier", caller, REQUESTS_PER_SECOND[tier] * scale, 1, now)
+    return window("tier", caller, REQUESTS_PER_SECOND[tier] * scale, 1, now)
 
 
 def account_quota(account_id: str) -> str:
@@ -65,15 +73,19 @@ def client_quota(record_id: str) -> str:
 
 def units_window(quota: str, scale: int, now: datetime) -> Window:
     """The window of one minute. `quota` is an `account_quota` or `client_quota`, here and in the next one."""
-    return _window("units", quota, UNITS_PER_MINUTE * scale, 60, now)
+    return window("units", quota, UNITS_PER_MINUTE * scale, 60, now)
 
 
 def webhook_test_window(quota: str, scale: int, now: datetime) -> Window:
-    return _window("webhook_test", quota, WEBHOOK_TESTS_PER_MINUTE * scale, 60, now)
+    return window("webhook_test", quota, WEBHOOK_TESTS_PER_MINUTE * scale, 60, now)
 
 
 def sign_in_window(caller: str, scale: int, now: datetime) -> Window:
-    return _window("sign_in", caller, SIGN_INS_PER_MINUTE * scale, 60, now)
+    return window("sign_in", caller, SIGN_INS_PER_MINUTE * scale, 60, now)
+
+
+def provider_event_window(caller: str, scale: int, now: datetime) -> Window:
+    return _window("provider_event", caller, PROVIDER_EVENTS_PER_MINUTE * scale, 60, now)
 
 
 def failure_windows(name: str, ip_address: str, scale: int, now: datetime) -> tuple[Window, Window]:
@@ -84,30 +96,24 @@ def failure_windows(name: str, ip_address: str, scale: int, now: datetime) -> tu
     """
     user = hashlib.sha256(name.encode()).hexdigest()
     return (
-        _window("failure", caller_digest(user, ip_address), FAILURES * scale, 15 * 60, now),
-        _window("failure_day", user[:32], FAILURES_PER_DAY * scale, 24 * 60 * 60, now),
+        window("failure", caller_digest(user, ip_address), FAILURES * scale, 15 * 60, now),
+        window("failure_day", user[:32], FAILURES_PER_DAY * scale, 24 * 60 * 60, now),
     )
 
 
 def unknown_token_window(caller: str, scale: int, now: datetime) -> Window:
     """The window for look-ups of links that do not exist. It stops callers who guess tokens."""
-    return _window("unknown_token", caller, UNKNOWN_TOKENS_PER_MINUTE * scale, 60, now)
+    return window("unknown_token", caller, UNKNOWN_TOKENS_PER_MINUTE * scale, 60, now)
 
 
 def breach_window(refused: Window, caller: str, now: datetime) -> Window:
     """The window for refusals per minute; its limit is the number of calls that `refused` allows in a minute."""
-    return _window("breach", caller, refused.limit * 60 // refused.seconds, 60, now)
+    return window("breach", caller, refused.limit * 60 // refused.seconds, 60, now)
 
 
 def seconds_until(instant: datetime, now: datetime) -> int:
     """Whole seconds, rounded up, for Retry-After and RateLimit-Reset; at least 1."""
     return max(1, -int((now - instant).total_seconds() // 1))
-
-
-def _window(name: str, counted: str, limit: int, seconds: int, now: datetime) -> Window:
-    number = int(now.timestamp()) // seconds
-    ends_at = datetime.fromtimestamp((number + 1) * seconds, now.tzinfo)
-    return Window(f"{name}#{counted}#{number}", limit, seconds, ends_at)
 
 
 def _network(ip_address: str) -> str:

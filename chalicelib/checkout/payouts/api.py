@@ -13,7 +13,8 @@ from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
 from chalicelib.recurring import flows as recurring
-from chalicelib.recurring.schemas import RecurringCreated, created_answer
+from chalicelib.recurring.responses import created_answer
+from chalicelib.recurring.schemas import RecurringCreated
 
 
 def pay_out(call: Call[Payout, None]) -> PayoutCreated | RecurringCreated:

@@ -28,6 +28,8 @@ class OrderStatus(StrEnum):
     CANCELLED = "cancelled"
     REFUNDED = "refunded"
     """The provider has returned the tokens."""
+    LOST = "lost"
+    """The provider has not known the order for long: an operator has to find out what became of the money."""
     UNKNOWN = "unknown"
     """A status that this service does not know; Order.provider_status is what the provider calls it."""
 
@@ -46,14 +48,15 @@ def request_id_of(order_id: str) -> str | None:
 class Order(Record):
     """The provider's order to send the tokens that pay a request to a bank account.
 
-    `user_id` and `details_id` are of the payer and the bank account. `provider_id` is the provider's own id; `fee` is
-    in units of the token, as text. The request's payee is the provider's deposit address. `sequence` is the provider's
-    number of the state that was taken last. `paid_at` is since when the recorder knows the request as paid on chain;
-    None while it is not.
+    `user_id` and `details_id` are of the payer and the bank account. `provider_id` is the provider's own id; `amount`,
+    which the provider expects, and `fee` are in units of the token, as text; items from before have no `amount`. The
+    request's payee is the provider's deposit address. `sequence` is the provider's number of the state that was taken
+    last. `paid_at` is since when the recorder knows the request as paid on chain; None while it is not.
 
     `announced` is how many of the five steps from INITIATED on the merchant was told of, `aside` the last status beside
-    them that it was told of, None once the provider has left that. `is_settled` says that it was told of the end,
-    by payment.confirmed. `is_counted` says that the payer's `open_orders` include it.
+    them that it was told of, None once the provider has left that. `is_settled` says that it was told of the end, by
+    payment.confirmed. `is_counted` says that the payer's `open_orders` include it. `missing_since` is since when the
+    provider does not know it, `misses` how often it was asked since then.
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{request_id}", "OFFRAMP")
@@ -78,6 +81,9 @@ class Order(Record):
     is_counted: bool = False
     check_at: datetime | None = None
     checks: int = 0
+    amount: str = ""
+    missing_since: datetime | None = None
+    misses: int = 0
     version: int = 0
 
     @property

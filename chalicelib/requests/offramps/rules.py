@@ -10,6 +10,10 @@ The steps begin when the request is paid on chain, whatever the provider says be
 provider goes on after a failure, and when the payment is on chain again after a fork removed it: the merchant was told
 of both by payment.failed. What the provider says is numbered: only a newer number counts, so that a report that comes
 twice, late or in another order changes nothing, and one that is lost is made up for by the next.
+
+An order that the provider does not know, or that never ends, is given up in the end (Pace). The merchant is told
+nothing then: the money may be on its way, and a request that has failed would be paid again. An operator asks the
+provider, and says what became of it (after_settlement).
 """
 
 from collections.abc import Iterator
@@ -46,6 +50,12 @@ WATCHED_AFTER_END = timedelta(days=14)
 _PAUSE_AFTER_END = timedelta(days=1)
 _PAYABLE = timedelta(days=1)
 """How long after an order was made its payment may be on the way. An order that is paid later counts from then."""
+FEWEST_MISSES = 3
+"""How often the provider is asked at least before an order that it does not know is lost."""
+ENDS = (OrderStatus.FIAT_SENT, OrderStatus.FAILED, OrderStatus.REFUNDED)
+"""How an operator may settle an order."""
+SETTLED = "settled_by_operator"
+"""The reason of an order that an operator has settled."""
 
 
 class Telling(StrEnum):
@@ -74,23 +84,43 @@ class Advance:
 
 @frozen
 class OrderReport:
-    """What the provider says of an order. `sequence` is its number of this state, `provider_status` its own word."""
+    """What the provider says of an order. `sequence` is its number of this state, `provider_status` its own word,
+    `amount` and `fee` are those of the order; empty: not told."""
 
     sequence: int
     provider_status: str
     reason: str | None = None
+    amount: str = ""
+    fee: str = ""
 
     @property
     def status(self) -> OrderStatus:
         try:
-            return OrderStatus(self.provider_status)
+            status = OrderStatus(self.provider_status)
         except ValueError:
             return OrderStatus.UNKNOWN
+        return OrderStatus.UNKNOWN if status is OrderStatus.LOST else status  # which this service alone says
 
 
-def after_report(order: Order, report: OrderReport, now: datetime, first_check: timedelta) -> Advance:
-    """What a report of the provider changes: nothing unless it is newer than the last."""
-    if report.sequence <= order.sequence:
+@frozen
+class Pace:
+    """How often an order is read at the provider, and when it is not any more.
+
+    It is first read `first_check` after the last news. One that the provider does not know for `lost_after` is lost;
+    one without an end of which nothing was heard for `given_up_after` is given up: it is read no more.
+    """
+
+    first_check: timedelta
+    lost_after: timedelta
+    given_up_after: timedelta
+
+
+def after_report(order: Order, report: OrderReport, now: datetime, pace: Pace) -> Advance:
+    """What a report of the provider changes: its state unless it is newer than the last. A lost order takes the last
+    one again, as the provider knows it after all."""
+    is_lost = order.status is OrderStatus.LOST
+    order = replace(order, missing_since=None, misses=0)
+    if report.sequence < order.sequence or (report.sequence == order.sequence and not is_lost):
         return Advance(order)
     taken = replace(
         order,
@@ -98,10 +128,28 @@ def after_report(order: Order, report: OrderReport, now: datetime, first_check: 
         status=report.status,
         provider_status=report.provider_status,
         reason=report.reason,
+        amount=report.amount or order.amount,
+        fee=report.fee or order.fee,
     )
     if taken.provider_status != order.provider_status:
         taken = replace(_moved(order.status, taken), changed_at=now, checks=0)
-    return _told(replace(taken, check_at=next_check(taken, now, first_check)))
+    return _told(replace(taken, check_at=next_check(taken, now, pace)))
+
+
+def after_settlement(order: Order, end: OrderStatus, now: datetime) -> Advance:
+    """What the word of an operator changes: the order has come to one of the ENDS. It is not read any more."""
+    settled = replace(
+        order,
+        status=end,
+        provider_status=end.value,
+        reason=SETTLED,
+        changed_at=now,
+        checks=0,
+        missing_since=None,
+        misses=0,
+        check_at=None,
+    )
+    return _told(_moved(order.status, settled))
 
 
 def after_payment(order: Order, is_paid: bool, now: datetime) -> Advance:
@@ -113,14 +161,36 @@ def after_payment(order: Order, is_paid: bool, now: datetime) -> Advance:
     return _told(replace(order, paid_at=now, aside=None, check_at=now, checks=0))
 
 
-def checked(order: Order, now: datetime, first_check: timedelta) -> Order:
-    """The order after it was read at the provider without news."""
+def checked(order: Order, now: datetime, pace: Pace) -> Advance:
+    """The order after it was read at the provider without news, and what was not told yet (`before_end`)."""
     again = replace(order, checks=order.checks + 1)
-    return replace(again, check_at=next_check(again, now, first_check))
+    return _told(replace(again, check_at=next_check(again, now, pace)))
 
 
-def next_check(order: Order, now: datetime, first_check: timedelta) -> datetime | None:
-    """When it is checked next; None if nothing is expected: the request is long unpaid, or the order long ended."""
+def missed(order: Order, now: datetime, pace: Pace) -> Order:
+    """The order after the provider was asked and did not know it. One that has ended is not missed."""
+    if not is_open(order):
+        return order
+    since = order.missing_since or now
+    missed = replace(order, missing_since=since, misses=order.misses + 1)
+    if order.status is OrderStatus.LOST or missed.misses < FEWEST_MISSES or now - since < pace.lost_after:
+        return missed
+    return replace(
+        missed, status=OrderStatus.LOST, provider_status=OrderStatus.LOST.value, reason=None, changed_at=now, aside=None
+    )
+
+
+def before_end(advance: Advance, now: datetime) -> Advance:
+    """The same without the end, which is told by the next check: the payment that it shows was not found."""
+    waiting = tuple(each for each in advance.announcements if each.telling is not Telling.CONFIRMED)
+    if len(waiting) == len(advance.announcements):
+        return advance
+    return Advance(replace(advance.order, is_settled=False, check_at=now), waiting)
+
+
+def next_check(order: Order, now: datetime, pace: Pace) -> datetime | None:
+    """When it is checked next; None if nothing is expected: the request is long unpaid, or the order long ended, or
+    it is given up."""
     if order.status is OrderStatus.REFUNDED:
         return None
     if order.paid_at is None:
@@ -128,8 +198,15 @@ def next_check(order: Order, now: datetime, first_check: timedelta) -> datetime 
         return payable_until if now < payable_until and order.status not in FAILURES else None
     if order.status is OrderStatus.FIAT_SENT or order.status in FAILURES:
         return now + _PAUSE_AFTER_END if now < order.changed_at + WATCHED_AFTER_END else None
-    pause: timedelta = first_check * 2 ** min(order.checks, 10)
+    if now >= max(order.paid_at, order.changed_at) + pace.given_up_after:
+        return None
+    pause: timedelta = pace.first_check * 2 ** min(order.checks, 10)
     return now + min(pause, LONGEST_PAUSE)
+
+
+def is_open(order: Order) -> bool:
+    """Whether the order was paid and its end is not known."""
+    return order.paid_at is not None and order.status not in (OrderStatus.FIAT_SENT, *FAILURES)
 
 
 def state_of(order: Order) -> RequestStatus | None:

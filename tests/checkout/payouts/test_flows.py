@@ -13,7 +13,8 @@ from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.links.reading import Viewer
 from chalicelib.rates.rules import RateUnavailable
 from chalicelib.requests.creation import Draft
-from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request
 from chalicelib.requests.targets import Item
 from infra.bench.calls import counted
 from tests.checkout.payouts.test_batch import amounts

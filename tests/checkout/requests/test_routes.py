@@ -14,7 +14,8 @@ from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part, seconds_to_confirm
 from chalicelib.checkout.requests.schemas import routes_answer
 from chalicelib.links.reading import Viewer
-from chalicelib.requests.records import Quote, Request, RequestStatus
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request, RequestStatus
 from tests.checkout.requests.test_pay import ask, change, made
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import store_request

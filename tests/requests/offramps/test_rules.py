@@ -8,10 +8,11 @@ import pytest
 
 from chalicelib.requests.offramps import rules
 from chalicelib.requests.offramps.records import Order, OrderStatus
-from chalicelib.requests.offramps.rules import FAILURES, STEPS, Advance, OrderReport, Telling
+from chalicelib.requests.offramps.rules import ENDS, FAILURES, STEPS, Advance, OrderReport, Pace, Telling
 
 NOW = datetime(2026, 3, 15, 10, tzinfo=UTC)
 PAUSE = timedelta(minutes=10)
+PACE = Pace(PAUSE, timedelta(hours=6), timedelta(days=30))
 ORDER = Order("01" + "ab" * 32, "acct", "user", "details", "ord_1", "0", NOW, NOW)
 PROGRESS = ["initiated", "pending_internal_assessment", "ongoing_checks", "sending_fiat", "fiat_sent"]
 
@@ -34,7 +35,7 @@ class Following:
     def report(self, status: str, sequence: int | None = None, reason: str | None = None) -> list[tuple[str, str]]:
         self.sequence += 1
         report = OrderReport(sequence or self.sequence, status, reason)
-        return self._keep(rules.after_report(self.order, report, NOW, PAUSE))
+        return self._keep(rules.after_report(self.order, report, NOW, PACE))
 
 
 def processing(*statuses: str) -> list[tuple[str, str]]:
@@ -147,13 +148,13 @@ def test_checks_become_rarer_and_end_two_weeks_after_the_end() -> None:
     assert following.order.check_at == NOW
     order, pauses = following.order, []
     for _ in range(8):
-        order = rules.checked(order, NOW, PAUSE)
+        order = rules.checked(order, NOW, PACE).order
         assert order.check_at is not None
         pauses.append(order.check_at - NOW)
     assert pauses == sorted(pauses) and pauses[0] > PAUSE and pauses[-1] == rules.LONGEST_PAUSE
     following.report("fiat_sent")
     assert following.order.check_at == NOW + timedelta(days=1)
-    assert rules.checked(following.order, NOW + rules.WATCHED_AFTER_END, PAUSE).check_at is None
+    assert rules.checked(following.order, NOW + rules.WATCHED_AFTER_END, PACE).order.check_at is None
     following.report("bounced")
     following.report("refunded")
     assert following.order.check_at is None
@@ -181,6 +182,113 @@ def test_money_is_under_way_from_the_payment_to_the_end() -> None:
     assert rules.is_under_way(following.order)
     following.report("refunded")
     assert not rules.is_under_way(following.order)
+
+
+def given(status: str, paid: bool = True, **changes: object) -> Order:
+    following = Following()
+    if paid:
+        following.pay()
+    following.report(status)
+    return replace(following.order, **changes)  # type: ignore[arg-type]
+
+
+def miss(order: Order, *hours: float) -> Order:
+    for each in hours:
+        order = rules.missed(order, NOW + timedelta(hours=each), PACE)
+    return order
+
+
+def test_an_order_that_the_provider_does_not_know_is_lost_after_some_hours_and_some_questions() -> None:
+    order = given("ongoing_checks", aside=OrderStatus.RETRY_REQUIRED, reason="code")
+    once = miss(order, 0)
+    assert once == replace(order, missing_since=NOW, misses=1)
+    assert miss(order, 0, 7).status is OrderStatus.ONGOING_CHECKS, "asked too seldom"
+    assert miss(order, 0, 1, 5.99).status is OrderStatus.ONGOING_CHECKS, "too early"
+    lost = miss(order, 0, 1, 6)
+    assert (lost.status, lost.provider_status, lost.changed_at) == ("lost", "lost", NOW + timedelta(hours=6))
+    assert (lost.aside, lost.reason, lost.announced, lost.missing_since, lost.misses) == (None, None, 3, NOW, 3)
+    again = miss(lost, 12)
+    assert again == replace(lost, misses=4), "it is lost once"
+
+
+@pytest.mark.parametrize("status", ["fiat_sent", *(each.value for each in FAILURES)])
+def test_an_order_that_has_ended_is_not_missed(status: str) -> None:
+    assert miss(given(status), 0, 1, 100) == given(status)
+
+
+def test_an_order_that_is_not_paid_is_not_missed() -> None:
+    assert miss(given("initiated", paid=False), 0, 1, 100) == given("initiated", paid=False)
+
+
+def test_an_order_that_is_known_after_all_goes_on_where_it_was_and_is_told_nothing_twice() -> None:
+    following = Following()
+    following.pay()
+    following.report("sending_fiat", 4)
+    following.order = miss(following.order, 0, 3, 6)
+    assert following.report("ongoing_checks", 3) == []
+    assert following.order.status is OrderStatus.LOST, "an older report than the last one taken says nothing"
+    assert following.report("sending_fiat", 4) == []
+    assert (following.order.status, following.order.missing_since, following.order.misses) == ("sending_fiat", None, 0)
+    assert following.report("fiat_sent", 5) == [*processing("fiat_sent"), ("confirmed", "fiat_sent")]
+
+
+def test_a_question_that_is_answered_again_ends_the_miss() -> None:
+    missing = miss(given("ongoing_checks"), 0, 1)
+    report = OrderReport(missing.sequence, "ongoing_checks")
+    assert rules.after_report(missing, report, NOW, PACE) == Advance(replace(missing, missing_since=None, misses=0))
+
+
+def test_only_this_service_says_that_an_order_is_lost() -> None:
+    assert OrderReport(1, "lost").status is OrderStatus.UNKNOWN
+
+
+def test_an_order_without_news_is_given_up_and_one_with_news_later() -> None:
+    for order in (given("sending_fiat"), given("teleporting"), miss(given("initiated"), -6, -1, 0)):
+        end = order.changed_at + PACE.given_up_after
+        assert rules.next_check(order, end - timedelta(seconds=1), PACE) is not None
+        assert rules.next_check(order, end, PACE) is None
+        given_up = rules.checked(order, end, PACE).order
+        assert rules.is_open(given_up) and not rules.is_under_way(given_up)
+        resumed = rules.after_report(given_up, OrderReport(99, "retry_required"), end, PACE).order
+        assert rules.is_under_way(resumed) and resumed.check_at == end + PAUSE
+    late = given("sending_fiat", changed_at=NOW - timedelta(days=90))
+    assert rules.next_check(late, NOW, PACE) is not None, "the payment counts as news"
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("before", ["created", "ongoing_checks", "retry_required", "teleporting", "lost", "bounced"])
+def test_an_operator_settles_an_order_as_the_provider_would_have(end: OrderStatus, before: str) -> None:
+    order = miss(given("ongoing_checks"), 0, 3, 6) if before == "lost" else given(before)
+    later = NOW + timedelta(days=2)
+    settled = rules.after_settlement(replace(order, checks=9), end, later)
+    reported = rules.after_report(order, OrderReport(order.sequence + 1, end.value), later, PACE)
+    assert settled.announcements == reported.announcements != ()
+    assert settled.order == replace(
+        reported.order, sequence=order.sequence, reason="settled_by_operator", check_at=None
+    )
+    assert not rules.is_under_way(settled.order)
+    assert rules.after_settlement(settled.order, end, later).announcements == ()
+
+
+def test_without_its_payment_the_end_is_told_by_the_next_check() -> None:
+    following = Following()
+    following.pay()
+    advance = rules.after_report(following.order, OrderReport(9, "fiat_sent"), NOW, PACE)
+    waiting = rules.before_end(advance, NOW)
+    assert waiting.announcements == advance.announcements[:-1]
+    assert waiting.order == replace(advance.order, is_settled=False, check_at=NOW)
+    assert rules.is_under_way(waiting.order)
+    told = rules.checked(waiting.order, NOW, PACE)
+    assert told.announcements == advance.announcements[-1:] and told.order.is_settled
+    assert rules.before_end(Advance(ORDER), NOW) == Advance(ORDER)
+
+
+def test_amount_and_fee_are_those_that_the_provider_told_last() -> None:
+    following = Following()
+    following._keep(rules.after_report(following.order, OrderReport(1, "initiated", None, "12.5", "0.5"), NOW, PACE))
+    assert (following.order.amount, following.order.fee) == ("12.5", "0.5")
+    following.report("ongoing_checks", 2)
+    assert (following.order.amount, following.order.fee) == ("12.5", "0.5")
 
 
 class Expected:
@@ -225,7 +333,7 @@ class Expected:
 
 
 def test_2000_random_walks_of_30_steps_tell_every_event_once_and_none_is_missing() -> None:
-    statuses = [each for each in OrderStatus if each is not OrderStatus.UNKNOWN]
+    statuses = [each for each in OrderStatus if each not in (OrderStatus.UNKNOWN, OrderStatus.LOST)]
     seen = set[OrderStatus]()
     for seed in range(2000):
         chance = random.Random(seed)
@@ -235,10 +343,10 @@ def test_2000_random_walks_of_30_steps_tell_every_event_once_and_none_is_missing
             match chance.choices(["news", "old", "pay", "undo"], [6, 3, 2, 1])[0]:
                 case "news":
                     reports.append(OrderReport(reports[-1].sequence + chance.choice([1, 1, 5]), chance.choice(statuses)))
-                    following._keep(rules.after_report(following.order, reports[-1], NOW, PAUSE))
+                    following._keep(rules.after_report(following.order, reports[-1], NOW, PACE))
                     expected.report(reports[-1].status)
                 case "old":
-                    following._keep(rules.after_report(following.order, chance.choice(reports), NOW, PAUSE))
+                    following._keep(rules.after_report(following.order, chance.choice(reports), NOW, PACE))
                 case "pay":
                     following.pay()
                     expected.pay(True)
@@ -263,7 +371,7 @@ def test_lost_reports_are_made_up_for_by_the_next_one_whatever_their_order() -> 
         for number, report in enumerate(arriving):
             if number == paid_at:
                 following.pay()
-            following._keep(rules.after_report(following.order, report, NOW, PAUSE))
+            following._keep(rules.after_report(following.order, report, NOW, PACE))
         assert [each for _, each in following.told] == [*STEPS, OrderStatus.FIAT_SENT]
 
 

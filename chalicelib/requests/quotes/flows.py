@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 
 from chalicelib.rates import flows as rates
 from chalicelib.rates.records import Rate
-from chalicelib.requests.records import Quote, Request
+from chalicelib.requests.quotes import store as quote_store
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of, invoice_of
-from chalicelib.requests.store import first_quotes, newest_quotes, quotes
 from chalicelib.services import Services
 from chalicelib.storage.store import LARGEST_TRANSACTION, Store, WriteConflict
 
@@ -37,7 +38,7 @@ def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
 
 def renewed(services: Services, requests: Sequence[Request]) -> tuple[dict[str, Quote], list[Quote]]:
     """What `hold` returns, and those of the quotes that are new: the caller writes them."""
-    held = newest_quotes(services.store, [each.request_id for each in requests])
+    held = quote_store.newest(services.store, [each.request_id for each in requests])
     until = services.clock() + timedelta(seconds=services.settings.quote_seconds) / 2
     new = _next(services, [each for each in requests if not _holds(held.get(each.request_id), until)], held, {})
     return held | {quote.request_id: quote for quote in new}, new
@@ -49,7 +50,7 @@ def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     Whoever resumes the same call finds those that were written, and takes the rates of the others from those that still
     hold. Raises RateUnavailable.
     """
-    known = first_quotes(services.store, [each.request_id for each in requests])
+    known = quote_store.first(services.store, [each.request_id for each in requests])
     holding = [quote for quote in known.values() if _holds(quote, services.clock())]
     rates_known = {(quote.rate.base, quote.rate.quote): quote.rate for quote in holding}
     lacking = [each for each in requests if each.request_id not in known]
@@ -107,7 +108,7 @@ def _since(store: Store, request_id: str, start: datetime) -> Iterator[Quote]:
     """The quotes of a request from the newest back to those of `start`."""
     before = None
     for _ in range(_MOST_PAGES):
-        page, before = quotes(store, request_id, before, _PAGE)
+        page, before = quote_store.page(store, request_id, before, _PAGE)
         for quote in page:
             if quote.at < start:
                 return

@@ -12,8 +12,9 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.catalogue.tokens import find_tokens
 from chalicelib.outbound.prices import Price
 from chalicelib.rates.rules import RateUnavailable
-from chalicelib.requests import quotes
-from chalicelib.requests.records import Quote, Request, RequestStatus
+from chalicelib.requests.quotes import flows as quotes
+from chalicelib.requests.quotes.records import Quote
+from chalicelib.requests.records import Request, RequestStatus
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import World
 

@@ -1,0 +1,103 @@
+"""Asks the router, as far as its circuit breaker and its quota let it be asked: several questions at the same time."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chalicelib.access.rate_limits.rules import seconds_until
+from chalicelib.access.rate_limits.store import count
+from chalicelib.bridging.circuit import PROBE_LEASE, after_answers, after_failures, closed_for, probing, quota
+from chalicelib.bridging.records import RouterCircuit
+from chalicelib.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable
+from chalicelib.services import Services
+from chalicelib.storage.store import Throttled, WriteConflict
+
+AT_ONCE = 20
+_LEASE_SECONDS = int(PROBE_LEASE.total_seconds())
+
+Answer = RouterStep | RouterRefused | RouterUnavailable
+
+
+def ask(
+    services: Services, questions: Sequence[QuoteCall], circuit: RouterCircuit | None, now: datetime
+) -> list[Answer]:
+    """The answer to each question, RouterUnavailable if there is none within ROUTER_SECONDS or it was not asked.
+
+    One call to DynamoDB, and one more before and after if the circuit is or was not closed.
+    """
+    wait = closed_for(circuit, now)
+    if wait is not None:
+        return _not_asked(questions, "the circuit is open", -int(-wait.total_seconds() // 1))
+    probe = probing(circuit, now)
+    if probe is not None:
+        if not _written(services, probe):
+            return _not_asked(questions, "another process probes", _LEASE_SECONDS)
+        circuit = replace(probe, version=probe.version + 1)
+    asked = questions[:1] if probe is not None else questions
+    refused = _counted(services, len(asked), now)
+    if refused is not None:
+        return _not_asked(questions, "the quota is used up", refused)
+    answers = _answers(services, asked)
+    _learn(services, circuit, answers)
+    return answers + _not_asked(questions[len(asked) :], "another question probes", _LEASE_SECONDS)
+
+
+def _not_asked(questions: Sequence[QuoteCall], reason: str, retry_after: int) -> list[Answer]:
+    return [RouterUnavailable(reason, retry_after) for _ in questions]
+
+
+def _counted(services: Services, questions: int, now: datetime) -> int | None:
+    """Counts questions against the quota. Returns None, or in how many seconds there is room if they do not all fit."""
+    window = quota(services.router.has_key, now)
+    try:
+        used = count(services.store, window, questions)
+    except Throttled:
+        return 1
+    if used is not None:
+        return None
+    services.log.warning("router quota used up", extra={"limit": window.limit, "until": window.ends_at.isoformat()})
+    return seconds_until(window.ends_at, now)
+
+
+def _answers(services: Services, questions: Sequence[QuoteCall]) -> list[Answer]:
+    from concurrent.futures import ThreadPoolExecutor, wait  # most requests ask nothing
+
+    pool = ThreadPoolExecutor(min(len(questions), AT_ONCE))
+    futures = [pool.submit(_answer, services, each) for each in questions]
+    done, _ = wait(futures, timeout=services.settings.router_seconds)
+    pool.shutdown(wait=False, cancel_futures=True)
+    return [each.result() if each in done else RouterUnavailable("no answer in time") for each in futures]
+
+
+def _answer(services: Services, question: QuoteCall) -> Answer:
+    try:
+        return services.router.quote_call(question)
+    except (RouterRefused, RouterUnavailable) as error:
+        return error
+
+
+def _learn(services: Services, circuit: RouterCircuit | None, answers: Sequence[Answer]) -> None:
+    """Writes what the answers say about the router. Of processes that do so at the same time one is enough."""
+    failures = [each for each in answers if isinstance(each, RouterUnavailable)]
+    if failures:
+        services.log.warning("router did not answer", extra={"reasons": sorted({str(each) for each in failures})})
+    now = services.clock()
+    retry_after = max((each.retry_after for each in failures if each.retry_after), default=None)
+    if len(failures) < len(answers) and retry_after is None:
+        changed = after_answers(circuit, now)
+    else:
+        said = None if retry_after is None else timedelta(seconds=retry_after)
+        changed = after_failures(circuit, len(failures), said, now)
+        if changed.open_until is not None:
+            services.log.error("router circuit opened", extra={"until": changed.open_until.isoformat()})
+    if changed is not None:
+        _written(services, changed)
+
+
+def _written(services: Services, circuit: RouterCircuit) -> bool:
+    """Writes the circuit; False if another process wrote it since it was read."""
+    try:
+        services.store.write(circuit)
+    except WriteConflict:
+        return False
+    return True

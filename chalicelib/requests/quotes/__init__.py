@@ -1,0 +1,1 @@
+"""Rates that are held for the payers of a request."""
