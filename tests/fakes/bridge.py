@@ -21,6 +21,7 @@ from chalicelib.links.records import Intent, SecurePayment
 from chalicelib.outbound.lifi import QuoteCall
 from chalicelib.requests.records import Request
 from tests.fakes.chain import SENDER, FakeChain, FakeChains
+from tests.fakes.memory_store import MemoryStore
 from tests.fakes.router import deposit_of
 from tests.fakes.world import World
 
@@ -47,10 +48,14 @@ class Sent:
 class Bridge:
     """The world and its two chains, whose blocks have the world's time. What is not mined is not deep enough."""
 
-    def __init__(self, client: Any, seed: int = 0, **settings: Any) -> None:
+    def __init__(self, client: Any = None, seed: int = 0, **settings: Any) -> None:
+        """Without a client the tables are in memory, which is faster."""
         self.source, self.destination = FakeChain(SOURCE, seed), FakeChain(DESTINATION, seed)
         confirmations = {SOURCE: CONFIRMATIONS, DESTINATION: CONFIRMATIONS}
-        self.world = World(client, FakeChains(self.source, self.destination), seed, confirmations=confirmations, **settings)
+        chains = FakeChains(self.source, self.destination)
+        self.world = World(client or object(), chains, seed, confirmations=confirmations, **settings)
+        if client is None:
+            self.world.services = replace(self.world.services, store=MemoryStore())
         self.world.chain = self.destination
         for chain in (self.source, self.destination):
             chain.clock = self.world.clock

@@ -57,6 +57,7 @@ def concluded(
     """What follows from the ends of intents; `payment` is the link with all that was recorded for it.
 
     The payment that an intent made gets its origin, and the intent is marked if it was not owed any more: one query.
+    As long as that payment is not recorded the intent stays open, because its link is not completed by it.
     `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_TOLD.
     """
     intents, told = list[Intent](), record.failures_told
@@ -65,6 +66,9 @@ def concluded(
         request = _request(payment, other)
         if other.status is IntentStatus.SETTLED and request is not None:
             made = _payments_of(services, request, other)
+            if not made and request.status is not RequestStatus.PAID:  # detection has missed it, and reads it again
+                intents.append(rules.postponed(one, services.clock()))
+                continue
             payments += [replace(each, origin=_origin(other)) for each in made]
             other = _with_surplus(other, made)
         is_open = request is not None and request.status is not RequestStatus.PAID

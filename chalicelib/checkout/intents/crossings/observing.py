@@ -283,9 +283,10 @@ def _logs_of_fill(
 ) -> Sequence[Mapping[str, Any]]:
     """The logs of what a fill did: those after its event, up to the event of the next fill in the transaction.
 
-    Raises InconsistentNode if its event is not among the logs: then others may be missing, too.
+    A log that the node repeats counts once. Raises InconsistentNode if its event is not among the logs: then others may be missing, too.
     """
-    ordered = sorted(logs, key=lambda log: int(log["logIndex"], 16))
+    by_index = {int(log["logIndex"], 16): log for log in logs}
+    ordered = [by_index[index] for index in sorted(by_index)]
     own: list[Mapping[str, Any]] | None = None
     for log in ordered:
         for each in fills_in(name, [log]):
