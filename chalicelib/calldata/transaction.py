@@ -34,8 +34,8 @@ class LoggedDeposit:
 class SentTransaction:
     """A transaction that a node has, signed by `sender`; `to` is None if it creates a contract.
 
-    `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that the
-    fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
+    `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that
+    the fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
     """
 
     sender: str

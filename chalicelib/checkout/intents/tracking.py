@@ -125,7 +125,8 @@ def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Check
     """
     now, payment = services.clock(), _payment(services, record)
     due = _due(record, now)
-    here, crossing = [each for each in due if each.crossing is None], [each for each in due if each.crossing is not None]
+    here = [each for each in due if each.crossing is None]
+    crossing = [each for each in due if each.crossing is not None]
     seen = [_seen(services, payment, each, unavailable) for each in here]
     crossed = [crossings.checked(services, payment, each, unavailable) for each in crossing]
     decided = _decided(seen, _is_completed(services, record), now) if here else []

@@ -283,7 +283,8 @@ def _logs_of_fill(
 ) -> Sequence[Mapping[str, Any]]:
     """The logs of what a fill did: those after its event, up to the event of the next fill in the transaction.
 
-    A log that the node repeats counts once. Raises InconsistentNode if its event is not among the logs: then others may be missing, too.
+    A log that the node repeats counts once. Raises InconsistentNode if the fill's event is not among the logs: then
+    others may be missing, too.
     """
     by_index = {int(log["logIndex"], 16): log for log in logs}
     ordered = [by_index[index] for index in sorted(by_index)]

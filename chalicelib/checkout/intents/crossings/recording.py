@@ -46,8 +46,7 @@ def children_paid(
 def started(
     services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
 ) -> tuple[Network, IntentStart]:
-    """The source chain, and the start of an intent on it, which is another one than the link's; without the Safe of a Safe's
-    transaction.
+    """The source chain, and the start of an intent on it, without the Safe of a Safe's transaction.
 
     One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.

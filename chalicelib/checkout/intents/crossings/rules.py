@@ -233,7 +233,7 @@ def _after_arrival(intent: Intent, seen: ArrivalSeen, refund: RefundSeen | None,
 def ended(intent: Intent, status: IntentStatus, now: datetime, reason: str | None = None) -> Intent:
     """The intent at its end, from now on."""
     assert intent.crossing is not None, "it comes from another chain"
-    return replace(intent, status=status, crossing=replace(intent.crossing, since=now, reason=reason))
+    return replace(intent, status=status, crossing=replace(intent.crossing, since=now, reason=reason, is_unknown=False))
 
 
 def outcome_due(intent: Intent) -> datetime:
@@ -260,10 +260,10 @@ def is_overdue(intent: Intent, now: datetime) -> bool:
 def postponed(intent: Intent, now: datetime) -> Intent:
     """The pending intent with its next check: the longer it has been at its stage, the later."""
     assert intent.crossing is not None, "it comes from another chain"
-    if is_overdue(intent, now):
-        return replace(intent, check_at=now + OVERDUE_DELAY)
     delay = min(max((now - intent.crossing.since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY)
-    return replace(intent, check_at=now + delay)
+    if is_overdue(intent, now):
+        delay = OVERDUE_DELAY
+    return replace(intent, check_at=now + delay, crossing=replace(intent.crossing, is_unknown=is_unknown(intent, now)))
 
 
 def is_failure(before: Intent, after: Intent) -> bool:
