@@ -33,7 +33,7 @@ def children_paid(
     """
     if payment.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
         return ()
-    source, _ = check_source(payment, draft.chain, draft.token)
+    source = check_source(payment, draft.chain, draft.token)
     sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
     if sent is None:
         return ()
@@ -51,7 +51,7 @@ def started(
     One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
     """
-    source, _ = check_source(payment, draft.chain, draft.token)
+    source = check_source(payment, draft.chain, draft.token)
     destination = _network(payment.requests[0].network)
     cursor = scan_store.cursor(services.store, destination.name)
     if cursor is None:
