@@ -88,9 +88,14 @@ def typed_data_digest(typed: Mapping[str, Any]) -> bytes:
     (for an address) if a value is not of its type. The types are set by the service, never by a caller.
     """
     domain, name = typed["domain"], typed["primaryType"]
+    message = _struct_hash(name, typed["types"][name], typed["message"])
+    return keccak256(b"\x19\x01" + domain_separator(domain) + message)
+
+
+def domain_separator(domain: Mapping[str, Any]) -> bytes:
+    """The hash of a domain with some of the members of EIP-712. Raises as `typed_data_digest`."""
     domain_type = [{"name": member, "type": kind} for member, kind in _DOMAIN if member in domain]
-    domain_hash = _struct_hash("EIP712Domain", domain_type, domain)
-    return keccak256(b"\x19\x01" + domain_hash + _struct_hash(name, typed["types"][name], typed["message"]))
+    return _struct_hash("EIP712Domain", domain_type, domain)
 
 
 def _message_digest(chain: str, message: str) -> bytes:

@@ -22,6 +22,7 @@ _PANICS = {
 }
 NOT_DUE_YET = "the payment of the schedule is not due yet"
 ALREADY_MADE = "the payment of the schedule was already made"
+NOT_THE_OWNERS = "the signature of the payment is not that of the tokens' owner"
 _CONTRACT_ERRORS = {
     "d5a4f5ea": "the schedule's signature is not that of its subscriber",
     "da023c0b": "the schedule has expired",
@@ -31,8 +32,14 @@ _CONTRACT_ERRORS = {
     "544db32b": ALREADY_MADE,
     "fb8f41b2": "the token's allowance is too small",
     "e450d38c": "the balance of the token is too small",
+    "cd21db4f": "the signature of the payment has expired",
+    "756688fe": "the nonce of the payment was used before, or withdrawn",
+    "815e1d64": NOT_THE_OWNERS,
+    "8baa579f": NOT_THE_OWNERS,
+    "b0669cbc": NOT_THE_OWNERS,
+    "4be6321b": NOT_THE_OWNERS,
 }
-"""The errors of ERC20RecurringPaymentProxy in the order of its checks, and of tokens by ERC-6093."""
+"""The errors of ERC20RecurringPaymentProxy in the order of its checks, of tokens by ERC-6093, and of Permit2."""
 
 
 def revert_reason(data: bytes) -> str:

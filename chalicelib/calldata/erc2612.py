@@ -1,0 +1,129 @@
+"""Approvals that are signed instead of sent (EIP-2612), as USDC has them: the typed data, the call, and what is read.
+
+permit, 4 + 7 words of 32 bytes:
+
+    d505accf | owner | spender | value | deadline | v | r | s
+
+Anybody may send a signed permit, and each nonce of the owner can be used once: so the call may fail because somebody
+else was faster, and the allowance is there all the same.
+"""
+
+from typing import Any
+
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import MAX_UINT256
+from chalicelib.base.signatures import SIGNATURE_BYTES, domain_separator
+from chalicelib.calldata.abi import WORD, address_word, call, read_uint, uint_word
+from chalicelib.calldata.transaction import Call, Transaction
+
+_PERMIT = bytes.fromhex("d505accf")
+_NAME, _VERSION = bytes.fromhex("06fdde03"), bytes.fromhex("54fd4d50")
+_DOMAIN_SEPARATOR, _NONCES = bytes.fromhex("3644e515"), bytes.fromhex("7ecebe00")
+_LONGEST_NAME = 64
+_DEFAULT_VERSION = "1"
+"""Of tokens whose contract has no `version`, as those made with OpenZeppelin's ERC20Permit."""
+
+
+@frozen
+class TokenPermit:
+    """An approval of all of a token: its EIP-712 domain, and the values that its owner signs."""
+
+    token: str
+    name: str
+    token_version: str
+    chain_id: int
+    owner: str
+    spender: str
+    nonce: int
+    deadline: int
+
+
+def reads(token: str, owner: str) -> tuple[Call, ...]:
+    """The reads from which `permit_of` knows whether a token has permits."""
+    selectors = (_NAME, _VERSION, _DOMAIN_SEPARATOR)
+    return (*(Call(token, call(each)) for each in selectors), Call(token, call(_NONCES, address_word(owner))))
+
+
+def permit_of(
+    returned: tuple[bytes | None, ...], token: str, chain_id: int, owner: str, spender: str, deadline: int
+) -> TokenPermit | None:
+    """The permit to sign, by what the token answered to `reads`; None if it has none that is signed in this way.
+
+    Its domain is the one that the token itself computes: with another one its signature would not be valid.
+    """
+    name, version, separator, nonce = returned
+    if name is None or separator is None or nonce is None or len(separator) != WORD or len(nonce) != WORD:
+        return None
+    name_text = _text(name)
+    version_text = _DEFAULT_VERSION if version is None else _text(version)
+    if name_text is None or version_text is None:
+        return None
+    permit = TokenPermit(
+        token=token,
+        name=name_text,
+        token_version=version_text,
+        chain_id=chain_id,
+        owner=owner,
+        spender=spender,
+        nonce=int.from_bytes(nonce, "big"),
+        deadline=deadline,
+    )
+    return permit if domain_separator(_domain(permit)) == separator else None
+
+
+def typed_data(permit: TokenPermit) -> dict[str, Any]:
+    """What a wallet signs, as ethers takes it: `{domain, types, values}`."""
+    members = (
+        ("owner", "address"),
+        ("spender", "address"),
+        ("value", "uint256"),
+        ("nonce", "uint256"),
+        ("deadline", "uint256"),
+    )
+    return {
+        "domain": _domain(permit),
+        "types": {"Permit": [{"name": name, "type": kind} for name, kind in members]},
+        "values": {
+            "owner": permit.owner,
+            "spender": permit.spender,
+            "value": str(MAX_UINT256),
+            "nonce": str(permit.nonce),
+            "deadline": permit.deadline,
+        },
+    }
+
+
+def permit(signed: TokenPermit, signature: bytes) -> Transaction:
+    """Makes a signed approval. Raises ValueError for a signature that has not 65 bytes; v may be 0, 1, 27 or 28."""
+    if len(signature) != SIGNATURE_BYTES:
+        raise ValueError(f"the signature of a token's permit has {SIGNATURE_BYTES} bytes")
+    words = (
+        address_word(signed.owner),
+        address_word(signed.spender),
+        uint_word(MAX_UINT256),
+        uint_word(signed.deadline),
+        uint_word(27 + signature[64] % 27),
+        signature[:WORD],
+        signature[WORD : 2 * WORD],
+    )
+    return Transaction(signed.token, call(_PERMIT, *words), 0)
+
+
+def _domain(permit: TokenPermit) -> dict[str, Any]:
+    return {
+        "name": permit.name,
+        "version": permit.token_version,
+        "chainId": permit.chain_id,
+        "verifyingContract": permit.token,
+    }
+
+
+def _text(returned: bytes) -> str | None:
+    """The text that a contract returned; None if it is none, or a long one."""
+    try:
+        start = read_uint(returned, 0)
+        length = read_uint(returned, start)
+        raw = returned[start + WORD : start + WORD + length]
+        return raw.decode() if length == len(raw) <= _LONGEST_NAME else None
+    except (ValueError, UnicodeDecodeError):
+        return None
