@@ -272,20 +272,6 @@ def is_failure(before: Intent, after: Intent) -> bool:
     return has_ended and after.crossing is not None and after.crossing.deposit is not None
 
 
-def refund_search_from(crossing: Crossing, head: int, head_time: datetime) -> int:
-    """A block of the source chain before which the refund cannot be: by its clock, if blocks came evenly, with a
-    tenth of the time left out."""
-    assert crossing.deposit is not None and crossing.deposited_block is not None and crossing.deposited_at is not None
-    if crossing.refund_searched_to is not None:
-        return crossing.refund_searched_to
-    passed = (head_time - crossing.deposited_at).total_seconds()
-    until_deadline = (crossing.deposit.fill_deadline - crossing.deposited_at).total_seconds()
-    blocks = head - crossing.deposited_block
-    if passed <= 0 or until_deadline <= 0:
-        return crossing.deposited_block
-    return crossing.deposited_block + min(int(blocks * until_deadline / passed * 0.9), blocks)
-
-
 def least_input(output: BaseUnits, output_decimals: int, input_decimals: int) -> int:
     """The least deposit that somebody will fill, both tokens being worth a dollar."""
     unit_in, unit_out = 10**input_decimals, 10**output_decimals
