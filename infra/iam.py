@@ -122,7 +122,7 @@ ACCESS = {
     ),
     "track_intents": Access(
         tables={
-            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem"),
+            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
             "ops": ("GetItem",),
             "webhooks": ("PutItem",),
         },
