@@ -15,6 +15,8 @@ from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
 from chalicelib.links.rules import check_payable
 from chalicelib.requests.payments import store as payment_store
+from chalicelib.search.payments import flows as payments
+from chalicelib.search.payments.records import Filters
 from chalicelib.search.payments.schemas import payment_answer
 from chalicelib.search.requests import flows as status
 from chalicelib.search.requests.responses import request_answer
@@ -164,3 +166,16 @@ def test_a_payment_shows_both_networks_and_both_transactions(bridge: Bridge) -> 
     after = payment_answer(payment_store.payments(store, request_id)[0], None, "service", False)
     assert (after.type, after.sourceNetwork, after.destinationNetwork) == ("crosschain", "base", "arbitrum-one")
     assert (after.sourceTxHash, after.destinationTxHash) == (sent.tx_hash, filled)
+
+
+def test_a_payment_is_found_by_either_transaction(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    filled = bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    for tx_hash in (sent.tx_hash, filled):
+        wanted = Filters(bridge.world.account_id, tx_hash=tx_hash)
+        page = payments.page_at(bridge.world.services, wanted, 0, 10)
+        assert [each.tx_hash for each in page.payments] == [filled]
