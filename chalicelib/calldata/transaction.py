@@ -1,8 +1,12 @@
 """The two kinds of contract calls: transactions to sign, and reads."""
 
 
+from typing import TYPE_CHECKING
+
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.across import Deposit
+
+if TYPE_CHECKING:
+    from chalicelib.calldata.across import Deposit
 
 
 @frozen
@@ -26,7 +30,7 @@ class Call:
 class LoggedDeposit:
     """A deposit as the source chain's event says it. `deposit.exclusivity` is the deadline of it, in Unix time."""
 
-    deposit: Deposit
+    deposit: "Deposit"
     deposit_id: int
 
 

@@ -61,7 +61,7 @@ class RecordIntent(Input):
         if self.safePaymentDeadline is not None and self.safeTxHash is None:
             raise rule("can only be given with safeTxHash", "safePaymentDeadline")
         if self.token is None and self.transactionIndices is None:
-            raise rule("Field required", "token")
+            raise rule("is required", "token")
         return self
 
     def draft(self) -> IntentDraft:
