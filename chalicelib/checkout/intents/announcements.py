@@ -216,6 +216,8 @@ def admit(payment: SecurePayment, new: Intent, lifetime: timedelta) -> tuple[Int
         bounded = min(new.ends_at, same.created_at + lifetime) if new.is_public else new.ends_at
         intent = merged(same, replace(new, ends_at=bounded))
         return together(before, (intent if each is same else each for each in known)), intent
+    if any(each.status in _RETURNED and is_same(each, new) for each in known):
+        raise BadRequest("The payer has this payment back: get the transactions from /pay again")
     if any(each.status in _NONCE_USED and is_same(each, new) for each in known):
         raise BadRequest(
             "This transaction failed or was replaced: get the transactions from /pay again"
@@ -254,3 +256,5 @@ _VOUCHED = (Proof.PROPOSED, Proof.SENT)
 """Proofs that take a wallet of one's own."""
 _NONCE_USED = (IntentStatus.FAILED, IntentStatus.REPLACED)
 """A transaction that ended so cannot be executed any more, because its nonce is used."""
+_RETURNED = (IntentStatus.PARTIAL, IntentStatus.REFUNDED)
+"""A deposit that ended so has been announced to the merchant, and cannot arrive any more."""

@@ -195,3 +195,22 @@ def test_a_multicalls_transaction_is_recorded_for_the_child_that_it_pays(bridge:
     assert bridge.intent(children[1]).proof is Proof.SENT
     with pytest.raises(BadRequest, match="does not pay this link"):
         bridge.announce(parent, bridge.send(bridge.link(), nonce=5), token=None)
+
+
+@pytest.mark.parametrize("ends_as", [IntentStatus.PARTIAL, IntentStatus.REFUNDED])
+def test_what_the_payer_has_back_is_not_announced_again(bridge: Bridge, ends_as: IntentStatus) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    if ends_as is IntentStatus.PARTIAL:
+        bridge.fill(sent, payment.requests[0], fails=True)
+    else:
+        bridge.track()
+        bridge.track(130)
+        bridge.refund(sent)
+    bridge.track(31)
+    assert bridge.intent(payment).status is ends_as
+    with pytest.raises(BadRequest, match="has this payment back"):
+        bridge.announce(payment, sent)
+    assert len(bridge.intents(payment)) == 1
