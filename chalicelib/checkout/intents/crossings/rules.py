@@ -90,6 +90,7 @@ class SourceSeen:
     block: int | None = None
     deposited_at: datetime | None = None
     reason: str | None = None
+    fill_key: str | None = None
 
 
 @frozen
@@ -167,6 +168,7 @@ def _after_source(intent: Intent, crossing: Crossing, seen: SourceSeen, now: dat
             since=now,
             deposit_id=seen.deposit_id,
             relay_hash=seen.relay_hash,
+            fill_key=seen.fill_key,
             deposited_block=seen.block,
             deposited_at=seen.deposited_at,
         )

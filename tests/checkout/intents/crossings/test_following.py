@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from chalicelib.base.errors import Locked
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
@@ -93,6 +95,29 @@ def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told
     (body,) = failures(bridge)
     assert (body["subStatus"], body["txHash"], body["network"]) == ("bounced", sent.tx_hash, "base")
     assert body["failureReason"].endswith(f"12.625 USDC on arbitrum-one in {SENDER}")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"message": b""}, {"message": b"nothing"}, {"output_amount": 1}, {"recipient": OTHER}, {"input_amount": 1}],
+    ids=["no message", "message", "output", "recipient", "input"],
+)
+@pytest.mark.parametrize("pays", [False, True], ids=["without a payment", "with one cent"])
+def test_a_fill_of_a_deposit_that_was_never_made_decides_nothing(
+    bridge: Bridge, changes: dict[str, Any], pays: bool
+) -> None:
+    """The destination chain takes the word of whoever fills: the true deposit can still be filled afterwards."""
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.forge(sent, payment.requests[0] if pays else None, **changes)
+    bridge.track()
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert not is_free(bridge, payment)
+    filled = bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    crossing = bridge.intent(payment).crossing
+    assert crossing is not None and crossing.destination_hash == filled
+    assert state_of(bridge, payment) == (IntentStatus.SETTLED, Stage.DESTINATION)
 
 
 def test_what_nobody_fills_is_refunding_until_the_source_chain_has_the_refund(bridge: Bridge) -> None:
