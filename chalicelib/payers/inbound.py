@@ -33,7 +33,7 @@ from chalicelib.services import Services
 
 TOLERANCE = timedelta(minutes=5)
 """How far the time of an event may be from the present: a copy that is sent later is refused."""
-MAX_EVENT_BYTES = 16 * 1024
+MAX_KB = 16
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 Subject = ProviderUser | ProviderAccount | ProviderOrder
 _SUBJECTS: Mapping[str, Callable[[Any], Subject]] = {"user": user_of, "bank_account": account_of, "order": order_of}
@@ -54,8 +54,8 @@ def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> 
     PayloadTooLarge, BadRequest (not an event), Forbidden (of another account).
     """
     _check_signature(services, headers, raw_body)
-    if len(raw_body) > MAX_EVENT_BYTES:
-        raise PayloadTooLarge(f"The event is larger than {MAX_EVENT_BYTES // 1024} kB")
+    if len(raw_body) > MAX_KB * 1024:
+        raise PayloadTooLarge(f"The event is larger than {MAX_KB} kB")
     try:
         event = json_of(raw_body)
         subject = _SUBJECTS[event["kind"]](event["data"])

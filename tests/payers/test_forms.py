@@ -46,6 +46,10 @@ def test_every_day_of_the_calendar_is_one(day: date) -> None:
     assert not forms.is_day(day.isoformat() + " ")
 
 
+def test_other_forms_of_iso_8601_are_no_day() -> None:
+    assert not [text for text in ("20260315", "2026-W11-7", "2026-03-15T10:00", "2026-03") if forms.is_day(text)]
+
+
 @given(year=st.integers(1900, 2100), month=st.integers(0, 13), number=st.integers(0, 32))
 def test_a_day_that_the_calendar_lacks_is_none(year: int, month: int, number: int) -> None:
     try:
