@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.base.frozen import frozen
@@ -147,7 +147,7 @@ def _setting(read: Callable[[str], Any], default: Any = MISSING) -> Any:
     return field(default=default, metadata={"read": read})
 
 
-ValueForm = Literal["plain", "mixed", "bignumber"]
+ValueForm = Literal["plain", "mixed", "bignumber", "hex"]
 
 
 @frozen
@@ -168,6 +168,8 @@ class Settings:
     safe_intent_lifetime_seconds: int = _setting(_whole(1), 24 * 3600)
     """How long a link waits for an announced transaction at most, whatever deadline its payer names."""
     multicall_max_children: int = _setting(_whole(FEWEST_CHILDREN, MOST_CHILDREN), 150)
+    multicall_max_crosschain_children: int = _setting(_whole(FEWEST_CHILDREN, 50), 20)
+    """How many children a multicall has at most that is paid from another chain: one route is quoted for each."""
     webhook_allow_loopback: bool = _setting(_flag, False)
     """True lets webhooks go to localhost, for tests; private and metadata addresses stay refused."""
     webhook_concurrency: int = _setting(_whole(2, 1000), 200)
@@ -189,11 +191,12 @@ class Settings:
     """How long after the last news a paid off-ramp order without an end is read no more: its payer can be erased."""
     interop_checksum: Literal["warn", "strict"] = _setting(_one_of("warn", "strict"), "warn")
     """What a wrong ERC-7828 checksum in a destination id leads to: a log line, or 400."""
-    transaction_value_form: ValueForm | Literal["published"] = _setting(
-        _one_of("published", *get_args(ValueForm)), "published"
+    transaction_value_form: Literal["published", "plain", "mixed", "bignumber"] = _setting(
+        _one_of("published", "plain", "mixed", "bignumber"), "published"
     )
     """How 0 and another value are written. plain: 0 and a hex string; bignumber: {"type": "BigNumber", "hex": "0x..."}
-    for both; mixed: 0 and such a BigNumber; published: as the published interface of each operation has it."""
+    for both; mixed: 0 and such a BigNumber; published: as the published interface of each operation has it, from
+    another chain a hex string for both."""
     rate_limit_scale: int = _setting(_whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
     trusted_proxy_header: str = _setting(_header, "")

@@ -189,6 +189,21 @@ def with_funding(checkout: Checkout, owner: str, wallet: str) -> Checkout:
     return replace(checkout, funding=funding, gas=checkout.gas + TRANSFER_GAS * len(funding))
 
 
+def joined(parts: Sequence[Checkout]) -> Checkout:
+    """Checkouts of one wallet as one: all approvals before all payments. `spender` is that of the last one."""
+    debits: dict[Token, int] = {}
+    for part in parts:
+        for token, debit in part.debits.items():
+            debits[token] = debits.get(token, 0) + debit
+    return Checkout(
+        spender=parts[-1].spender,
+        debits={token: BaseUnits(debit) for token, debit in debits.items()},
+        payments=tuple(payment for part in parts for payment in part.payments),
+        gas=sum(part.gas for part in parts),
+        approvals=tuple(approval for part in parts for approval in part.approvals),
+    )
+
+
 def fitting(dues: Sequence[Due]) -> int:
     """How many of the dues, from the first one on, fit into one transaction of `pay_together`."""
     return len(next(_chunks(dues)))

@@ -62,9 +62,16 @@ class EvmChain:
         return receipts.payers_of(self._node, payments)
 
     def read_wallet(
-        self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
+        self,
+        wallet: str,
+        tokens: Sequence[str],
+        spender: str,
+        *,
+        batch_fee: bool = False,
+        code_of: str | None = None,
     ) -> WalletReading:
-        return wallets.read_by_multicall(self._node, wallet, tokens, spender, batch_fee=batch_fee)
+        """As the protocol has it; also whether there is a contract at the address `code_of`."""
+        return wallets.read_by_multicall(self._node, wallet, tokens, spender, batch_fee=batch_fee, code_of=code_of)
 
     def read_batch_fee(self) -> int:
         return wallets.read_batch_fee(self._node)

@@ -36,6 +36,7 @@ _REVERTED = (
     *("return data out of bounds", "gas uint64 overflow", "max initcode size"),
 )
 """Texts by which nodes report that a contract failed, not the node."""
+_DELEGATION, _DELEGATION_LENGTH = "0xef0100", 48
 _NO_RESULT = object()
 
 RpcCall = tuple[str, list[Any]]
@@ -165,6 +166,11 @@ def block_at(number: int) -> RpcCall:
 def code_at(address: str) -> RpcCall:
     """The code of an address; the result is `0x` if it has none."""
     return "eth_getCode", [hex_address(address), "latest"]
+
+
+def delegates(code: str) -> bool:
+    """Whether the code of an address is that of a key which delegates to a contract (EIP-7702)."""
+    return len(code) == _DELEGATION_LENGTH and code.startswith(_DELEGATION)
 
 
 def _outcomes(network: str, responses: Any, ids: range) -> list[Any]:

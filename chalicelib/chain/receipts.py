@@ -16,13 +16,11 @@ from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import network
 from chalicelib.chain.hex_values import hash_of
-from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, unavailable_if_malformed
+from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
 
 _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """The ERC-20 event Transfer(indexed from, indexed to, value)."""
-_DELEGATION, _DELEGATION_LENGTH = "0xef0100", 48
-"""The prefix and length of the code of a key's address that delegates to a contract (EIP-7702)."""
 
 
 @frozen
@@ -102,11 +100,7 @@ def _payer(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> 
 def _contracts(node: JsonRpcClient, addresses: Sequence[bytes]) -> set[bytes]:
     """Those of the addresses that have code and do not belong to a key."""
     codes = node.results([code_at("0x" + address.hex()) for address in addresses])
-    return {address for address, code in zip(addresses, codes, strict=True) if len(code) > 2 and not _delegates(code)}
-
-
-def _delegates(code: str) -> bool:
-    return len(code) == _DELEGATION_LENGTH and code.startswith(_DELEGATION)
+    return {address for address, code in zip(addresses, codes, strict=True) if len(code) > 2 and not delegates(code)}
 
 
 def _text(name: str, raw: bytes) -> str:

@@ -1,6 +1,7 @@
 """Reads the balances and allowances of wallets, the gas price and the batch contract's fee from a node."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
@@ -11,7 +12,14 @@ from chalicelib.calldata.abi import WORD
 from chalicelib.calldata.batch import batch_fee_of
 from chalicelib.catalogue.tokens import Token
 from chalicelib.chain.hex_values import quantity
-from chalicelib.chain.jsonrpc import JsonRpcClient, RpcCall, code_at, contract_read, unavailable_if_malformed
+from chalicelib.chain.jsonrpc import (
+    JsonRpcClient,
+    RpcCall,
+    code_at,
+    contract_read,
+    delegates,
+    unavailable_if_malformed,
+)
 
 _HIGHEST_BATCH_FEE_BPS = 1_000
 """The owner of the contract can set any fee. Payers are not offered a batch with a fee above a tenth."""
@@ -34,13 +42,15 @@ class WalletReading:
     """A wallet's balances in base units. `tokens` has the addresses in the caller's spelling as keys.
 
     `batch_fee_bps` is the batch contract's own fee in basis points, 0 if it was not read. `gas_price` is in base units
-    of the native coin per unit of gas; on tron, per unit of energy.
+    of the native coin per unit of gas; on tron, per unit of energy. `is_contract` is whether a contract is at the
+    address whose code was asked for; a key's address that delegates to one (EIP-7702) is none.
     """
 
     native_balance: BaseUnits
     tokens: Mapping[str, TokenReading]
     gas_price: BaseUnits
     batch_fee_bps: int = 0
+    is_contract: bool = False
 
     def balance_of(self, token: Token) -> BaseUnits:
         """The balance of a token that was read, or of the native coin."""
@@ -49,9 +59,10 @@ class WalletReading:
 
 @unavailable_if_malformed
 def read_by_multicall(
-    node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool
+    node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool, code_of: str | None
 ) -> WalletReading:
-    """Balances, allowances and the batch contract's fee by Multicall3, and the gas price, all in one request.
+    """Balances, allowances and the batch contract's fee by Multicall3, the gas price, and whether there is a contract
+    at the address `code_of`, all in one request.
 
     For up to 200 tokens.
     """
@@ -61,7 +72,9 @@ def read_by_multicall(
     if batch_fee:
         reads.append(batch_fee_of(node.network))
     aggregate = contract_read(multicall3.aggregate(node.network, reads), gas=_MULTICALL_GAS)
-    returned, gas_price = node.results([aggregate, ("eth_gasPrice", [])])
+    returned, gas_price, *code = node.results(
+        [aggregate, ("eth_gasPrice", []), *([code_at(code_of)] if code_of is not None else [])]
+    )
     values = [multicall3.as_uint(value) for value in multicall3.decode(returned)]
     if len(values) != len(reads):
         raise ChainUnavailable(f"The {node.network} node gave no answer to a multicall")
@@ -69,7 +82,8 @@ def read_by_multicall(
     if len(known) != len(reads):
         raise ChainUnavailable(f"A contract on {node.network} does not answer balanceOf, allowance or batchFee")
     fee = _checked_batch_fee(node.network, known.pop()) if batch_fee else 0
-    return _wallet_reading(tokens, known, quantity(gas_price, _HIGHEST_GAS_PRICE), fee)
+    reading = _wallet_reading(tokens, known, quantity(gas_price, _HIGHEST_GAS_PRICE), fee)
+    return replace(reading, is_contract=any(len(each) > 2 and not delegates(each) for each in code))
 
 
 @unavailable_if_malformed

@@ -2,9 +2,10 @@
 
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.building import PayOptions
+from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, SecurePaymentAnswer, WalletQuery, secure_payment_answer
-from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery
-from chalicelib.checkout.schemas.pay_responses import pay_answer
+from chalicelib.checkout.schemas.pay import BatchPayAnswer, MulticallPayAnswer, PayAnswer, PayQuery, RefreshStep
+from chalicelib.checkout.schemas.pay_responses import pay_answer, single_answer
 from chalicelib.http.view import Call
 from chalicelib.links.multicalls.responses import multicall_answer
 from chalicelib.links.multicalls.schemas import MulticallAnswer
@@ -29,4 +30,12 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
         simulate=query.simulate == "true",
     )
     prepared = checkout.prepare(call.services, call.path["token"], Viewer.of(call.caller), options)
-    return pay_answer(prepared, call.services.settings.value_form("plain"))
+    return pay_answer(prepared, call.services.settings.value_form(published_form(prepared.prepared, "plain")))
+
+
+def refresh_step_transaction(call: Call[RefreshStep, None]) -> PayAnswer:
+    step, services = call.body.step, call.services
+    made = checkout.refresh_step(
+        services, call.path["token"], Viewer.of(call.caller), step.id, step.action.toChainId, step.action.toAddress
+    )
+    return single_answer(made, services.settings.value_form(published_form(made.prepared, "plain")))

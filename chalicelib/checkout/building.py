@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
+from chalicelib.bridging.rules import Route
 from chalicelib.calldata import checkout as calldata
 from chalicelib.calldata import erc20, safe
 from chalicelib.calldata.checkout import Checkout, Due
@@ -53,6 +54,13 @@ class Prepared:
     eoa_explanations: tuple[Explanation, ...] = ()
     safe_explanation: Explanation | None = None
     simulation: Simulation | None = None
+    routes: tuple[Route | None, ...] = ()
+    """How each position is paid from another chain; None for one that is paid on the chain of the transactions."""
+
+    @property
+    def pays_here(self) -> bool:
+        """Whether a payment is made on the chain of the transactions, and not by a route to another one."""
+        return not self.routes or None in self.routes
 
     @property
     def on_tron(self) -> bool:
@@ -71,14 +79,24 @@ def prepare(
     if options.is_safe and options.wallet is not None and not chain.has_code(options.wallet):
         raise BadRequest(f"wallet is not a Safe on {chain.network}: there is no contract at {options.wallet}")
     holdings, checkout = read_and_build(chain, [each.due for each in positions], options.wallet, batched=batched)
-    eoa = None
+    checkout = with_approvals(chain, checkout, options.wallet, holdings)
+    return complete(chain, Prepared(tuple(positions), checkout, options, holdings))
+
+
+def complete(chain: Chain, built: Prepared) -> Prepared:
+    """The same for the wallets that the options name, with the Safe's transaction, explanations and any simulation.
+
+    At most two calls to the node, and one for each token whose allowance is too small. Raises BadRequest if a Safe
+    cannot make so many payments at once.
+    """
+    options, checkout = built.options, built.checkout
     if options.eoa_wallet is not None and options.wallet is not None:
         eoa = _eoa_funding(chain, checkout, options.eoa_wallet, options.wallet)
         checkout = calldata.with_funding(checkout, options.eoa_wallet, options.wallet)
-    checkout = _with_approvals(chain, checkout, options.wallet, holdings)
+        built = replace(built, checkout=checkout, eoa=eoa)
     if options.is_safe and checkout.gas > calldata.MAX_BATCH_GAS:
         raise BadRequest("A Safe would have to make more payments than fit into one transaction: combine fewer of them")
-    return _with_explanations(chain, Prepared(tuple(positions), checkout, options, holdings, eoa))
+    return _with_explanations(chain, built)
 
 
 def read_and_build(
@@ -102,7 +120,13 @@ def payments_of(dues: Sequence[Due], batch_fee_bps: int, *, batched: bool) -> Ch
     return calldata.pay_together(dues, batch_fee_bps) if batched else calldata.pay_one(dues[0])
 
 
-def _with_approvals(chain: Chain, checkout: Checkout, wallet: str | None, holdings: WalletReading | None) -> Checkout:
+def with_approvals(
+    chain: Chain, checkout: Checkout, wallet: str | None, holdings: WalletReading | None, *, always: bool = False
+) -> Checkout:
+    """The checkout with the approvals that the wallet needs, or `always` with one of exactly each debit.
+
+    One call to the node for each token that has to change an allowance which is not zero.
+    """
     if wallet is None or holdings is None:
         return calldata.with_approvals(checkout, {})
     allowances = {address: reading.allowance for address, reading in holdings.tokens.items()}
@@ -110,10 +134,11 @@ def _with_approvals(chain: Chain, checkout: Checkout, wallet: str | None, holdin
         token.address
         for token, debit in checkout.debits.items()
         if not token.is_native
-        and 0 < allowances[token.address] < debit
+        and allowances[token.address] > 0
+        and (always or allowances[token.address] < debit)
         and _refuses_change(chain, wallet, token, checkout.spender, debit)
     )
-    return calldata.with_approvals(checkout, allowances, resets)
+    return calldata.with_approvals(checkout, {} if always else allowances, resets)
 
 
 def _refuses_change(chain: Chain, wallet: str, token: Token, spender: str, debit: int) -> bool:
@@ -126,7 +151,7 @@ def _eoa_funding(chain: Chain, checkout: Checkout, eoa: str, smart_account: str)
     """The approvals of the funding wallet that let its smart account take the debits of a payment."""
     holdings = chain.read_wallet(eoa, [token.address for token in checkout.debits], smart_account)
     for_account = replace(checkout, spender=smart_account)
-    return EoaFunding(_with_approvals(chain, for_account, eoa, holdings).approvals, holdings)
+    return EoaFunding(with_approvals(chain, for_account, eoa, holdings).approvals, holdings)
 
 
 def _with_explanations(chain: Chain, built: Prepared) -> Prepared:

@@ -17,7 +17,11 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
-from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, check_source, direct, owed_of
+from chalicelib.checkout.crosschain import children
+from chalicelib.checkout.crosschain import flows as crosschain
+from chalicelib.checkout.crosschain.rules import is_own, payer_of, source_for
+from chalicelib.checkout.crosschain.steps import Step, check_step
+from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, direct, owed_of
 from chalicelib.links.errors import WrongWallet
 from chalicelib.links.flows import check_fee_addresses, require_payable, require_unlocked
 from chalicelib.links.multicalls import reading as multicalls
@@ -80,15 +84,40 @@ def prepare(services: Services, token: str, viewer: Viewer, options: PayOptions)
     wallet than its creator's, MulticallRefused if a child cannot be paid, RateUnavailable if what is owed cannot be
     converted now, and what `require_payable` raises.
     """
-    payment = load_visible(services, token, viewer)
+    return _prepare(services, load_visible(services, token, viewer), options)
+
+
+def refresh_step(
+    services: Services, token: str, viewer: Viewer, step_id: str, to_chain_id: int, to_address: str
+) -> PreparedLink:
+    """The transactions of a route of a link, quoted anew once its quote has expired. Raises as `prepare`, and
+    BadRequest for a step that is not this link's."""
+    payment, step = load_visible(services, token, viewer), Step.parsed(step_id)
+    check_step(step, payment, to_chain_id, to_address)
+    return _prepare(services, payment, step.options)
+
+
+def _prepare(services: Services, payment: SecurePayment, options: PayOptions) -> PreparedLink:
     parts = _payable_parts(services, payment, partial(require_payable, services))
     owed = owed_of(parts)
-    _check_options(options, parts, owed)
+    _check_options(options, payment.link, parts, owed)
     check_fee_addresses(services, parts)
     positions = conversions.priced(services, owed, conversions.hold(services, owed))
-    return PreparedLink(
-        payment, parts, building.prepare(services, positions, options, batched=is_batched(payment.link))
-    )
+    return PreparedLink(payment, parts, _prepared(services, payment.link, parts, positions, options))
+
+
+def _prepared(
+    services: Services,
+    link: Link,
+    parts: Sequence[SecurePayment],
+    positions: Sequence[Position],
+    options: PayOptions,
+) -> Prepared:
+    if link.payment_type is PaymentType.MULTICALL:
+        return children.prepare(services, link, parts, positions, options)
+    if link.payment_type is PaymentType.SINGLE:
+        return crosschain.prepare_one(services, positions[0], options)
+    return building.prepare(services, positions, options, batched=True)
 
 
 def signable_transactions(services: Services, token: str, viewer: Viewer, wallet: str) -> tuple[Transaction, ...]:
@@ -103,7 +132,7 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
     owed = owed_of(parts)
     if owed[0].token.network != "tron":
         raise BadRequest(f"This link is paid on {owed[0].token.network}: only transactions on tron are broadcast here")
-    _check_options(PayOptions(wallet), parts, owed)
+    _check_options(PayOptions(wallet), payment.link, parts, owed)
     found: list[Transaction] = []
     for held in conversions.valid_quotes(services, owed):
         dues = [each.due for each in conversions.priced(services, owed, held)]
@@ -149,7 +178,9 @@ def _payable_parts(
     return (payment,)
 
 
-def _check_options(options: PayOptions, parts: Sequence[SecurePayment], owed: Sequence[Owed]) -> None:
+def _check_options(
+    options: PayOptions, link: Link, parts: Sequence[SecurePayment], owed: Sequence[Owed]
+) -> None:
     name = owed[0].token.network
     for address, field_name in ((options.wallet, "wallet"), (options.eoa_wallet, "eoaWallet")):
         check_payer([each.request for each in owed], address, field_name)
@@ -161,12 +192,19 @@ def _check_options(options: PayOptions, parts: Sequence[SecurePayment], owed: Se
         raise BadRequest("eoaWallet is the wallet itself: omit it, or give the smart account as wallet")
     if options.eoa_wallet is not None and any(each.token.is_native for each in owed):
         raise BadRequest("eoaWallet funds tokens alone: send the native coin to the smart account, and omit eoaWallet")
-    if options.source is not None:
-        for part in parts:
-            for request in part.requests:
-                check_source(request, options.source)
+    _check_source(options, link, owed)
     for part in parts:
         _check_creator(options, part.link)
+
+
+def _check_source(options: PayOptions, link: Link, owed: Sequence[Owed]) -> None:
+    """Raises BadRequest for a source that a link is not paid from; those of a multicall are checked child by child."""
+    if options.source is None or link.payment_type is PaymentType.MULTICALL:
+        return
+    if link.payment_type is PaymentType.BATCH and not all(is_own(each.token, options.source) for each in owed):
+        raise BadRequest("A link of several payments is paid on its own network: omit chain and token")
+    if any(source_for(each.token, options.source) is not None for each in owed):
+        payer_of(options.wallet, options.eoa_wallet)
 
 
 def _check_creator(options: PayOptions, link: Link) -> None:

@@ -23,12 +23,27 @@ OPERATIONS = (
         description=(
             "Sign and send `transactions` in their order; `metadata.explanation` says what each does. Without "
             "`wallet` balances are not read (a batch then has `hasEnoughBalance` false), and every approval is "
-            "included. After part of a link was paid, the transactions pay the rest."
+            "included. After part of a link was paid, the transactions pay the rest. With `chain` and `token` they pay "
+            "from another chain, by a route that was verified: its first approval is always there."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="secure_payments:read",
         errors=(400, 401, 403, 404, 409, 423, 503),
         looks_up_token=True,
         by_page=True,
+    ),
+    Operation(
+        "POST", "/v2/secure-payments/{token}/refresh-step-transaction", "refresh_step_transaction",
+        "The transactions of a route, quoted anew",
+        description=(
+            "Answers as `/pay` does for the link, source and wallets that `step` names: the same transactions while "
+            "their quote is valid, else new ones. Send `metadata.rawStep` of `/pay` as `step`."
+        ),
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="secure_payments:read",
+        errors=(400, 401, 403, 404, 409, 423, 503),
+        looks_up_token=True,
+        by_page=True,
+        is_repeatable=True,
     ),
 )

@@ -11,7 +11,6 @@ from chalicelib.base.money import MAX_UINT256, BaseUnits, Fee
 from chalicelib.calldata.checkout import Due
 from chalicelib.calldata.conversions.proxy import Conversion
 from chalicelib.calldata.conversions.rates import PathRate
-from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.currencies.rules import Way
 from chalicelib.links.records import SecurePayment
@@ -98,16 +97,6 @@ def check_payer(requests: Iterable[Request], payer: str | None, field: str) -> N
         check_family(request.network, payer, field)
         if same_address(payer, request.payee):
             raise refused((field,), f"is the payee {request.payee}: give the wallet that pays, or leave it out")
-
-
-def check_source(request: Request, source: SourceToken) -> None:
-    """Raises BadRequest unless the source is the request's own network and token; bridging is not supported."""
-    chain, currency = network(request.network), currency_of(request)
-    if chain is None or (chain.label, currency.symbol) != (source.chain, source.token):
-        raise BadRequest(
-            f"Paying from {source.token} on {source.chain} is not supported here: omit chain and token to pay "
-            f"in {currency.id}"
-        )
 
 
 def direct(owed: Owed) -> Position:

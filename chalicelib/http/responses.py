@@ -109,5 +109,5 @@ def preflight_headers(settings: Settings, request: HttpRequest, methods: str, wi
 
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return value.model_dump(exclude_unset=True)
+        return value.model_dump(exclude_unset=True, by_alias=True)
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

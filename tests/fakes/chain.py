@@ -207,7 +207,13 @@ class FakeChain:
         return tuple(log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted)
 
     def read_wallet(
-        self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
+        self,
+        wallet: str,
+        tokens: Sequence[str],
+        spender: str,
+        *,
+        batch_fee: bool = False,
+        code_of: str | None = None,
     ) -> WalletReading:
         """Returns the same balances for every wallet: `holdings` by token address, else `holding`."""
         self._read()
@@ -216,6 +222,7 @@ class FakeChain:
             {token: self.holdings.get(token, self.holding) for token in tokens},
             BaseUnits(self.gas_price),
             self.batch_fee_bps if batch_fee else 0,
+            code_of in self.contracts,
         )
 
     def read_batch_fee(self) -> int:

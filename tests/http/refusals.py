@@ -78,6 +78,9 @@ _RECURRING = {
 }
 _PAYING_OUT = {
     "feePercentage and feeAddress must be given together": "null counts as left out",
+    "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "what is paid out",
+    "is needed with chain and token": "either of two fields that name one wallet",
+    "chain cannot be given with recurrence": "null counts as left out",
     "is the payee|another name of payerWallet": "two fields that are equal",
     "cannot be paid": "what the catalogue has, and what can be converted",
     "zero address": "the Tron spelling of it",
@@ -104,7 +107,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "pay_request": {
         **_PAYING,
         "chain and token must be given together|another name of wallet": _COMBINATION,
-        "is not supported in crosschain payment": "the currency of the request",
+        "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "the currency of the request",
         "This request is paid to a wallet": "whether the request may be paid out to a bank account",
     },
     "list_routes": {**_PAYING, "Invalid or missing wallet address": "a checksum"},
@@ -149,10 +152,12 @@ REFUSALS: dict[str, dict[str, str]] = {
     "read_secure_payment": _ADDRESS,
     "pay_secure_payment": {
         "must be given together|cannot be given together|wallet is needed with": _COMBINATION,
-        "Paying from .* is not supported": "the currency of the link",
+        "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "what the link asks for",
+        "several payments is paid on its own network": "how many payments the link asks for",
         "is the payee": "whom the link pays",
         **_ADDRESS,
     },
+    "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
     "record_intent": {
         "needs no intent": "the network of the link",
         "Unsupported crosschain configuration": "the currency of the link",

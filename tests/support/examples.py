@@ -34,6 +34,7 @@ from tests.fakes.recurring import signature_of
 from tests.fakes.requests import store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
+from tests.fakes.world import WALLET
 from tests.support.client import Api, Reply
 from tests.support.running import running
 from tests.support.stored_links import counted
@@ -199,6 +200,13 @@ def an_event(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"account": ACCOUNT, "data": {**PROVIDER_USER, "id": user[0].user_id}}
 
 
+def own_step(owner: Tenant, way: Way) -> dict[str, Any]:
+    """The step by which a wallet on mainnet pays the tenant's link on base."""
+    action = {"toChainId": 8453, "toAddress": "0x1892196E80C4c17ea5100Da765Ab48c1fE2Fb814"}
+    name = f"{owner.bridged_token()}:ETHEREUM:USDC:{WALLET}"
+    return {"step": {"id": name, "type": "lifi", "tool": "across", "action": action}}
+
+
 def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     wallet, viewer = tron_wallet(owner.name), Viewer(owner.account_id, None)
     payment = signable_transactions(running(), owner.tron_token(), viewer, wallet.address)[-1]
@@ -247,6 +255,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
+    ("POST", "/v2/secure-payments/{token}/refresh-step-transaction"): example(
+        {"token": of_owner(Tenant.bridged_token)}, body=own_step
+    ),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"): example(
         {"token": of_owner(Tenant.tron_token)}, body=tron_signed
     ),

@@ -1,18 +1,21 @@
 """The services of the app under test, assembled from the environment; tests replace or restart them."""
 
 import os
+from dataclasses import replace
 
 from app import build
 from chalicelib.services import Services, assemble
 from chalicelib.settings import Settings
+from tests.fakes.router import FakeRouter
 
 _held: list[Services] = []
 
 
 def running() -> Services:
-    """Returns the services of the app in this process; assembles them if there are none."""
+    """Returns the services of the app in this process, with a router in memory; assembles them if there are none."""
     if not _held:
-        _held.append(assemble(Settings.read(os.environ | {"RELAYER_KEYS": '{"sepolia": "secret"}'})))
+        services = assemble(Settings.read(os.environ | {"RELAYER_KEYS": '{"sepolia": "secret"}'}))
+        _held.append(replace(services, router=FakeRouter(services.clock)))
     return _held[0]
 
 

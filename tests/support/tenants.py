@@ -131,6 +131,13 @@ class Tenant:
         self.recurring = store_recurring(running(), owner, is_active=is_active)
         return self.recurring.recurring_id
 
+    def bridged_token(self) -> str:
+        """Returns the token of the tenant's only link in USDC on base, which can be paid from other chains."""
+        if not hasattr(self, "bridged_link"):
+            fields = {"currency": "USDC-base", "fee_percentage": None, "fee_address": None}
+            self.bridged_link = links.create(running(), Owner(self.account_id, None, None), draft(**fields)).link.token
+        return self.bridged_link
+
     def tron_token(self) -> str:
         """Returns the token of the tenant's only link on tron."""
         if not hasattr(self, "tron_link"):

@@ -85,7 +85,7 @@ def sign_in_window(caller: str, scale: int, now: datetime) -> Window:
 
 
 def provider_event_window(caller: str, scale: int, now: datetime) -> Window:
-    return _window("provider_event", caller, PROVIDER_EVENTS_PER_MINUTE * scale, 60, now)
+    return window("provider_event", caller, PROVIDER_EVENTS_PER_MINUTE * scale, 60, now)
 
 
 def failure_windows(name: str, ip_address: str, scale: int, now: datetime) -> tuple[Window, Window]:

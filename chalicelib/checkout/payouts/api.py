@@ -23,7 +23,7 @@ def pay_out(call: Call[Payout, None]) -> PayoutCreated | RecurringCreated:
         created = recurring.create(call.services, owner, body.draft(), body.fee, body.recurrence.plan)
         return created_answer(created, call.services.settings.transaction_value_form)
     prepared = payouts.pay_out(call.services, owner, body.draft(), body.terms)
-    return payout_answer(prepared, call.services.settings.value_form(published_form(prepared)))
+    return payout_answer(prepared, call.services.settings.value_form(published_form(prepared, "bignumber")))
 
 
 pay_out_by_former_path = pay_out

@@ -10,8 +10,9 @@ from chalicelib.base.money import Fee
 from chalicelib.catalogue.tokens import family_of
 from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared
+from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
-from chalicelib.checkout.rules import Owed, being_paid, check_payer
+from chalicelib.checkout.rules import Owed, SourceToken, being_paid, check_payer
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.reading import Viewer
 from chalicelib.requests import flows as requests
@@ -28,10 +29,11 @@ _ATTEMPTS = 3
 
 @frozen
 class Terms:
-    """Who pays, if that is known, and the fee that is asked for."""
+    """Who pays, if that is known, from which other chain, if from one, and the fee that is asked for."""
 
     payer: str | None
     fee: Fee
+    source: SourceToken | None = None
 
 
 @frozen
@@ -78,7 +80,11 @@ def _create_and_build(
     positions = conversions.priced(services, owed, quotes)
     if batched:
         check_fits(positions)
-    prepared = building.prepare(services, positions, PayOptions(terms.payer), batched=batched)
+    options = PayOptions(terms.payer, terms.source)
+    if batched:
+        prepared = building.prepare(services, positions, options, batched=True)
+    else:
+        prepared = crosschain.prepare_one(services, positions[0], options)
     requests.save_many(services, [each.request for each in owed], tuple(quotes.values()))
     return prepared
 

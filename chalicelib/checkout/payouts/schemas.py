@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.addresses import same_address
 from chalicelib.checkout.building import Prepared
@@ -11,9 +11,9 @@ from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
 from chalicelib.checkout.rules import Position
 from chalicelib.checkout.schemas.facts import batch_facts, conversion_answers, single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import wallet_address
-from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, FeeFields, PayMetadata
+from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, FeeFields, PayMetadata, SourceFields
 from chalicelib.checkout.schemas.transactions import TransactionAnswer
-from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText
+from chalicelib.http.fields import Address, Amount, CurrencyId, Recipient, ShortText, together
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.recurring.schemas import PayoutRecurrence
 from chalicelib.requests.creation import Draft
@@ -39,7 +39,9 @@ class PayoutItem(Input):
         return Item(self.amount, None, self.payee, self.invoiceCurrency, self.paymentCurrency)
 
 
-class Payout(PayoutItem, FeeFields):
+class Payout(PayoutItem, FeeFields, SourceFields):
+    model_config = ConfigDict(json_schema_extra=together({"chain": ["token"], "token": ["chain"]}))
+
     payerWallet: Address | None = Field(None, description="Who pays: then the answer says what that wallet has")
     payerAddress: Address | None = Field(None, description="Another name of `payerWallet`")
     reference: ShortText | None = Field(None, description="Your own name for it, such as an invoice number")
@@ -62,13 +64,17 @@ class Payout(PayoutItem, FeeFields):
         if self.payerWallet is not None and self.payerAddress is not None:
             raise rule("is another name of payerWallet: give one of them", "payerAddress")
         given = self.payerWallet or self.payerAddress
+        if self.source is not None and given is None:
+            raise rule("is needed with chain and token: the wallet that pays from there", "payerWallet")
+        if self.source is not None and self.recurrence is not None:
+            raise rule("cannot be given with recurrence: each payment is made on the payout's own network", "chain")
         if self.recurrence and given and not same_address(given, self.recurrence.payer):
             raise rule("is not recurrence.payer, who pays: leave it out", "payerWallet")
         return self
 
     @property
     def terms(self) -> Terms:
-        return Terms(self.payerWallet or self.payerAddress, self.fee)
+        return Terms(self.payerWallet or self.payerAddress, self.fee, self.source)
 
     def draft(self) -> Draft:
         """The body as plain values."""

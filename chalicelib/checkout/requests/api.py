@@ -21,7 +21,7 @@ def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer:
     made = requests.prepare(
         call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account
     )
-    return request_pay_answer(made, call.services.settings.value_form(published_form(made.prepared)))
+    return request_pay_answer(made, call.services.settings.value_form(published_form(made.prepared, "bignumber")))
 
 
 def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:

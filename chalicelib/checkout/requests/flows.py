@@ -7,9 +7,11 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, dollar, token_with_id
-from chalicelib.checkout import building, conversions
+from chalicelib.checkout import conversions
 from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.requests.rules import Part, amount_due, check_source, fee_of, seconds_to_confirm
+from chalicelib.checkout.crosschain import flows as crosschain
+from chalicelib.checkout.crosschain.rules import payer_of, source_for
+from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
 from chalicelib.checkout.rules import Owed, being_paid, check_payer
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.links.flows import require_payable
@@ -23,7 +25,7 @@ from chalicelib.requests import flows as requests
 from chalicelib.requests import store as request_store
 from chalicelib.requests.permissions import may_change
 from chalicelib.requests.records import Request
-from chalicelib.requests.rules import remaining
+from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
@@ -129,7 +131,7 @@ def _prepare(
     requests.check_fee_addresses(services, [(request, fee)])
     owed = Owed(request, amount, fee)
     positions = conversions.priced(services, [owed], conversions.hold(services, [owed]))
-    return PreparedRequest(owed, building.prepare(services, positions, options, batched=False), is_capped)
+    return PreparedRequest(owed, crosschain.prepare_one(services, positions[0], options), is_capped)
 
 
 def _with_account(services: Services, owner: Owner, request: Request, account: ChosenAccount) -> Request:
@@ -145,8 +147,8 @@ def _with_account(services: Services, owner: Owner, request: Request, account: C
 
 def _check_options(request: Request, payment: SecurePayment | None, options: PayOptions) -> None:
     check_payer((request,), options.wallet, "wallet")
-    if options.source is not None:
-        check_source(request, options.source)
+    if source_for(currency_of(request), options.source) is not None:
+        payer_of(options.wallet, None)
     creator = payment.link.creator_wallet if payment else None
     if creator is not None and options.wallet is not None and not same_address(options.wallet, creator):
         raise WrongWallet(creator)

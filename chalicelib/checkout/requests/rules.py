@@ -5,9 +5,8 @@ from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.catalogue.conversions import on_chain_units
-from chalicelib.catalogue.networks import Network, network
+from chalicelib.catalogue.networks import Network
 from chalicelib.catalogue.tokens import family_of
-from chalicelib.checkout.rules import SourceToken
 from chalicelib.links.fees import rules as fees
 from chalicelib.links.records import Link
 from chalicelib.requests.fields import parse_field
@@ -49,13 +48,6 @@ def fee_of(request: Request, link: Link | None, requested: Fee, client_fee: Fee)
     if requested != Fee():
         raise BadRequest("This request is part of a link, which has set its fee: omit feePercentage and feeAddress")
     return link.fee
-
-
-def check_source(request: Request, source: SourceToken) -> None:
-    """Raises BadRequest unless the source is the request's own network and token (supplement, 3.4)."""
-    chain, currency = network(request.network), currency_of(request)
-    if chain is None or (chain.label, currency.symbol) != (source.chain, source.token):
-        raise BadRequest(f"{currency.symbol} is not supported in crosschain payment.")
 
 
 def seconds_to_confirm(chain: Network, confirmations: int) -> int:

@@ -11,6 +11,7 @@ from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.rules import Converted, Position
 from chalicelib.checkout.schemas.pay import ConversionAnswer, FeeAnswer, InsufficientToken
+from chalicelib.checkout.schemas.routes_taken import route_facts, with_sender
 from chalicelib.checkout.schemas.transactions import (
     SafeTransactionAnswer,
     SimulatedStepAnswer,
@@ -30,7 +31,7 @@ def single_facts(prepared: Prepared) -> dict[str, Any]:
     """The metadata of one payment."""
     (position,), checkout = prepared.positions, prepared.checkout
     ((token, debit),) = checkout.debits.items()
-    facts = steps_facts(prepared)
+    facts = {**steps_facts(prepared), **route_facts(prepared)}
     facts["paymentTransactionIndex"] = len(checkout.transactions) - 1
     facts["sourceAmount"] = facts["requiredAmount"] = format_amount(debit, token.decimals)
     if checkout.approvals:
@@ -56,8 +57,9 @@ def batch_facts(prepared: Prepared) -> dict[str, Any]:
         **steps_facts(prepared),
         **conversion_answers(prepared),
         "approvalTransactionIndices": list(range(first_approval, first_payment)),
-        "batchPaymentTransactionIndex": first_payment,
     }
+    if prepared.pays_here:
+        facts["batchPaymentTransactionIndex"] = first_payment
     if prepared.holdings is not None:
         funds = prepared.eoa.holdings if prepared.eoa else prepared.holdings
         short = [(token, debit) for token, debit in checkout.debits.items() if funds.balance_of(token) < debit]
@@ -106,7 +108,7 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
         "stepsRequired": len(checkout.transactions),
         "needsApproval": bool(checkout.approvals),
         "approvalTransactionsCount": len(checkout.approvals),
-        "routeType": "samechain",
+        "routeType": "crosschain" if prepared.routes else "samechain",
         "explanation": [explanation_answer(each) for each in prepared.explanations],
     }
     if prepared.on_tron:
@@ -141,7 +143,7 @@ def _wallet_facts(prepared: Prepared, wallet: WalletReading) -> dict[str, Any]:
         "estimatedNetworkFee": format_amount(network_fee, coin),
     }
     tokens = [(token, debit) for token, debit in checkout.debits.items() if not token.is_native]
-    if tokens:
+    if tokens and not (prepared.routes and len(prepared.positions) > 1):  # those of a multicall go to several contracts
         facts["hasEnoughAllowance"] = all(wallet.tokens[token.address].allowance >= debit for token, debit in tokens)
     return facts
 
@@ -159,14 +161,19 @@ def wallet_fields(prepared: Prepared, value_form: ValueForm) -> dict[str, Any]:
     return fields
 
 
-def published_form(prepared: Prepared) -> ValueForm:
-    """The form of values that clients of requests and payouts read: ethers' own, or on Tron TronWeb's number."""
-    return "plain" if prepared.on_tron else "bignumber"
+def published_form(prepared: Prepared, on_evm: ValueForm) -> ValueForm:
+    """The form of values that clients read: on Tron TronWeb's number, from another chain the router's hex text, else
+    that of the operation."""
+    if prepared.routes:
+        return "hex"
+    return "plain" if prepared.on_tron else on_evm
 
 
 def transaction_answers(prepared: Prepared, value_form: ValueForm) -> list[TransactionAnswer]:
     """The transactions in the order they are signed; on Tron with their fee limits."""
     answers = [transaction_answer(each, value_form) for each in prepared.checkout.transactions]
+    if prepared.routes:
+        return with_sender(prepared, answers)
     if not prepared.on_tron:
         return answers
     approvals = len(answers) - len(prepared.checkout.payments)

@@ -1,13 +1,20 @@
 """Models of the `/pay` query and its responses. Amounts are human-readable."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
 from chalicelib.checkout.rules import SourceToken
+from chalicelib.checkout.schemas.crosschain import (
+    BundleMetadata,
+    CostBreakdown,
+    DestinationCall,
+    RawStep,
+    RouteMetadata,
+)
 from chalicelib.checkout.schemas.link import WalletQuery
 from chalicelib.checkout.schemas.transactions import (
     ExplanationAnswer,
@@ -15,17 +22,20 @@ from chalicelib.checkout.schemas.transactions import (
     SimulationAnswer,
     TransactionAnswer,
 )
-from chalicelib.http.fields import EvmAddress, Percentage, Recipient, form
+from chalicelib.http.fields import WHOLE, EvmAddress, Percentage, Recipient, form
 from chalicelib.http.schemas import Input, Output, rule
 
 Flag = Literal["true", "false"]
+StepText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
-class SourceQuery(WalletQuery):
+class SourceFields(Input):
+    """The chain and the token that a payer pays with, where they are not those of the payment."""
+
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB"] | None = Field(
-        None, description="With `token`: what the payer wants to pay with; only the payment's own is offered"
+        None, description="With `token`: the chain that is paid from; what is due has to be USDC or USDT on one of them"
     )
-    token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`")
+    token: Literal["USDC", "USDT"] | None = Field(None, description="With `chain`: the token that is paid with")
 
     @model_validator(mode="after")
     def _names_a_source(self) -> Self:
@@ -36,6 +46,10 @@ class SourceQuery(WalletQuery):
     @property
     def source(self) -> SourceToken | None:
         return SourceToken(self.chain, self.token) if self.chain is not None and self.token is not None else None
+
+
+class SourceQuery(WalletQuery, SourceFields):
+    """A wallet is needed to pay from another chain."""
 
 
 class PayQuery(SourceQuery):
@@ -62,6 +76,24 @@ class PayQuery(SourceQuery):
         if self.simulate == "true" and self.wallet is None:
             raise rule("is needed with simulate: the address that would send the transactions", "wallet")
         return self
+
+
+class StepActionBody(Input):
+    toChainId: Annotated[int, Field(strict=True, gt=0, le=2**53), WHOLE] = Field(description="Where the link is paid")
+    toAddress: EvmAddress = Field(description="The contract that is called there")
+
+
+class StepBody(Input):
+    """Of `metadata.rawStep`; its other fields are not needed."""
+
+    id: StepText
+    type: StepText
+    tool: StepText
+    action: StepActionBody
+
+
+class RefreshStep(Input):
+    step: StepBody = Field(description="`metadata.rawStep` of the link's `/pay`")
 
 
 class FeeFields(Input):
@@ -144,14 +176,20 @@ class StepsMetadata(CallMetadata):
     stepsRequired: int = Field(description="How many transactions there are")
     needsApproval: bool = Field(description="Whether one of them is an approval")
     approvalTransactionsCount: int = Field(description="How many are approvals")
-    routeType: Literal["samechain"] = Field(description="The payment stays on one network")
+    routeType: Literal["samechain", "crosschain"] = Field(
+        description="samechain: the payment stays on one network; crosschain: it is made from another one"
+    )
 
 
-class PayMetadata(StepsMetadata):
+class PayMetadata(StepsMetadata, RouteMetadata):
     approvalTransactionIndex: int | None = None
     paymentTransactionIndex: int
-    sourceAmount: str
-    requiredAmount: str
+    sourceAmount: str = Field(description="What is debited in all, in the token that is paid with")
+    requiredAmount: str = Field(description="The same")
+    costBreakdown: CostBreakdown | None = Field(None, description="From another chain: what it costs, part by part")
+    rawStep: RawStep | None = Field(
+        None, description="Of a link, from another chain: what `refresh-step-transaction` takes as `step`"
+    )
     platformFee: FeeAnswer | None = Field(None, description="The link's fee")
     balance: str | None = None
     allowance: str | None = None
@@ -171,7 +209,9 @@ class BatchMetadata(StepsMetadata):
     """Without a wallet a batch has `hasEnoughBalance` false, and `hasEnoughGas` and `canMakePayment` null."""
 
     approvalTransactionIndices: list[int] = Field(description="Which of `transactions` are approvals")
-    batchPaymentTransactionIndex: int = Field(description="Which is the first payment")
+    batchPaymentTransactionIndex: int | None = Field(
+        None, description="Which is the first payment; absent if routes alone pay"
+    )
     canMakePayment: bool | None = Field(None, description="Whether nothing is missing")
     insufficientTokens: list[InsufficientToken] | None = Field(None, description="What the wallet has too little of")
     conversions: list[ConversionAnswer] | None = Field(None, description="Of the payments that are converted")
@@ -202,15 +242,15 @@ class MulticallChildAnswer(Output):
     paymentCurrency: str = Field(description="Its currency id")
     paymentReference: str = Field(description="Its reference in the calldata")
     paymentCurrencyAddress: str = Field(description="The token's contract")
-    sourceTokenAddress: str = Field(description="The same")
-    tokenAddress: str = Field(description="The same")
+    sourceTokenAddress: str = Field(description="The contract of the token that it is paid with")
+    tokenAddress: str = Field(description="The token's contract")
     network: str = Field(description="Its network")
+    destinationCall: DestinationCall | None = Field(None, description="If a route pays it: the call on its network")
 
 
-class MulticallMetadata(BatchMetadata):
+class MulticallMetadata(BatchMetadata, BundleMetadata):
     paymentTransactionIndex: int = Field(description="Which is the first payment")
     feeTransactionIndices: list[int] = Field(description="Which of `transactions` only pay fees")
-    bridgeTxIndices: list[int] = Field(description="Always empty")
     childCount: int = Field(description="How many payouts there are")
     executableLegCount: int = Field(description="How many are paid now")
     aggregateAllowance: str | None = Field(None, description="The wallet's allowance for the batch contract")
@@ -222,12 +262,13 @@ class MulticallPayAnswer(Output):
     """`references` are the payment references in the order of the children.
 
     `batchPaymentTransaction` is the first payment; there are more in `transactions` where fees go to several addresses.
+    It is absent if routes alone pay: `metadata.bridgeTxIndices` says which transactions those are.
     """
 
     paymentType: Literal["multicall"] = Field(description="multicall")
-    executionKind: str = Field(description="How it is paid")
+    executionKind: str = Field(description="How it is paid: evm_same_chain, evm_cross_chain or tron_batch")
     token: str = Field(description="The multicall's link")
-    network: str = Field(description="Of all children")
+    network: str = Field(description="Of the transactions")
     chainId: int = Field(description="Of that network")
     childTokens: list[str] = Field(description="The links of the payouts")
     requestIds: list[str] = Field(description="Their requests")
@@ -236,12 +277,12 @@ class MulticallPayAnswer(Output):
     amounts: list[str] = Field(description="What each is paid")
     references: list[str] = Field(description="The payment references")
     ERC20ApprovalTransactions: list[TransactionAnswer] = Field(description="The approvals")
-    batchPaymentTransaction: TransactionAnswer = Field(description="The first payment")
+    batchPaymentTransaction: TransactionAnswer | None = Field(None, description="The first payment")
     transactions: list[TransactionAnswer] = Field(description="Approvals and payments, in the order they are sent")
     eoaApprovalTransactions: list[TransactionAnswer] | None = Field(None, description="What `eoaWallet` signs first")
     safeTransaction: SafeTransactionAnswer | None = Field(
         None, description="With `isSafe=true`: all of them as one transaction of the Safe"
     )
-    destinationCalls: list[Any] = Field(description="Always empty")
+    destinationCalls: list[DestinationCall] = Field(description="Those of the children that routes pay, in their order")
     feeBundle: None = Field(description="Always null")
     metadata: MulticallMetadata = Field(description="What they need and do")

@@ -3,7 +3,9 @@
 from typing import Any
 
 from chalicelib.base.money import format_amount
+from chalicelib.bridging.rules import Route
 from chalicelib.catalogue.tokens import Token
+from chalicelib.checkout.building import Prepared
 from chalicelib.checkout.flows import PreparedLink
 from chalicelib.checkout.schemas.facts import batch_facts, single_facts, transaction_answers, wallet_fields
 from chalicelib.checkout.schemas.pay import (
@@ -15,9 +17,11 @@ from chalicelib.checkout.schemas.pay import (
     PayAnswer,
     PayMetadata,
 )
+from chalicelib.checkout.schemas.routes_taken import bundle_facts, destination_call, raw_step
+from chalicelib.links.multicalls.rules import ExecutionKind
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.requests.records import Request
-from chalicelib.requests.rules import remaining
+from chalicelib.requests.rules import currency_of, remaining
 from chalicelib.settings import ValueForm
 
 # interface.md has these fields in every batch; typed clients refuse a response without a boolean hasEnoughBalance.
@@ -26,36 +30,51 @@ _UNKNOWN_WALLET = {"hasEnoughBalance": False, "hasEnoughGas": None, "canMakePaym
 
 def pay_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
     """The response to `/pay`, transactions in the order they are signed; its model depends on the link's kind."""
-    answers = transaction_answers(made.prepared, value_form)
-    optional, checkout = wallet_fields(made.prepared, value_form), made.prepared.checkout
     kind = made.payment.link.payment_type
     if kind is PaymentType.SINGLE:
-        metadata = PayMetadata(**single_facts(made.prepared))
-        return PayAnswer(paymentType="single", transactions=answers, feeBundle=None, metadata=metadata, **optional)
+        return single_answer(made, value_form)
+    answers = transaction_answers(made.prepared, value_form)
+    optional, checkout = wallet_fields(made.prepared, value_form), made.prepared.checkout
     first_payment = len(answers) - len(checkout.payments)
-    shared = {
+    shared: dict[str, Any] = {
         "ERC20ApprovalTransactions": answers[len(checkout.funding) : first_payment],
-        "batchPaymentTransaction": answers[first_payment],
         "transactions": answers,
         **optional,
     }
+    if made.prepared.pays_here:
+        shared["batchPaymentTransaction"] = answers[first_payment]
     if kind is PaymentType.BATCH:
         batch = BatchMetadata(**{**_UNKNOWN_WALLET, **batch_facts(made.prepared)})
         return BatchPayAnswer(paymentType="batch", metadata=batch, **shared)
     return MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(made))
 
 
+def single_answer(made: PreparedLink, value_form: ValueForm) -> PayAnswer:
+    """The response to `/pay` of a link of one payment."""
+    prepared = made.prepared
+    facts = single_facts(prepared)
+    if prepared.routes:
+        facts["rawStep"] = raw_step(prepared, made.payment.link.token)
+    return PayAnswer(
+        paymentType="single",
+        transactions=transaction_answers(prepared, value_form),
+        feeBundle=None,
+        metadata=PayMetadata(**facts),
+        **wallet_fields(prepared, value_form),
+    )
+
+
 def _multicall_facts(made: PreparedLink) -> dict[str, Any]:
-    link, parts = made.payment.link, made.parts
-    ((token, debit),) = made.prepared.checkout.debits.items()
-    children = [_child(position, part, token) for position, part in enumerate(parts)]
+    link, parts, prepared = made.payment.link, made.parts, made.prepared
+    ((token, debit),) = prepared.checkout.debits.items()
+    routes = prepared.routes or (None,) * len(parts)
+    children = [_child(position, part, token, routes[position]) for position, part in enumerate(parts)]
     total = format_amount(debit, token.decimals)
-    batch = batch_facts(made.prepared)
     facts = {
-        **batch,
-        "paymentTransactionIndex": batch["batchPaymentTransactionIndex"],
+        **batch_facts(prepared),
+        **bundle_facts(prepared),
+        "paymentTransactionIndex": len(prepared.checkout.transactions) - len(prepared.checkout.payments),
         "feeTransactionIndices": [],
-        "bridgeTxIndices": [],
         "childCount": len(link.child_tokens),
         "executableLegCount": len(parts),
         "sourceAmount": total,
@@ -64,7 +83,7 @@ def _multicall_facts(made: PreparedLink) -> dict[str, Any]:
     if not token.is_native:
         facts["aggregateAllowance"] = total
     return {
-        "executionKind": "tron_batch" if token.network == "tron" else "evm_same_chain",
+        "executionKind": _kind(prepared, token).value,
         "token": link.token,
         "network": token.network,
         "chainId": token.chain_id,
@@ -74,14 +93,23 @@ def _multicall_facts(made: PreparedLink) -> dict[str, Any]:
         "payees": [child.payee for child in children],
         "amounts": [child.amount for child in children],
         "references": [child.paymentReference for child in children],
-        "destinationCalls": [],
+        "destinationCalls": [destination_call(route) for route in routes if route is not None],
         "feeBundle": None,
         "metadata": MulticallMetadata(**facts),
     }
 
 
-def _child(position: int, part: SecurePayment, token: Token) -> MulticallChildAnswer:
+def _kind(prepared: Prepared, token: Token) -> ExecutionKind:
+    if prepared.routes:
+        return ExecutionKind.EVM_CROSS_CHAIN
+    return ExecutionKind.TRON_BATCH if token.network == "tron" else ExecutionKind.EVM_SAME_CHAIN
+
+
+def _child(position: int, part: SecurePayment, source: Token, route: Route | None) -> MulticallChildAnswer:
+    """A child that is paid in `source`, by a route if there is one."""
     request: Request = part.requests[0]
+    token = currency_of(request)
+    called = {} if route is None else {"destinationCall": destination_call(route)}
     return MulticallChildAnswer(
         position=position,
         securePaymentToken=part.link.token,
@@ -91,7 +119,8 @@ def _child(position: int, part: SecurePayment, token: Token) -> MulticallChildAn
         paymentCurrency=token.id,
         paymentReference=request.payment_reference,
         paymentCurrencyAddress=token.address,
-        sourceTokenAddress=token.address,
+        sourceTokenAddress=source.address,
         tokenAddress=token.address,
         network=request.network,
+        **called,
     )

@@ -1,6 +1,6 @@
 """Models of transactions, their explanations and their simulations."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,11 @@ class TransactionAnswer(Output):
     to: str
     value: int | str | dict[str, str]
     feeLimit: int | None = Field(default=None, description="On Tron: the most that it may cost, in sun")
+    sender: str | None = Field(
+        default=None, serialization_alias="from", description="From another chain: the wallet that sends it"
+    )
+    gasLimit: str | None = Field(default=None, description="From another chain: the gas that it takes at most, as hex")
+    chainType: Literal["evm"] | None = Field(default=None, description="From another chain: the kind of its network")
 
 
 class SafeTransactionAnswer(Output):
@@ -143,6 +148,8 @@ def transaction_answer(transaction: Transaction, value_form: ValueForm) -> Trans
 
 
 def _value(units: int, form: ValueForm) -> int | str | dict[str, str]:
+    if form == "hex":
+        return hex(units)
     if form == "bignumber" or (form == "mixed" and units):
         digits = f"{units:x}"
         return {"type": "BigNumber", "hex": f"0x{digits.zfill(len(digits) + len(digits) % 2)}"}

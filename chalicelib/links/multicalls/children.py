@@ -34,6 +34,12 @@ class Reason(StrEnum):
     COMPLIANCE_FAILED = "compliance_failed"
     NOT_PAYABLE_CHILD = "not_payable_child"
     TOO_MANY_CHILDREN = "too_many_children"
+    CAP_EXCEEDED = "cap_exceeded"
+    """There are more children than are paid from another chain at once."""
+    UNSUPPORTED_ROUTE = "unsupported_route"
+    """No route leads from the payer's source to the child."""
+    QUOTE_UNAVAILABLE = "quote_unavailable"
+    """There is no quote of its route at present."""
 
 
 _RECOVERY = {
@@ -45,18 +51,22 @@ _RECOVERY = {
     Reason.COMPLIANCE_FAILED: "remove_child",
     Reason.REQUEST_PROCESSING: "recreate_after_cooldown",
     Reason.TOO_MANY_CHILDREN: "recreate_reduced",
+    Reason.CAP_EXCEEDED: "recreate_reduced",
+    Reason.UNSUPPORTED_ROUTE: "switch_route",
+    Reason.QUOTE_UNAVAILABLE: "wait_for_quote_refresh",
 }
 """What the caller can do (supplement 15.2); `support_required` for the other reasons."""
 
 
 @frozen
 class Child:
-    """One child as it is now; `reason` is None if it can be paid."""
+    """One child as it is now; `reason` is None if it can be paid. `detail` says more of a route that failed."""
 
     position: int
     token: str
     payment: SecurePayment | None
     reason: Reason | None
+    detail: str | None = None
 
     @property
     def request(self) -> Request | None:
@@ -70,10 +80,11 @@ class Child:
 
 @frozen
 class Cap:
-    """The largest number of children that is allowed, and the actual number."""
+    """The largest number of children that is allowed, the actual number, and which limit that is."""
 
     maximum: int
     actual: int
+    reason: Reason = Reason.TOO_MANY_CHILDREN
 
 
 def message_key(reason: Reason) -> str:
@@ -94,10 +105,10 @@ class MulticallRefused(BadRequest):
         self.blocked, self.now, self.cap = tuple(blocked), now, cap
 
 
-def check_count(count: int, maximum: int, now: datetime) -> None:
+def check_count(count: int, maximum: int, now: datetime, reason: Reason = Reason.TOO_MANY_CHILDREN) -> None:
     """Raises MulticallRefused with a `cap` if there are more children than the deployment allows."""
     if count > maximum:
-        raise MulticallRefused((), now, Cap(maximum, count))
+        raise MulticallRefused((), now, Cap(maximum, count, reason))
 
 
 def is_live(parent: Link | None, now: datetime) -> bool:

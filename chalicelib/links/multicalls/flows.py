@@ -9,12 +9,20 @@ from chalicelib.access.callers import Owner
 from chalicelib.links import reading as links
 from chalicelib.links import store as link_store
 from chalicelib.links.flows import check_limits
-from chalicelib.links.multicalls.children import check_count, check_none_blocked, evaluate_children, is_live
+from chalicelib.links.multicalls.children import (
+    Child,
+    Reason,
+    check_count,
+    check_none_blocked,
+    evaluate_children,
+    is_live,
+)
 from chalicelib.links.multicalls.rules import (
     ExecutionKind,
     MulticallDetails,
     check_combination,
     holds_children,
+    is_cross_chain,
     multicall_details,
     new_parent,
 )
@@ -52,10 +60,19 @@ def create(
             children = evaluate_children(parent, found, held, now)
             check_none_blocked(children, now)
             check_combination(kind, children)
+            _check_routes(services, kind, children, now)
             check_limits(services, owner, [found[token] for token in child_tokens])
             link = _claim(services, parent, [found[token] for token in child_tokens])
             return multicall_details(SecurePayment(link, ()), children, now)
     raise WriteConflict
+
+
+def _check_routes(
+    services: Services, kind: ExecutionKind | None, children: Sequence[Child], now: datetime
+) -> None:
+    """Raises MulticallRefused if there are more children than can be paid from another chain, and no other way."""
+    if is_cross_chain(kind, [child.request for child in children if child.request is not None]):
+        check_count(len(children), services.settings.multicall_max_crosschain_children, now, Reason.CAP_EXCEEDED)
 
 
 def held_tokens(

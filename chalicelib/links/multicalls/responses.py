@@ -165,25 +165,29 @@ def _text(units: int, total: CurrencySum) -> str:
 def _(error: MulticallRefused) -> dict[str, Any]:
     """The blocked children, or the exceeded limit (interface.md, multicall validation envelope)."""
     details: dict[str, Any] = {"code": "multicall_validation_failed"}
-    blocked = [(child.token, child.reason, child_context(child, error.now)) for child in error.blocked]
+    details["failures"] = [
+        _failure(child.token, child.reason, child_context(child, error.now), child.detail)
+        for child in error.blocked
+        if child.reason is not None
+    ]
     if error.cap is not None:
         maximum, actual = error.cap.maximum, error.cap.actual
         exceeded = {"maximum": maximum, "actual": actual, "reduceBy": actual - maximum}
-        blocked = [(_WHOLE_MULTICALL, Reason.TOO_MANY_CHILDREN, exceeded)]
-    details["failures"] = [
-        {
-            "securePaymentToken": token,
-            "reason": reason.value,
-            "messageKey": message_key(reason),
-            "context": context,
-            "recoveryAction": recovery_action(reason),
-        }
-        for token, reason, context in blocked
-        if reason is not None
-    ]
-    if error.cap is not None:
+        details["failures"] = [_failure(_WHOLE_MULTICALL, error.cap.reason, exceeded)]
         details["cap"] = {"type": "child_count", **exceeded}
     return details
+
+
+def _failure(token: str, reason: Reason, context: dict[str, Any], detail: str | None = None) -> dict[str, Any]:
+    """`message` is there where a route failed, and says why."""
+    return {
+        "securePaymentToken": token,
+        "reason": reason.value,
+        "messageKey": message_key(reason),
+        "context": context,
+        "recoveryAction": recovery_action(reason),
+        **({"message": detail} if detail is not None else {}),
+    }
 
 
 def child_context(child: Child, now: datetime) -> dict[str, Any]:

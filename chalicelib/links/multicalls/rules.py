@@ -11,6 +11,8 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
+from chalicelib.catalogue.bridges import is_bridgeable
+from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.multicalls.children import Child, Reason, claimed_by_others, evaluate_children
 from chalicelib.links.records import Flow, Link, LinkStatus, PaymentType, SecurePayment
 from chalicelib.links.rules import LARGEST_TOTAL, fee_on, status_at
@@ -101,8 +103,8 @@ def check_combination(requested: str | None, children: Sequence[Child]) -> None:
     """Raises BadRequest if the children of a new multicall can never be paid together by one wallet and client id, or
     not in the requested kind.
 
-    Without a requested kind, EVM children of several networks or currencies are accepted. `/pay` refuses them until it
-    can bridge, and such a multicall holds none of its children.
+    Without a requested kind, EVM children of any networks and currencies are accepted. `/pay` refuses those that no
+    route leads to, and such a multicall holds none of its children.
     """
     requests = [child.request for child in children if child.request is not None]
     if requested is not None or any(request.network == "tron" for request in requests):
@@ -116,24 +118,42 @@ def check_combination(requested: str | None, children: Sequence[Child]) -> None:
 
 
 def execution_kind(requested: str | None, requests: Sequence[Request]) -> ExecutionKind:
-    """How these requests are paid together (interface.md, execution kinds). Raises BadRequest with what to change."""
+    """How these requests are paid together if the payer chooses no source (interface.md, execution kinds).
+
+    Raises BadRequest with what to change.
+    """
     networks, currencies = {request.network for request in requests}, {request.currency for request in requests}
-    if requested == ExecutionKind.EVM_CROSS_CHAIN:
-        raise BadRequest("requestedExecutionKind evm_cross_chain is not supported yet: leave it out")
     on_tron = "tron" in networks
     if on_tron and len(networks) > 1:
         raise BadRequest("Children on tron cannot be paid together with others: make a multicall of each")
     if on_tron and len(currencies) > 1:
         raise BadRequest("Children on tron have to be of one token: make a multicall of each token")
     derived = ExecutionKind.TRON_BATCH if on_tron else ExecutionKind.EVM_SAME_CHAIN
+    is_bridged = len(currencies) > 1 or (requested == ExecutionKind.EVM_CROSS_CHAIN and not on_tron)
+    if is_bridged:
+        fixed = next((each for each in sorted(currencies) if not _is_bridgeable(each)), None)
+        if fixed is not None:
+            raise BadRequest(
+                f"{fixed} is not supported in crosschain payment, by which children of several networks or currencies "
+                "are paid: make a multicall of each currency"
+            )
+        derived = ExecutionKind.EVM_CROSS_CHAIN
     if requested not in (None, derived):
         raise BadRequest(f"requestedExecutionKind {requested} does not fit these children: their kind is {derived}")
-    if len(currencies) > 1:
-        raise BadRequest(
-            "Children of several networks or currencies would have to be bridged, which is not supported yet: "
-            "make a multicall of each currency"
-        )
     return derived
+
+
+def _is_bridgeable(currency: str) -> bool:
+    token = token_with_id(currency)
+    return token is not None and is_bridgeable(token)
+
+
+def is_cross_chain(requested: str | None, requests: Sequence[Request]) -> bool:
+    """Whether these requests can only be paid from another chain; not if they cannot be paid together at all."""
+    try:
+        return execution_kind(requested, requests) is ExecutionKind.EVM_CROSS_CHAIN
+    except BadRequest:
+        return False
 
 
 def multicall_details(payment: SecurePayment, children: tuple[Child, ...], now: datetime) -> MulticallDetails:

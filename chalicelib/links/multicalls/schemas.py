@@ -24,7 +24,11 @@ class CreateMulticall(Input):
         description=f"Payouts in the order they are paid, at most {MOST_CHILDREN}; a deployment may set less"
     )
     requestedExecutionKind: ExecutionKind | None = Field(
-        None, description="Refused unless it is the kind that the payouts give"
+        None,
+        description=(
+            "Refused unless it is the kind that the payouts give; evm_cross_chain fits all that can be paid from "
+            "another chain"
+        ),
     )
 
     @property

@@ -167,7 +167,7 @@ def test_more_children_than_the_deployment_allows_are_told_by_how_many(
 
 @pytest.mark.parametrize(
     ("kind", "hint"),
-    [("evm_cross_chain", "not supported yet"), ("tron_batch", "their kind is evm_same_chain")],
+    [("evm_cross_chain", "not supported in crosschain payment"), ("tron_batch", "their kind is evm_same_chain")],
 )
 def test_a_kind_that_the_children_cannot_be_paid_in_is_refused(shop: Shop, kind: str, hint: str) -> None:
     children = payouts(shop.account_id)

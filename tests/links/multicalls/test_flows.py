@@ -328,13 +328,29 @@ def test_while_a_multisig_transaction_is_on_its_way_for_the_whole_nobody_else_pa
     assert len(body_of(locked.value)["requestStatuses"]) == 2
 
 
-def test_children_that_would_have_to_be_bridged_are_refused_when_they_are_to_be_paid(world: World) -> None:
+def test_children_that_no_route_leads_to_are_refused_when_they_are_to_be_paid(world: World) -> None:
     made = combine(world, [*payouts(world, 1), *payouts(world, 1, currency="USDC-base")])
     assert not read(world, made).can_execute
-    with pytest.raises(BadRequest, match="bridged"):
+    with pytest.raises(BadRequest, match="fUSDC-sepolia is not supported in crosschain payment"):
         multicall_reading.payable_children(world.services, made.payment, lambda whole: check_payable(whole, world.now))
-    with pytest.raises(BadRequest, match="not supported yet"):
+    with pytest.raises(BadRequest, match="fUSDC-sepolia is not supported in crosschain payment"):
         combine(world, payouts(world), "evm_cross_chain")
+
+
+def test_children_of_several_networks_can_be_paid_by_routes_up_to_a_limit(world: World) -> None:
+    on_base = payouts(world, 19, currency="USDC-base")
+    made = combine(world, [*on_base, *payouts(world, 1, currency="USDT-mainnet")])
+    assert read(world, made).can_execute
+    many = [*payouts(world, 20, currency="USDC-base"), *payouts(world, 1, currency="USDT-mainnet")]
+    with pytest.raises(MulticallRefused) as over:
+        combine(world, many)
+    body = body_of(over.value)
+    assert body["cap"] == {"type": "child_count", "maximum": 20, "actual": 21, "reduceBy": 1}
+    (failure,) = body["failures"]
+    assert (failure["reason"], failure["recoveryAction"]) == ("cap_exceeded", "recreate_reduced")
+    assert combine(world, payouts(world, 21, currency="USDC-base"))
+    with pytest.raises(MulticallRefused):
+        combine(world, payouts(world, 21, currency="USDC-base"), "evm_cross_chain")
 
 
 def test_another_account_is_not_authorized_and_other_links_are_no_multicalls(world: World) -> None:

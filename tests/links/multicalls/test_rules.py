@@ -52,7 +52,7 @@ def test_a_claim_counts_while_its_multicall_lives() -> None:
 
 TRON = {"currency": "USDT-tron"}
 ETH = {"currency": "ETH-sepolia-sepolia"}
-BASE = {"currency": "USDC-base"}
+BASE, ARBITRUM = {"currency": "USDC-base"}, {"currency": "USDT-arbitrum-one"}
 SEPOLIA: dict[str, str] = {}
 
 
@@ -62,6 +62,9 @@ SEPOLIA: dict[str, str] = {}
         ((SEPOLIA, SEPOLIA), None, ExecutionKind.EVM_SAME_CHAIN),
         ((ETH, ETH), None, ExecutionKind.EVM_SAME_CHAIN),
         ((TRON, TRON), None, ExecutionKind.TRON_BATCH),
+        ((BASE, BASE), None, ExecutionKind.EVM_SAME_CHAIN),
+        ((BASE, BASE), ExecutionKind.EVM_CROSS_CHAIN, ExecutionKind.EVM_CROSS_CHAIN),
+        ((BASE, ARBITRUM), None, ExecutionKind.EVM_CROSS_CHAIN),
         ((SEPOLIA, SEPOLIA), ExecutionKind.EVM_SAME_CHAIN, ExecutionKind.EVM_SAME_CHAIN),
         ((TRON, TRON), ExecutionKind.TRON_BATCH, ExecutionKind.TRON_BATCH),
     ],
@@ -76,11 +79,13 @@ def test_the_kind_follows_from_the_children(kinds: Any, requested: Any, derived:
 @pytest.mark.parametrize(
     ("kinds", "requested", "hint"),
     [
-        ((SEPOLIA, SEPOLIA), ExecutionKind.EVM_CROSS_CHAIN, "evm_cross_chain is not supported yet"),
+        ((SEPOLIA, SEPOLIA), ExecutionKind.EVM_CROSS_CHAIN, "fUSDC-sepolia is not supported in crosschain payment"),
+        ((TRON, TRON), ExecutionKind.EVM_CROSS_CHAIN, "their kind is tron_batch"),
+        ((BASE, ARBITRUM), ExecutionKind.EVM_SAME_CHAIN, "their kind is evm_cross_chain"),
         ((SEPOLIA, SEPOLIA), ExecutionKind.TRON_BATCH, "their kind is evm_same_chain"),
         ((TRON, TRON), ExecutionKind.EVM_SAME_CHAIN, "their kind is tron_batch"),
-        ((SEPOLIA, BASE), ExecutionKind.EVM_SAME_CHAIN, "bridged"),
-        ((SEPOLIA, ETH), ExecutionKind.EVM_SAME_CHAIN, "bridged"),
+        ((SEPOLIA, BASE), ExecutionKind.EVM_SAME_CHAIN, "fUSDC-sepolia is not supported in crosschain payment"),
+        ((SEPOLIA, ETH), ExecutionKind.EVM_SAME_CHAIN, "is not supported in crosschain payment"),
         ((SEPOLIA, TRON), None, "cannot be paid together with others"),
         ((TRON, {"currency": "USDC-tron"}), None, "of one token"),
     ],
@@ -91,7 +96,7 @@ def test_children_that_can_never_be_paid_together_are_refused(kinds: Any, reques
         check_combination(requested, details.children)
 
 
-def test_children_that_would_have_to_be_bridged_may_be_combined_but_not_paid_yet() -> None:
+def test_children_that_no_route_leads_to_may_be_combined_but_not_paid() -> None:
     details = seen(child(), child(**BASE))
     check_combination(None, details.children)
     assert not details.can_execute

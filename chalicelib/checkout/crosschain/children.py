@@ -1,0 +1,76 @@
+"""Pays the children of a multicall from one source: those in its own token directly, each other one by a route."""
+
+from collections.abc import Mapping, Sequence
+
+from chalicelib.base.errors import BadRequest
+from chalicelib.bridging import flows as bridging
+from chalicelib.bridging.flows import QuoteFailure
+from chalicelib.bridging.rules import Route
+from chalicelib.catalogue.bridges import source_token
+from chalicelib.checkout import building
+from chalicelib.checkout.building import PayOptions, Prepared
+from chalicelib.checkout.crosschain.flows import prepare_routes
+from chalicelib.checkout.crosschain.rules import check_bridged, is_own, payer_of, source_for, wanted_for
+from chalicelib.checkout.rules import Position, SourceToken
+from chalicelib.links.multicalls.children import Child, MulticallRefused, Reason, check_count
+from chalicelib.links.multicalls.rules import ExecutionKind, execution_kind
+from chalicelib.links.records import Link, SecurePayment
+from chalicelib.services import Services
+
+_REASONS = {"no_route": Reason.UNSUPPORTED_ROUTE, "unavailable": Reason.QUOTE_UNAVAILABLE}
+
+
+def prepare(
+    services: Services,
+    link: Link,
+    parts: Sequence[SecurePayment],
+    positions: Sequence[Position],
+    options: PayOptions,
+) -> Prepared:
+    """The transactions that pay the children `parts` of a multicall, one position each.
+
+    Raises MulticallRefused with every child that no route leads to, or if there are too many; BadRequest if a source
+    has to be given, or cannot be.
+    """
+    source = options.source
+    kind = execution_kind(link.execution_kind, [each.owed.request for each in positions])
+    if source is None and kind is ExecutionKind.EVM_CROSS_CHAIN:
+        raise BadRequest(
+            "These children are paid from one source, by a route to each: give chain and token, such as BASE and USDC"
+        )
+    if source is None or all(is_own(each.due.token, source) for each in positions):
+        return building.prepare(services, positions, options, batched=True)
+    if link.execution_kind == ExecutionKind.EVM_SAME_CHAIN:
+        raise BadRequest("This multicall was created to be paid on its own network: omit chain and token")
+    count, now = len(positions), services.clock()
+    check_count(count, services.settings.multicall_max_crosschain_children, now, Reason.CAP_EXCEEDED)
+    payer = payer_of(options.wallet, options.eoa_wallet)
+    _refuse(services, parts, _unsupported(positions, source))
+    paying = source_token(source.chain, source.token)
+    assert paying is not None, "a route leads from it"
+    bridged = [index for index, each in enumerate(positions) if not is_own(each.due.token, source)]
+    quoted = bridging.quotes(services, [wanted_for(positions[index], paying, payer) for index in bridged])
+    found = dict(zip(bridged, quoted, strict=True))
+    failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
+    _refuse(services, parts, {index: (_REASONS[each.reason], each.message) for index, each in failed.items()})
+    routes = [each if isinstance(each := found.get(index), Route) else None for index in range(count)]
+    return prepare_routes(services, positions, routes, paying, options)
+
+
+def _unsupported(positions: Sequence[Position], source: SourceToken) -> dict[int, tuple[Reason, str]]:
+    """The positions that no route can lead to from the source, and why."""
+    failures = {}
+    for index, each in enumerate(positions):
+        try:
+            if source_for(each.due.token, source) is not None:
+                check_bridged(each)
+        except BadRequest as error:
+            failures[index] = (Reason.UNSUPPORTED_ROUTE, error.message)
+    return failures
+
+
+def _refuse(services: Services, parts: Sequence[SecurePayment], failures: Mapping[int, tuple[Reason, str]]) -> None:
+    """Raises MulticallRefused if there are failures, with the child at each place and why it failed."""
+    if failures:
+        blocked = [Child(i, parts[i].link.token, parts[i], reason, text) for i, (reason, text) in failures.items()]
+        raise MulticallRefused(blocked, services.clock())

@@ -1,0 +1,98 @@
+"""Builds the transactions of a source chain that pay what is owed on other chains, by routes that were verified."""
+
+from collections.abc import Sequence
+
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.money import BaseUnits
+from chalicelib.bridging import flows as bridging
+from chalicelib.bridging.rules import Route
+from chalicelib.calldata.checkout import Checkout, joined
+from chalicelib.catalogue.tokens import Token
+from chalicelib.chain.evm import EvmChain
+from chalicelib.chain.wallets import WalletReading
+from chalicelib.checkout import building
+from chalicelib.checkout.building import PayOptions, Prepared
+from chalicelib.checkout.crosschain.rules import Payer, check_bridged, payer_of, source_for, wanted_for
+from chalicelib.checkout.rules import Position
+from chalicelib.services import Services
+
+
+def prepare_one(services: Services, position: Position, options: PayOptions) -> Prepared:
+    """The transactions of one payment: in its own token, or in the token of another chain that the options name.
+
+    From another chain it takes a quote, which is kept for its life, one call to the node of the source and, if a
+    contract wallet pays, one to that of the destination. Raises BadRequest with what to change, also if there is no
+    route that is safe.
+    """
+    source = source_for(position.due.token, options.source)
+    if source is None:
+        return building.prepare(services, (position,), options, batched=False)
+    payer = payer_of(options.wallet, options.eoa_wallet)
+    check_bridged(position)
+    route = bridging.quote(services, wanted_for(position, source, payer))
+    return prepare_routes(services, (position,), (route,), source, options)
+
+
+def prepare_routes(
+    services: Services,
+    positions: Sequence[Position],
+    routes: Sequence[Route | None],
+    source: Token,
+    options: PayOptions,
+) -> Prepared:
+    """The transactions on the network of `source`: those of the routes, and one payment of all positions without one.
+
+    Approvals come first, for each contract one of exactly what it takes. Raises BadRequest for a contract wallet that
+    is on the source chain alone.
+    """
+    chain, payer = services.chains.evm(source.network), payer_of(options.wallet, options.eoa_wallet)
+    parts: list[Checkout] = []
+    holdings: WalletReading | None = None
+    here = [position.due for position, route in zip(positions, routes, strict=True) if route is None]
+    if here:
+        holdings, paid = building.read_and_build(chain, here, payer.wallet, batched=len(here) > 1)
+        parts.append(building.with_approvals(chain, paid, payer.wallet, holdings))
+    found = [route for route in routes if route is not None]
+    for spender in dict.fromkeys(route.spender for route in found):
+        some = [route for route in found if route.spender == spender]
+        holdings = chain.read_wallet(payer.wallet, [source.address], spender, code_of=payer.fallback)
+        paid = _through(spender, source, some)
+        parts.append(building.with_approvals(chain, paid, payer.wallet, holdings, always=True))
+    if holdings is not None and found:
+        _check_contract_wallet(services, chain, payer, holdings, options, [route.wanted.destination for route in found])
+    built = Prepared(tuple(positions), joined(parts), options, holdings, routes=tuple(routes))
+    return building.complete(chain, built)
+
+
+def _through(spender: str, source: Token, routes: Sequence[Route]) -> Checkout:
+    """The payments of routes that one contract of the bridge takes the tokens for."""
+    return Checkout(
+        spender=spender,
+        debits={source: BaseUnits(sum(route.source_amount for route in routes))},
+        payments=tuple(route.transaction for route in routes),
+        gas=sum(route.gas for route in routes),
+    )
+
+
+def _check_contract_wallet(
+    services: Services,
+    chain: EvmChain,
+    payer: Payer,
+    holdings: WalletReading,
+    options: PayOptions,
+    destinations: Sequence[Token],
+) -> None:
+    """Raises BadRequest for a contract wallet without a contract on a destination: what comes back there would be lost.
+
+    One call to the node of each destination if a contract pays.
+    """
+    if options.is_safe and not holdings.is_contract:
+        raise BadRequest(f"wallet is not a Safe on {chain.network}: there is no contract at {payer.wallet}")
+    if not holdings.is_contract:
+        return
+    for network in dict.fromkeys(token.network for token in destinations):
+        if not services.chains.of(network).has_code(payer.fallback):
+            raise BadRequest(
+                f"{payer.fallback} is a contract on {chain.network} and not on {network}, where it gets the tokens if "
+                "the payment fails: deploy it there first, or pay from a wallet with a key"
+            )

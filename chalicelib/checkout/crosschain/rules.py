@@ -1,0 +1,109 @@
+"""What is paid from another chain: from which tokens, how much at least, and what the bridge is asked for."""
+
+from chalicelib.base.errors import BadRequest
+from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits, format_amount, parse_amount
+from chalicelib.bridging.rules import Wanted
+from chalicelib.calldata.checkout import pay_one
+from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token
+from chalicelib.checkout.rules import Position, SourceToken
+from chalicelib.requests.fields import refused
+
+MINIMUM = "1"
+"""What is paid from another chain is worth at least so many dollars, with its fee (supplement, 3.4); USDC and USDT are
+taken for a dollar each."""
+
+
+@frozen
+class Payer:
+    """Who sends the transactions of the source chain, and who gets the tokens if the payment fails on the other."""
+
+    wallet: str
+    fallback: str
+
+
+def source_for(destination: Token, source: SourceToken | None) -> Token | None:
+    """The token of another network that a payer pays with; None if the payment's own is paid.
+
+    Raises BadRequest for a pair that is not bridged.
+    """
+    if source is None or is_own(destination, source):
+        return None
+    check_bridgeable(destination)
+    found = source_token(source.chain, source.token)
+    if found is None:
+        raise BadRequest(f"Nothing is paid in {source.token} from {source.chain}: {possible_sources()}")
+    if found.network == destination.network:
+        raise BadRequest(
+            f"{source.token} is not exchanged for {destination.symbol} on {source.chain}: choose another chain, or "
+            f"omit chain and token to pay in {destination.id}"
+        )
+    return found
+
+
+def check_bridgeable(destination: Token) -> None:
+    """Raises BadRequest, in the published words, for a token that can only be paid on its own network."""
+    if not is_bridgeable(destination):
+        raise BadRequest(f"{destination.symbol} is not supported in crosschain payment.")
+
+
+def is_own(destination: Token, source: SourceToken) -> bool:
+    """Whether a source is the token and the network that are paid anyway."""
+    chain = network(destination.network)
+    return chain is not None and (chain.label, destination.symbol) == (source.chain, source.token)
+
+
+def possible_sources() -> str:
+    """What can be paid from where, for messages."""
+    return f"{' and '.join(SOURCE_SYMBOLS)} are paid from {', '.join(each.label for each in source_networks())}"
+
+
+def payer_of(wallet: str | None, eoa_wallet: str | None) -> Payer:
+    """Who pays. Raises ValidationFailed without a wallet: a quote is made for the wallet that pays."""
+    if wallet is None:
+        raise refused(("wallet",), "is needed to pay from another chain: the address that sends the transactions there")
+    return Payer(wallet, eoa_wallet or wallet)
+
+
+def is_enough(token: Token, debit: BaseUnits) -> bool:
+    """Whether an amount with its fee is worth the minimum of a payment from another chain."""
+    return debit >= parse_amount(MINIMUM, token.decimals)
+
+
+def check_bridged(position: Position) -> None:
+    """Raises BadRequest for a payment that is too small for a bridge, or that a contract converts."""
+    due = position.due
+    if due.conversion is not None:
+        raise BadRequest(
+            "What a contract converts when it is paid cannot come from another chain: omit chain and token to pay in "
+            f"{due.token.id}"
+        )
+    if not is_enough(due.token, due.debit):
+        text = format_amount(due.debit, due.token.decimals)
+        raise BadRequest(
+            f"From another chain at least {MINIMUM} USD is paid, and this is {text} {due.token.symbol}: omit chain and "
+            f"token to pay in {due.token.id}"
+        )
+
+
+def wanted_for(position: Position, source: Token, payer: Payer) -> Wanted:
+    """What the bridge is asked for: the call that pays, made on the payment's network with tokens of `source`."""
+    due = position.due
+    (call,) = pay_one(due).payments
+    return Wanted(
+        source=source,
+        destination=due.token,
+        payer=payer.wallet,
+        fallback=payer.fallback,
+        call=call,
+        amount=due.debit,
+    )
+
+
+def on_source(units: BaseUnits, destination: Token, source: Token) -> BaseUnits:
+    """An amount of one dollar token in the base units of another, rounded up."""
+    if source.decimals >= destination.decimals:
+        return BaseUnits(units * 10 ** (source.decimals - destination.decimals))
+    return BaseUnits(-(-units // 10 ** (destination.decimals - source.decimals)))

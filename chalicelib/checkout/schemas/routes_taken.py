@@ -1,0 +1,179 @@
+"""What `/pay` says of the routes by which a payment is made from another chain: deadlines, costs, the router's step."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.base.timestamps import iso
+from chalicelib.bridging.rules import Route
+from chalicelib.calldata.checkout import TRANSFER_GAS
+from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token
+from chalicelib.checkout.building import Prepared
+from chalicelib.checkout.crosschain.rules import on_source
+from chalicelib.checkout.crosschain.steps import Step
+from chalicelib.checkout.schemas.crosschain import (
+    BridgeDeadline,
+    BridgeFee,
+    CostBreakdown,
+    CostTotals,
+    DeadlineBreakdown,
+    DestinationCall,
+    FundingStatus,
+    NativeFee,
+    RawStep,
+    StepAction,
+    StepToken,
+)
+from chalicelib.checkout.schemas.transactions import TransactionAnswer
+
+
+def route_facts(prepared: Prepared) -> dict[str, Any]:
+    """The metadata of one payment; empty if it is made on its own chain."""
+    if not prepared.routes:
+        return {}
+    (route,) = taken(prepared)
+    facts = _deadlines(prepared)
+    facts["quoteExpiresAt"] = int(route.expires_at.timestamp())
+    facts["costBreakdown"] = _costs(prepared, route)
+    return facts
+
+
+def bundle_facts(prepared: Prepared) -> dict[str, Any]:
+    """The metadata of a multicall of which some children are paid by routes."""
+    routes, transactions = taken(prepared), prepared.checkout.transactions
+    facts: dict[str, Any] = {"bridgeTxIndices": [transactions.index(route.transaction) for route in routes]}
+    if not routes:
+        return facts
+    source = routes[0].wanted.source
+    through = BaseUnits(sum(route.source_amount for route in routes))
+    paid = prepared.checkout.debits[source]
+    return {
+        **facts,
+        **_deadlines(prepared),
+        "quoteExpiresAt": iso(min(route.expires_at for route in routes)),
+        "bridgeSourceAmount": format_amount(through, source.decimals),
+        "sourceSideAmount": format_amount(BaseUnits(paid - through), source.decimals),
+        "bridgeFeeAmount": format_amount(BaseUnits(sum(map(cost_of, routes))), source.decimals),
+        "sourceToken": source.symbol,
+        "sourceTokenAddress": source.address,
+        "sourceNetwork": source.network,
+        "bridge": ",".join(dict.fromkeys(route.tool for route in routes)),
+    }
+
+
+def taken(prepared: Prepared) -> list[Route]:
+    """The routes, in the order of the positions that they pay."""
+    return [route for route in prepared.routes if route is not None]
+
+
+def cost_of(route: Route) -> BaseUnits:
+    """What a route costs in base units of its source: what is taken less what is paid; nothing if less is taken."""
+    wanted = route.wanted
+    return BaseUnits(max(route.source_amount - on_source(wanted.amount, wanted.destination, wanted.source), 0))
+
+
+def raw_step(prepared: Prepared, link_token: str) -> RawStep:
+    """The route of a link as a step, made of what was verified."""
+    (route,) = taken(prepared)
+    wanted = route.wanted
+    return RawStep(
+        id=Step.of(link_token, wanted.source, prepared.options).text,
+        type="lifi",
+        tool=route.tool,
+        action=StepAction(
+            fromChainId=wanted.source.chain_id,
+            fromToken=_step_token(wanted.source),
+            fromAmount=str(route.source_amount),
+            fromAddress=wanted.payer,
+            toChainId=wanted.destination.chain_id,
+            toToken=_step_token(wanted.destination),
+            toAddress=wanted.call.to,
+        ),
+    )
+
+
+def destination_call(route: Route) -> DestinationCall:
+    """The call that pays at the end of a route."""
+    token, call = route.wanted.destination, route.wanted.call
+    return DestinationCall(
+        network=token.network,
+        chain=_label(token.network),
+        chainId=token.chain_id,
+        target=call.to,
+        contractAddress=call.to,
+        calldata=call.data,
+    )
+
+
+def with_sender(prepared: Prepared, answers: Sequence[TransactionAnswer]) -> list[TransactionAnswer]:
+    """The transactions of a source chain with the fields that routers give them; gas only where one call is made."""
+    gas = {route.transaction: route.gas for route in taken(prepared)}
+    gas |= dict.fromkeys((*prepared.checkout.funding, *prepared.checkout.approvals), TRANSFER_GAS)
+    found = []
+    for each, answer in zip(prepared.checkout.transactions, answers, strict=True):
+        limit = {"gasLimit": hex(gas[each])} if each in gas else {}
+        found.append(answer.model_copy(update={"sender": prepared.options.wallet, "chainType": "evm", **limit}))
+    return found
+
+
+def _deadlines(prepared: Prepared) -> dict[str, Any]:
+    routes = taken(prepared)
+    deadline = int(min(route.execution_deadline for route in routes).timestamp())
+    facts: dict[str, Any] = {
+        "quoteFetchedAt": iso(min(route.fetched_at for route in routes)),
+        "executionDeadline": deadline,
+        "executionDeadlineBreakdown": DeadlineBreakdown(bridge=BridgeDeadline(deadline=deadline, source="decoded")),
+    }
+    if prepared.options.is_safe:
+        facts["safePaymentDeadline"] = deadline
+    return facts
+
+
+def _costs(prepared: Prepared, route: Route) -> CostBreakdown:
+    holdings, checkout = prepared.holdings, prepared.checkout
+    assert holdings is not None, "a route is quoted for a wallet, which was read"
+    funds = prepared.eoa.holdings if prepared.eoa else holdings
+    source, wanted = route.wanted.source, route.wanted
+    has_tokens = funds.balance_of(source) >= route.source_amount
+    cost = format_amount(cost_of(route), source.decimals)
+
+    def fee(gas: int) -> NativeFee:
+        chain, units = network(source.network), BaseUnits(gas * holdings.gas_price)
+        assert chain is not None, "a source is on a catalogued network"
+        return NativeFee(
+            required=gas > 0,
+            currency=chain.coin.symbol,
+            amountNative=format_amount(units, chain.coin.decimals),
+            hasEnoughBalance=prepared.options.is_safe or holdings.native_balance >= units,
+        )
+
+    approving, all_gas = fee(checkout.gas - route.gas), fee(checkout.gas)
+    return CostBreakdown(
+        approvalFee=approving,
+        paymentGasFee=fee(route.gas),
+        totalGasFee=all_gas,
+        bridgeFee=BridgeFee(
+            required=True, currency=source.symbol, amount=cost, amountUsd=cost, hasEnoughBalance=has_tokens
+        ),
+        fundingStatus=FundingStatus(
+            hasEnoughPaymentToken=has_tokens,
+            hasEnoughApprovalGas=approving.hasEnoughBalance,
+            hasEnoughOverall=has_tokens and all_gas.hasEnoughBalance,
+        ),
+        totals=CostTotals(
+            paymentAmount=format_amount(wanted.amount, wanted.destination.decimals),
+            paymentCurrency=wanted.destination.id,
+            sourceAmount=format_amount(route.source_amount, source.decimals),
+        ),
+    )
+
+
+def _step_token(token: Token) -> StepToken:
+    return StepToken(chainId=token.chain_id, address=token.address, symbol=token.symbol, decimals=token.decimals)
+
+
+def _label(name: str) -> str:
+    chain = network(name)
+    assert chain is not None, "a payment is on a catalogued network"
+    return chain.label
