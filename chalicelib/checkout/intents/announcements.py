@@ -21,6 +21,7 @@ from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.checkout.intents.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
+from chalicelib.links.crossings import LONGEST_QUOTE, Crossing
 from chalicelib.links.errors import LinkClosed, LinkLocked, WrongWallet
 from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus, Proof, SecurePayment
 from chalicelib.requests.references import reference_topic
@@ -36,7 +37,10 @@ MAX_PENDING = 12
 
 @frozen
 class IntentDraft:
-    """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe."""
+    """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe.
+
+    `bridge_tool` is the bridge that a payment from another chain goes through, as the payer says.
+    """
 
     tx_hash: str | None
     safe_tx_hash: str | None
@@ -44,12 +48,16 @@ class IntentDraft:
     chain: str
     token: str
     payer_address: str | None
+    bridge_tool: str | None = None
 
 
 @frozen
 class IntentStart:
     """The initial state of an intent: the wallet and its transaction's nonce if known, the last block not to search,
-    how long the intent can be pending, whether anybody could announce it, and its proof."""
+    how long the intent can be pending, whether anybody could announce it, and its proof.
+
+    A payment from another chain has that `network`, and a `crossing`.
+    """
 
     wallet: str | None
     nonce: int | None
@@ -57,6 +65,8 @@ class IntentStart:
     lifetime: timedelta
     is_public: bool = False
     proof: Proof | None = None
+    network: str | None = None
+    crossing: Crossing | None = None
 
 
 def pending_for(payment: SecurePayment, draft: IntentDraft) -> Intent | None:
@@ -71,6 +81,9 @@ def pending_for(payment: SecurePayment, draft: IntentDraft) -> Intent | None:
 
 def _repeats(draft: IntentDraft, intent: Intent) -> bool:
     if intent.status is not IntentStatus.PENDING or intent.safe_tx_hash != draft.safe_tx_hash:
+        return False
+    chain = network(intent.network)
+    if chain is None or chain.label != draft.chain:
         return False
     if intent.safe_tx_hash is None:
         return intent.transaction_hash == draft.tx_hash
@@ -99,9 +112,14 @@ def check_draft(payment: SecurePayment, draft: IntentDraft, now: datetime) -> Ne
             "Unsupported crosschain configuration: this link is paid in "
             f"{payment.requests[0].currency} on {chain.label}, and not from {draft.token} on {draft.chain}"
         )
+    check_deadline(draft, now)
+    return chain
+
+
+def check_deadline(draft: IntentDraft, now: datetime) -> None:
+    """Raises BadRequest if the payer's own deadline has passed."""
     if draft.deadline is not None and draft.deadline <= now:
         raise BadRequest("safePaymentDeadline must be in the future")
-    return chain
 
 
 def _pays_in(payment: SecurePayment, symbol: str, chain: Network) -> bool:
@@ -150,10 +168,15 @@ def create_intent(
 ) -> Intent:
     """A new intent, which is not part of the link's record yet."""
     end = now + start.lifetime
+    if start.crossing is not None:  # it ends by the chains' clocks, whatever the payer says
+        known = start.crossing.deposit
+        ends_at = known.execution_deadline if known is not None else now + LONGEST_QUOTE
+    else:
+        ends_at = min(draft.deadline, end) if draft.deadline else end
     return Intent(
         link_token=payment.link.token,
         intent_id=ids.ulid(now, entropy),
-        network=payment.requests[0].network,
+        network=start.network or payment.requests[0].network,
         safe_tx_hash=draft.safe_tx_hash,
         wallet=start.wallet,
         nonce=start.nonce,
@@ -161,7 +184,7 @@ def create_intent(
         payer_address=draft.payer_address,
         status=IntentStatus.PENDING,
         created_at=now,
-        ends_at=min(draft.deadline, end) if draft.deadline else end,
+        ends_at=ends_at,
         check_at=now + MIN_CHECK_DELAY,
         scanned_to=start.scanned_to,
         is_public=start.is_public,
@@ -169,6 +192,7 @@ def create_intent(
         proof=start.proof,
         transaction_hash=draft.tx_hash,
         unseen_since=now if draft.tx_hash is not None and start.proof is None else None,
+        crossing=start.crossing,
     )
 
 

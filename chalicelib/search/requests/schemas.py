@@ -61,11 +61,11 @@ class PaymentItem(Output):
     paymentCurrency: str = Field(description="The symbol of the token that was paid")
     sourceNetwork: str
     destinationNetwork: str
-    sourceTxHash: str
+    sourceTxHash: str | None
     destinationTxHash: str | None = Field(description="null, as it is the same transaction")
     payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
     timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
-    type: Literal["direct", "conversion", "recurring"]
+    type: Literal["direct", "conversion", "crosschain", "recurring"]
     conversionRateSource: str | None = Field(
         description="What one unit of the invoice currency costs in the token; null, as the next three, if it is direct"
     )
