@@ -11,17 +11,16 @@ of the calls that spend the tokens can be executed; the next one is decided when
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.bridging.rules import Route, Wanted
 from chalicelib.calldata import across, permit2
-from chalicelib.calldata.erc2612 import TokenPermit
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.tokens import Token, token_with_id
@@ -40,7 +39,7 @@ TAKEN_LATEST = timedelta(minutes=10)
 """How long after the deadline, by our clock, no block can accept the call any more that takes the tokens."""
 BRIDGED_WITHIN = timedelta(minutes=15)
 """How long a route is looked for after the tokens were taken; then they are returned."""
-MOST_SPENDS = 3
+MOST_SPENDS = 5
 """After so many calls that failed the tokens are returned."""
 OVERDUE_AFTER = timedelta(hours=2)
 """How long after its acceptance a payment is in the service's hands until somebody has to look at it."""
@@ -122,7 +121,9 @@ def source_of(intent: PaymentIntent) -> Token:
 
 def in_source_units(wanted: Wanted) -> int:
     """What arrives as so many units of the source token, rounded up: both are worth a dollar."""
-    return -(-wanted.amount * 10**wanted.source.decimals // 10**wanted.destination.decimals)
+    source: int = 10**wanted.source.decimals
+    destination: int = 10**wanted.destination.decimals
+    return -(-wanted.amount * source // destination)
 
 
 def check_signed(intent: PaymentIntent, signed: Signed, approval: Signed | None, now: datetime) -> None:
@@ -135,12 +136,6 @@ def check_signed(intent: PaymentIntent, signed: Signed, approval: Signed | None,
     if intent.token_permit is None:
         raise BadRequest("signedApprovalPermit: this payment intent has no approvalPermitPayload; leave it out")
     _check_same("signedApprovalPermit", approval, intent.token_permit.nonce, intent.token_permit.deadline)
-
-
-def check_unchanged(intent: PaymentIntent, due: BaseUnits) -> None:
-    """Raises Conflict if something else is due of the request than when the payment intent was made."""
-    if due != intent.due:
-        raise Conflict("Something else is due of this request now: get another payment intent from /pay, and sign that")
 
 
 def accepted(
@@ -160,7 +155,7 @@ def accepted(
 
 
 def deadline_of(permit: PaymentPermit) -> datetime:
-    return datetime.fromtimestamp(permit.deadline, LIFETIME_ZONE)
+    return datetime.fromtimestamp(permit.deadline, UTC)
 
 
 def key_of(intent: PaymentIntent, step: str) -> str:
@@ -233,8 +228,11 @@ def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime
 
 
 def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentIntent:
-    """The payment intent after a check of its crossing. One that failed in the source chain has not left the service's
-    account, so that it is spent anew."""
+    """The payment intent after a check of its crossing.
+
+    The relayer has said that the deposit was made: should the chain contradict that, somebody has to look at it, and
+    the crossing stays as it was.
+    """
     after = replace(intent, crossing=crossing, check_at=crossing.check_at)
     if crossing.status is IntentStatus.PENDING:
         return after

@@ -9,7 +9,7 @@ from chalicelib.checkout.intents.crossings import rules
 from chalicelib.checkout.intents.crossings.deposits import request_of
 from chalicelib.checkout.intents.crossings.events import failed_event
 from chalicelib.checkout.intents.crossings.observing import observed
-from chalicelib.links.records import Intent, IntentStatus, SecurePayment
+from chalicelib.links.records import Bill, Intent, IntentStatus, SecurePayment
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Origin, Payment
 from chalicelib.requests.records import Request, RequestStatus
@@ -28,7 +28,9 @@ class Concluded:
     events: tuple[Event, ...] = ()
 
 
-def checked(services: Services, payment: SecurePayment, intent: Intent, unavailable: set[str]) -> Intent:
+def checked(
+    services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]
+) -> Intent:
     """The intent after a check of both chains; see observing.py for the calls.
 
     Logs an error, of which an alarm is made, for one whose outcome is overdue.
@@ -52,7 +54,11 @@ def put_off(before: Sequence[Intent], after: Sequence[Intent], now: datetime) ->
 
 
 def concluded(
-    services: Services, payment: SecurePayment, record: Intent, before: Sequence[Intent], after: Sequence[Intent]
+    services: Services,
+    payment: Bill | SecurePayment,
+    record: Intent,
+    before: Sequence[Intent],
+    after: Sequence[Intent],
 ) -> Concluded:
     """What follows from the ends of intents; `payment` is the link with all that was recorded for it.
 
@@ -79,7 +85,7 @@ def concluded(
     return Concluded(tuple(intents), told, tuple(payments), tuple(events))
 
 
-def _request(payment: SecurePayment, intent: Intent) -> Request | None:
+def _request(payment: Bill | SecurePayment, intent: Intent) -> Request | None:
     deposit = intent.crossing.deposit if intent.crossing is not None else None
     return request_of(payment.requests, deposit) if deposit is not None else None
 
