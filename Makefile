@@ -15,7 +15,7 @@ help: ## show this list
 setup: ## install what is missing: .venv, the local cloud, the local chain (the others do so by themselves)
 	@$(PYTHON) infra/local/setup.py
 
-demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|payout|payout-batch|multicall|safe|tron, ONCE=1, PORT, FRESH=1)
+demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|payout|payout-batch|multicall|safe|tron, ONCE=1, PORT, FRESH=1)
 	@.venv/bin/python -m infra.local.demo
 
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it
@@ -34,8 +34,8 @@ lint: setup ## check style, types and which package may import which
 mutants: setup ## change the rules in small ways and name the changes that no test of their room notices (ROOM=links, MODULE=fees, SAMPLE=10)
 	@ROOM='$(ROOM)' MODULE='$(MODULE)' SAMPLE='$(SAMPLE)' .venv/bin/python -m tests.mutants
 
-chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 random outages of nodes and 10,000 histories (half an hour)
-	@CHAOS=1 OUTAGE_SCHEDULES=10000 HISTORIES=10000 .venv/bin/python -m pytest tests/chaos tests/outages tests/recording/test_histories.py --numprocesses auto --dist loadgroup
+chaos: setup ## long runs: kill processes, fork and flood a real chain, 10,000 random outages of nodes, 10,000 histories, two years of payouts (half an hour)
+	@CHAOS=1 OUTAGE_SCHEDULES=10000 HISTORIES=10000 RECURRING_WEEKS=108 .venv/bin/python -m pytest tests/chaos tests/outages tests/recording/test_histories.py tests/onchain/test_recurring_two_years.py --numprocesses auto --dist loadgroup
 
 docs: setup ## write from the code: docs/data.md, docs/openapi.json, and the answers in its examples
 	@.venv/bin/python -m pytest -o python_functions=record tests/http/record_examples.py

@@ -107,13 +107,15 @@ def reindex(services: Services, segment: int, segments: int) -> str:
 
 
 def relayer(services: Services) -> list[str]:
-    """A line for the service's own account on each network: its address, balance and next nonce, and what is open."""
+    """A line for the service's own account on each network: its address, balance and next nonce, and what is open.
+
+    A former account, whose key was replaced, has a line as long as calls of it are open.
+    """
     lines = []
-    for network in services.settings.relayer_keys:
-        state = flows.account_state(services, network)
+    for state in flows.account_states(services):
         balance = format_amount(state.balance, COIN_DECIMALS)
         facts = f"balance {balance}  next nonce {state.next_nonce}  open {state.open}"
-        lines.append(f"{network:12}  {state.address}  {facts}")
+        lines.append(f"{state.network:12}  {state.address}  {facts}")
     return lines
 
 

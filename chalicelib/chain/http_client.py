@@ -67,9 +67,9 @@ class HttpClient:
         """Raises HttpError, also for a response that is longer than `max_bytes`, or than the client accepts."""
         return self._request("POST", path, min(max_bytes, self._max_bytes), json=body)
 
-    def put_json(self, path: str, body: Any) -> HttpResponse:
-        """Raises HttpError."""
-        return self._request("PUT", path, self._max_bytes, json=body)
+    def put_json(self, path: str, body: Any, headers: Mapping[str, str]) -> HttpResponse:
+        """Sends `headers` in addition to those of the client. Raises HttpError."""
+        return self._request("PUT", path, self._max_bytes, json=body, headers={**self._pool.headers, **headers})
 
     def delete(self, path: str) -> HttpResponse:
         """Raises HttpError."""

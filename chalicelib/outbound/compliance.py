@@ -1,7 +1,8 @@
 """The client of the compliance and off-ramp provider, which checks people and bank accounts and sends fiat to them.
 
 The protocol is described in docs/operations.md. This service chooses every id, so a PUT that is repeated creates
-nothing twice: the provider answers with what there is.
+nothing twice: the provider answers with what there is. The details of a person can change, so their PUT has a header
+`idempotency-key: <id>/<number>`: one whose number is not higher than the last one taken changes nothing.
 
     PUT    /users/<id>                       a person's details         -> user
     GET    /users/<id>                                                  -> user
@@ -135,9 +136,10 @@ class Compliance:
     def is_configured(self) -> bool:
         return bool(self._base_url)
 
-    def put_user(self, user_id: str, details: Mapping[str, str]) -> ProviderUser:
-        """Creates or updates a person; `details` have the names of POST /v2/payer. Raises ProviderRefused."""
-        return _own_user(user_id, self._put(f"/users/{user_id}", details))
+    def put_user(self, user_id: str, details: Mapping[str, str], key: str) -> ProviderUser:
+        """Creates or updates a person; `details` have the names of POST /v2/payer. A `key` that was sent before changes
+        nothing. Raises ProviderRefused."""
+        return _own_user(user_id, self._put(f"/users/{user_id}", details, key))
 
     def user(self, user_id: str) -> ProviderUser | None:
         found = self._get(f"/users/{user_id}")
@@ -187,15 +189,17 @@ class Compliance:
             raise ProviderUnavailable(f"status {status}")
         return json_of(body)
 
-    def _put(self, path: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        status, body = self._send("PUT", path, content)
+    def _put(self, path: str, content: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
+        status, body = self._send("PUT", path, content, key)
         if status in (400, 422):
             raise ProviderRefused(tuple(name for name in _refused_fields(body) if name in content))
         if status not in (200, 201):
             raise ProviderUnavailable(f"status {status}")
         return json_of(body)
 
-    def _send(self, method: str, path: str, content: Mapping[str, Any] | None) -> tuple[int, bytes]:
+    def _send(
+        self, method: str, path: str, content: Mapping[str, Any] | None, key: str | None = None
+    ) -> tuple[int, bytes]:
         """Status and body of one request, which is not repeated."""
         try:
             if method == "GET":
@@ -203,7 +207,7 @@ class Compliance:
             elif method == "DELETE":
                 response = self._client.delete(path)
             else:
-                response = self._client.put_json(path, content)
+                response = self._client.put_json(path, content, {"idempotency-key": key} if key else {})
         except HttpError as error:
             raise ProviderUnavailable(type(error).__name__) from error
         return response.status, response.body

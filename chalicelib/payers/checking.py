@@ -3,14 +3,17 @@
 Events of the provider tell of every change. This makes good those that were lost, and answers that never came.
 """
 
+from contextlib import suppress
 from datetime import timedelta
 from itertools import takewhile
 
+from chalicelib.base.errors import ValidationFailed
 from chalicelib.outbound.compliance import ProviderRefused
 from chalicelib.payers import bank_accounts, rules, store
 from chalicelib.payers import flows as payers
-from chalicelib.payers.details import bank_details, person
+from chalicelib.payers.details import bank_details
 from chalicelib.payers.erasure import forget
+from chalicelib.payers.reading import Kept
 from chalicelib.payers.records import BankAccount, Payer
 from chalicelib.payers.reports import take_account, take_user
 from chalicelib.payers.store import Due
@@ -59,17 +62,14 @@ def _record(services: Services, due: Due) -> Payer | BankAccount | None:
 
 
 def _check_payer(services: Services, payer: Payer) -> None:
-    """Reads a person at the provider, and submits the details if it does not know them."""
+    """Reads a person at the provider, and submits the details if it does not know them, or may not."""
     user = services.compliance.user(payer.user_id)
-    key = privacy.data_key(services, payer.user_id)
-    if user is None and key is not None:
-        client_user_id, details = person(key, payer)
-        try:
-            user = services.compliance.put_user(payer.user_id, details)
-        except ProviderRefused:
-            payers.discard(services, payer.user_id, rules.name_hash(payer.account_id, client_user_id))
     if user is not None:
         take_user(services, user)
+    key = privacy.data_key(services, payer.user_id) if user is None or payer.update is not None else None
+    if key is not None:
+        with suppress(ValidationFailed, rules.PayerNotFound):
+            payers.submit(services, Kept(payer, key))
 
 
 def _check_account(services: Services, account: BankAccount) -> None:

@@ -25,6 +25,12 @@ def person(key: bytes, payer: Payer) -> tuple[str, Details]:
     return details.pop(_CLIENT_USER_ID), details
 
 
+def submission(key: bytes, payer: Payer) -> Details:
+    """The newest details of a person: those that the provider is asked to take, or that it has taken last."""
+    newest = payer if payer.update is None else replace(payer, sealed=payer.update)
+    return person(key, newest)[1]
+
+
 def with_sealed(key: bytes, account: BankAccount, details: Details, entropy: Entropy) -> BankAccount:
     """A bank account with its details, sealed for it alone."""
     return replace(account, sealed=sealed(key, _place(account), json.dumps(details), entropy))

@@ -3,6 +3,9 @@
 The id of a person is reserved here before the provider is asked for anything, and the provider creates what has that id
 once. So what a crash or a lost answer leaves is finished by the same call again, or by the sweep (payers/checking.py),
 and nobody is created twice.
+
+New details are kept beside the old ones until the provider has answered (Payer.update), and numbered: the provider
+takes each number once. So an update whose answer was lost is sent again, and is never overtaken by an older one.
 """
 
 from collections.abc import Sequence
@@ -15,7 +18,7 @@ from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
 from chalicelib.outbound.compliance import ProviderRefused, ProviderUser
 from chalicelib.payers import bank_accounts, rules, store
-from chalicelib.payers.details import Details, person, sealed_person
+from chalicelib.payers.details import Details, person, sealed_person, submission
 from chalicelib.payers.reading import Kept, check_offered, find, read
 from chalicelib.payers.records import BankAccount, Payer, PayerName
 from chalicelib.payers.reports import take_user
@@ -32,21 +35,37 @@ def put(
 ) -> tuple[Payer, ProviderUser]:
     """Creates the payer with the merchant's id, or updates the details. Returns what the provider answered, too.
 
-    One request to the provider. Raises ValidationFailed if it refuses the details, of which nothing is kept then;
-    ProviderUnavailable if it does not answer: new details of a new payer are kept and sent by the sweep.
+    One request to the provider, one more if an earlier call was left without an answer. Raises ValidationFailed if it
+    refuses the details, of which nothing is kept then; ProviderUnavailable if it does not answer: the details are kept
+    and sent again by the sweep.
     """
     check_offered(services)
-    known = find(services, actor.account_id, client_user_id)
-    kept = known or _reserve(services, actor, client_id, client_user_id, details)
+    for _ in range(_TRIES):
+        with suppress(WriteConflict):  # the same person is registered or updated at the same time
+            return submit(services, _newest(services, actor, client_id, client_user_id, details))
+    raise WriteConflict
+
+
+def submit(services: Services, kept: Kept) -> tuple[Payer, ProviderUser]:
+    """Has the provider take the newest details of a payer. It takes them once, however often they are sent.
+
+    One request to the provider. Raises ValidationFailed if it refuses them; then they are not kept. Raises
+    ProviderUnavailable, and PayerNotFound if the payer was erased meanwhile.
+    """
+    client_user_id, _ = person(kept.key, kept.payer)
+    payer, newest = kept.payer, submission(kept.key, kept.payer)
     try:
-        user = services.compliance.put_user(kept.payer.user_id, details)
+        user = services.compliance.put_user(payer.user_id, newest, rules.submission_key(payer))
     except ProviderRefused as refusal:
-        if known is None:
-            discard(services, kept.payer.user_id, rules.name_hash(actor.account_id, client_user_id))
+        if payer.update is None and not payer.is_submitted:
+            discard(services, payer.user_id, rules.name_hash(payer.account_id, client_user_id))
+        _answered(services, payer, is_taken=False)
         raise _refused(refusal) from None
-    if known is not None:
-        _keep(services, known, sealed_person(kept.key, client_user_id, details, services.entropy))
-    return _still_there(take_user(services, user), client_user_id), user
+    _answered(services, payer, is_taken=True)
+    taken = take_user(services, user)
+    if taken.erased_at is not None:
+        raise rules.unknown_payer(client_user_id)
+    return taken, user
 
 
 def complete_agreement(services: Services, account_id: str, client_user_id: str) -> Payer:
@@ -57,7 +76,9 @@ def complete_agreement(services: Services, account_id: str, client_user_id: str)
         taken = take_user(services, services.compliance.complete_agreement(payer.user_id))
     except ProviderRefused:
         raise BadRequest("The provider knows of no agreement with this payer: send POST /v2/payer first") from None
-    return _still_there(taken, client_user_id)
+    if taken.erased_at is not None:
+        raise rules.unknown_payer(client_user_id)
+    return taken
 
 
 def export(
@@ -68,7 +89,7 @@ def export(
     if kept is None:
         raise rules.unknown_payer(client_user_id)
     services.store.write(audit.entry(actor, "payer.exported", kept.payer.user_id, services.clock(), services.entropy))
-    return kept.payer, person(kept.key, kept.payer)[1], bank_accounts.opened(services, kept)
+    return kept.payer, submission(kept.key, kept.payer), bank_accounts.opened(services, kept)
 
 
 def discard(services: Services, user_id: str, name_hash: str) -> None:
@@ -82,17 +103,33 @@ def discard(services: Services, user_id: str, name_hash: str) -> None:
             services.store.write(*(Delete(each) for each in (payer, name, key, *accounts) if each is not None))
 
 
-def _still_there(payer: Payer, client_user_id: str) -> Payer:
-    """Raises PayerNotFound for a payer who was erased while the provider was asked."""
-    if payer.erased_at is not None:
-        raise rules.unknown_payer(client_user_id)
-    return payer
-
-
 def _refused(refusal: ProviderRefused) -> ValidationFailed:
     fields = refusal.fields or ("",)
     problems = [Problem((each,) if each else (), "Invalid payer details", verbatim=True) for each in fields]
     return ValidationFailed(tuple(problems))
+
+
+def _newest(
+    services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
+) -> Kept:
+    """The payer whose newest details are these. Raises WriteConflict if somebody else has changed the payer.
+
+    One submission is open at a time: what an earlier call has left without an answer is finished first, so that nothing
+    that the provider may have is forgotten here.
+    """
+    kept = find(services, actor.account_id, client_user_id)
+    if kept is not None and rules.is_submission_open(kept.payer) and submission(kept.key, kept.payer) != details:
+        with suppress(ValidationFailed):
+            submit(services, kept)
+        kept = find(services, actor.account_id, client_user_id)
+    if kept is None:
+        return _reserve(services, actor, client_id, client_user_id, details)
+    if submission(kept.key, kept.payer) == details:
+        return kept
+    sealed = sealed_person(kept.key, client_user_id, details, services.entropy)
+    changed = rules.updating(kept.payer, sealed, services.clock())
+    services.store.write(changed)
+    return Kept(replace(changed, version=changed.version + 1), kept.key)
 
 
 def _reserve(
@@ -109,16 +146,17 @@ def _reserve(
     return Kept(replace(payer, version=1), key)
 
 
-def _keep(services: Services, known: Kept, sealed: str) -> None:
-    """Stores new details. The provider's events may change the payer at the same time."""
-    payer: Payer | None = known.payer
+def _answered(services: Services, submitted: Payer, is_taken: bool) -> None:
+    """Keeps the update that the provider has taken, or drops the one that it refused.
+
+    The provider's events may change the payer at the same time, and another call may have finished the same update.
+    """
     for _ in range(_TRIES):
-        if payer is None or payer.erased_at is not None:
+        payer = store.payer(services.store, submitted.user_id) if submitted.update is not None else None
+        after = rules.answered(payer, submitted, is_taken) if payer else None
+        if after is None or after == payer:
             return
-        try:
-            services.store.write(replace(payer, sealed=sealed))
-        except WriteConflict:
-            payer = store.payer(services.store, known.payer.user_id)
-            continue
-        return
+        with suppress(WriteConflict):
+            services.store.write(after)
+            return
     raise WriteConflict

@@ -104,6 +104,28 @@ def new_payer(account_id: str, client_id: str | None, user_id: str, sealed: str,
     )
 
 
+def is_submission_open(payer: Payer) -> bool:
+    """Whether it is not known if the provider has the newest details."""
+    return payer.update is not None or not payer.is_submitted
+
+
+def submission_key(payer: Payer) -> str:
+    """What the provider knows the newest details by, so that it takes them once, however often they are sent."""
+    return f"{payer.user_id}/{payer.revision}"
+
+
+def updating(payer: Payer, sealed: str, now: datetime) -> Payer:
+    """The payer before the provider is asked to take new details. An answer that is lost is made good by a check."""
+    return replace(payer, update=sealed, revision=payer.revision + 1, check_at=now + FIRST_CHECK, checks=0)
+
+
+def answered(payer: Payer, submitted: Payer, is_taken: bool) -> Payer:
+    """The payer after the provider has taken or refused the update that `submitted` had."""
+    if submitted.update is None or payer.update != submitted.update:
+        return payer
+    return replace(payer, sealed=payer.update if is_taken else payer.sealed, update=None)
+
+
 def new_account(payer: Payer, mark: str, now: datetime, entropy: Entropy) -> tuple[Payer, BankAccount]:
     """The payer with one bank account more, which has no details yet. Raises BadRequest at the limit.
 
@@ -150,9 +172,9 @@ def after_account_report(account: BankAccount, report: AccountReport, now: datet
 
 
 def is_open(payer: Payer) -> bool:
-    """Whether the provider's state of a payer is expected to change."""
+    """Whether the provider's state of a payer is expected to change, or its answer to an update."""
     has_ended = payer.kyc_status in _ENDED_KYC or payer.agreement_status in _ENDED_AGREEMENT
-    return not has_ended and not payer.is_compliant
+    return payer.update is not None or (not has_ended and not payer.is_compliant)
 
 
 def checked_again(record: Payer | BankAccount, now: datetime) -> Payer | BankAccount:
@@ -166,7 +188,7 @@ def erased(payer: Payer, now: datetime) -> Payer:
     """What is left of a payer: ids, dates and statuses, as payouts refer to them. Raises Conflict during a payout."""
     if payer.open_orders:
         raise Conflict("A payout to this payer is under way: erase the payer when it has ended")
-    return replace(payer, sealed=None, erased_at=now, check_at=now + FIRST_CHECK, checks=0)
+    return replace(payer, sealed=None, update=None, erased_at=now, check_at=now + FIRST_CHECK, checks=0)
 
 
 def forgotten(payer: Payer, now: datetime) -> Payer:

@@ -149,7 +149,7 @@ def reverse(
     rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
     newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
     settled = _with_confirmed(_with_amount(request, request.paid - known.counted), -1)
-    settled = replace(settled, tx_hash=newest.tx_hash if newest else None)
+    settled = _unpaid(request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
     link = _reopened(bill, settled)
     if not known.is_announced and not _is_unpaid_by(request, settled):
         return Decision(reversed_payment, settled, link)
@@ -174,6 +174,7 @@ def subtract(
         unlisted_count=request.unlisted_count - 1,
         unlisted_amount=BaseUnits(request.unlisted_amount - payment.counted),
     )
+    settled = _unpaid(request, settled, context.now)
     link = _reopened(bill, settled)
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
@@ -190,6 +191,13 @@ def _told(bill: Bill, settled: Request, payment: Payment, context: EventContext)
 def _is_unpaid_by(before: Request, after: Request) -> bool:
     """Whether a removal makes a paid request unpaid."""
     return before.status is RequestStatus.PAID and after.status is not RequestStatus.PAID
+
+
+def _unpaid(before: Request, after: Request, now: datetime) -> Request:
+    """The request after a removal. If it was the paid period of a recurring payout, that has to follow."""
+    if after.recurring_payment_id is None or not _is_unpaid_by(before, after):
+        return after
+    return replace(after, unpaid_at=now)
 
 
 def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: Worth, now: datetime) -> Payment:

@@ -139,7 +139,7 @@ def _changed(
             raise NotFound("Recurring payment not found; the API key that has created it can change it")
         step = decide(schedule)
         with suppress(WriteConflict):  # a run has changed it meanwhile: read again
-            steps.write(services, step)
+            steps.write(services, schedule, step)
             return step.schedule
     raise WriteConflict
 

@@ -7,18 +7,24 @@
 A period is paid when the recorder has found its payment on the chain, by whatever transaction: the request of a period
 can also be paid by hand, and is then passed over. What became of a transaction decides only about another attempt, and
 that has to be final. An attempt of which nothing is known yet is looked at again, and never repeated under another key.
+
+If a fork takes the payment of a counted period away, that is the period in work again, with the request and the
+attempt that it had; the periods after it are taken up again as they were. A payment that is made, and that the recorder
+does not find though it has read the chain past it, ends in a pause.
 """
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Record
 from chalicelib.calldata import recurring as calldata
 from chalicelib.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
+from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.recurring.events import failed_event, recurring_event
-from chalicelib.recurring.records import COMMITTED, Commitment, Period, RecurringPayment, RecurringStatus
-from chalicelib.relayer.records import CallStatus, RelayedCall
+from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
+from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
 from chalicelib.relayer.rules import Call
 from chalicelib.requests.calendar import due_at
 from chalicelib.requests.payments.records import Payment
@@ -32,12 +38,15 @@ MIN_LOOK_DELAY, MAX_LOOK_DELAY = timedelta(seconds=30), timedelta(minutes=10)
 """The delay until the next look at a payment that was sent: an eighth of the time since, within these bounds."""
 _LOOKS_PER_AGE = 8
 POSTPONED_FOR = timedelta(minutes=5)
+UNRECORDED_AFTER = timedelta(hours=1)
+"""How long the recorder has to find a payment that is known to be made. It takes minutes."""
 IN_FLIGHT = timedelta(minutes=5)
 """How long after a payment was to be sent a worker may still be about to send it; workers end after a minute."""
 OPERATORS = ("AccessControl", "Pausable")
 """What the reasons begin with for which the contract makes no payments of this service at all: the payer can do nothing
 about them."""
 NO_REASON = "the payment reverted without a reason"
+NOT_RECORDED = "The payment was made, but the fee proxy of this network has no event of it"
 SHORT_ALLOWANCE, SHORT_BALANCE = "Insufficient token allowance", "Insufficient token balance"
 
 
@@ -52,30 +61,27 @@ class Holdings:
 @frozen
 class Facts:
     """What is known of the period in work: its request, the payment that completed it, the call of the attempt, and, if
-    that failed, what the payer has."""
+    that failed, what the payer has. `is_recorded`: nothing is left to record of what was on the chain by
+    `unrecorded_since`."""
 
+    period: Period | None = None
     request: Request | None = None
     payment: Payment | None = None
     call: RelayedCall | None = None
     holdings: Holdings | None = None
+    is_recorded: bool = False
 
 
 @frozen
 class Step:
-    """What changes: the recurring payout, records beside it, what is added to the payer's commitment, and events.
+    """What changes: the recurring payout, records beside it, and events.
 
     `request` is set if its payment has to be handed to the relayer once this is written."""
 
     schedule: RecurringPayment
     records: tuple[Record, ...] = ()
-    committed: int = 0
     events: tuple[Event, ...] = ()
     request: Request | None = None
-
-    @property
-    def commitment(self) -> tuple[Commitment, dict[str, int]] | None:
-        """What is added to which commitment; None if it stays."""
-        return (commitment_of(self.schedule), {COMMITTED: self.committed}) if self.committed else None
 
 
 def commitment_of(schedule: RecurringPayment) -> Commitment:
@@ -95,12 +101,12 @@ def is_due(schedule: RecurringPayment, now: datetime) -> bool:
 def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, context: EventContext) -> Step:
     """What a look at a recurring payout leads to that is due."""
     now = context.now
-    if facts.payment is not None:
-        return _paid(schedule, facts.payment, now)
-    if schedule.status is RecurringStatus.CANCELLED:
-        return Step(_looked_again(schedule, now) if _may_be_paid(schedule, facts, now) else at_rest(schedule))
+    if facts.payment is not None and facts.period is not None:
+        return _paid(schedule, facts.period, facts.payment, now)
+    if schedule.request_id is None and facts.period is not None:
+        return Step(taken_up(schedule, facts.period, now))
     if schedule.status is not RecurringStatus.ACTIVE:
-        return Step(at_rest(schedule))
+        return Step(_looked_again(schedule, now) if _may_be_paid(schedule, facts, now) else at_rest(schedule))
     if schedule.request_id is None:
         created, request = with_request(schedule, context)
         return replace(created, schedule=_sent(created.schedule, now), request=request)
@@ -110,7 +116,14 @@ def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, co
         return Step(later(schedule, now))
     if has_failed(facts.call):
         return refused(schedule, facts, facts.call.reason or NO_REASON, retry_after, context)
+    if facts.call.status is CallStatus.SUCCEEDED:
+        return _made(schedule, facts, context)
     return Step(_looked_again(schedule, now))
+
+
+def is_overdue(schedule: RecurringPayment, now: datetime) -> bool:
+    """Whether the recorder should have found a payment by now."""
+    return schedule.unrecorded_since is not None and now - schedule.unrecorded_since >= UNRECORDED_AFTER
 
 
 def is_operators(reason: str) -> bool:
@@ -132,7 +145,7 @@ def refused(
     """
     now = context.now
     if reason == ALREADY_MADE:
-        return Step(_looked_again(schedule, now))
+        return _made(schedule, facts, context)
     if reason == NOT_DUE_YET:
         return Step(later(schedule, now + MIN_LOOK_DELAY))
     if is_operators(reason):
@@ -140,15 +153,17 @@ def refused(
     failed = replace(schedule, failures=schedule.failures + 1, failure_reason=_reason(schedule, reason, facts.holdings))
     if failed.failures < MOST_FAILURES:
         return Step(later(failed, now + retry_after))
-    paused = at_rest(replace(failed, status=RecurringStatus.PAUSED, sent_at=None))
-    request, is_short = facts.request, failed.failure_reason == SHORT_BALANCE
-    events = (failed_event(paused, request, is_short, context),) if request is not None else ()
-    return Step(paused, events=events)
+    return _paused(failed, facts, context)
 
 
 def postponed(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
     """The recurring payout if the service cannot make its payment now, which is not due to its payer."""
     return later(schedule, now + POSTPONED_FOR)
+
+
+def waiting(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
+    """The recurring payout if other payments of its payer, which are under way, have to end first."""
+    return replace(schedule, sent_at=None, check_at=now + MIN_LOOK_DELAY)
 
 
 def call_of(schedule: RecurringPayment, request: Request) -> Call:
@@ -157,7 +172,9 @@ def call_of(schedule: RecurringPayment, request: Request) -> Call:
     reference = bytes.fromhex(request.payment_reference[2:])
     signature = bytes.fromhex(schedule.signature[2:])
     trigger = calldata.trigger(schedule.permit, schedule.network, signature, schedule.period, reference)
-    return Call(call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value)
+    permit, spender = schedule.permit, address_of(RECURRING_PROXY, schedule.network)
+    taking = Taking(permit.subscriber, permit.token, spender, BaseUnits(permit.payment_total))
+    return Call(call_key(schedule), schedule.network, trigger.to, trigger.data, trigger.value, takes=taking)
 
 
 def call_key(schedule: RecurringPayment) -> str:
@@ -182,19 +199,41 @@ def with_request(schedule: RecurringPayment, context: EventContext) -> tuple[Ste
     return Step(after, (request, period), events=(recurring_event(request, context),)), request
 
 
-def _paid(schedule: RecurringPayment, payment: Payment, now: datetime) -> Step:
+def _made(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
+    """The payment is made, and not recorded: that is waited for, and given up when the chain was read past it."""
+    after = replace(schedule, unrecorded_since=schedule.unrecorded_since or context.now)
+    if is_overdue(after, context.now) and facts.is_recorded:
+        return _paused(replace(after, failure_reason=NOT_RECORDED), facts, context)
+    return Step(_looked_again(after, context.now))
+
+
+def _paused(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
+    paused = at_rest(replace(schedule, status=RecurringStatus.PAUSED, sent_at=None))
+    request, is_short = facts.request, schedule.failure_reason == SHORT_BALANCE
+    events = (failed_event(paused, request, is_short, context),) if request is not None else ()
+    return Step(paused, events=events)
+
+
+def taken_up(schedule: RecurringPayment, period: Period, now: datetime) -> RecurringPayment:
+    """The recurring payout with a period in work that it had before: its payment may be under way."""
+    return replace(
+        schedule,
+        request_id=period.request_id,
+        attempt=period.attempt,
+        sent_at=now,
+        unrecorded_since=None,
+    )
+
+
+def _paid(schedule: RecurringPayment, period: Period, payment: Payment, now: datetime) -> Step:
     """The period in work is paid: the next one begins when it is due, at once if it was due before."""
-    assert schedule.request_id is not None, "it was paid"
-    period = Period(
-        recurring_id=schedule.recurring_id,
-        number=schedule.period,
-        request_id=schedule.request_id,
-        payment_reference=payment.payment_reference,
+    period = replace(
+        period,
         payment_id=payment.payment_id,
         amount=payment.amount,
         paid_at=payment.at,
         tx_hash=payment.tx_hash,
-        version=1,
+        attempt=schedule.attempt,
     )
     after = replace(
         schedule,
@@ -205,18 +244,18 @@ def _paid(schedule: RecurringPayment, payment: Payment, now: datetime) -> Step:
         request_id=None,
         attempt=1,
         sent_at=None,
+        unrecorded_since=None,
     )
-    if schedule.status is RecurringStatus.CANCELLED:
-        return Step(at_rest(after), records=(period,))
+    if after.processed == after.total and after.status is not RecurringStatus.CANCELLED:
+        after = replace(after, status=RecurringStatus.COMPLETED)
     if after.processed == after.total:
-        after = at_rest(replace(after, status=RecurringStatus.COMPLETED))
-    else:
-        after = replace(after, check_at=max(now, period_due(after)))
-    return Step(after, records=(period,), committed=-schedule.permit.payment_total)
+        return Step(at_rest(after), records=(period,))
+    is_active = after.status is RecurringStatus.ACTIVE
+    return Step(replace(after, check_at=max(now, period_due(after)) if is_active else now), records=(period,))
 
 
 def _may_be_paid(schedule: RecurringPayment, facts: Facts, now: datetime) -> bool:
-    """Whether the payment of a cancelled recurring payout that was to be sent can still be found on the chain."""
+    """Whether a payment that was to be sent before the recurring payout ended can still be found on the chain."""
     if schedule.sent_at is None:
         return False
     if facts.call is None:

@@ -35,7 +35,10 @@ class RecurringPayment(Record):
 
     `processed` periods are paid. The period in work is the next one: `request_id` is its request, None until that is
     created; `sent_at` is when its payment was handed to the relayer, None if it is not. Each further attempt, after the
-    one before failed for good, has the next number. `failures` counts them in a row.
+    one before failed for good, has the next number. `failures` counts them in a row. `unrecorded_since` is since when
+    its payment is known to be made, and the recorder has not found it.
+
+    `processed` follows the chain: a fork that takes the payment of a period away makes it the period in work again.
     """
 
     KEY = KeyPattern(PAYMENTS, "RECURRING#{recurring_id}", "SCHEDULE#{network}")
@@ -58,6 +61,7 @@ class RecurringPayment(Record):
     request_id: str | None = None
     attempt: int = 1
     sent_at: datetime | None = None
+    unrecorded_since: datetime | None = None
     check_at: datetime | None = None
     """When a run looks at it next; None if there is nothing to do."""
     version: int = 0
@@ -90,6 +94,11 @@ class RecurringPayment(Record):
         return BaseUnits((self.total - self.processed) * self.permit.payment_total)
 
     @property
+    def committed(self) -> int:
+        """What the Commitment of its payer counts of it."""
+        return self.remaining if self.status in (RecurringStatus.ACTIVE, RecurringStatus.PAUSED) else 0
+
+    @property
     def next_due(self) -> datetime | None:
         """When its next payment is due or looked at again, while it is active."""
         return self.check_at
@@ -103,7 +112,10 @@ class RecurringPayment(Record):
 
 @frozen
 class Period(Record):
-    """One period of a recurring payout with its request, and the payment of that; None until it is paid."""
+    """One period of a recurring payout with its request, and the payment of that; None while it is not paid.
+
+    `attempt` is the number of the last attempt when the recurring payout went on to another period.
+    """
 
     KEY = KeyPattern(PAYMENTS, "RECURRING#{recurring_id}", "PERIOD#{number:03}")
 
@@ -115,6 +127,7 @@ class Period(Record):
     amount: BaseUnits | None = None
     paid_at: datetime | None = None
     tx_hash: str | None = None
+    attempt: int = 1
     version: int = 0
 
 

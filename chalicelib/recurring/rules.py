@@ -29,7 +29,7 @@ def activated(schedule: RecurringPayment, signature: str, context: EventContext)
         original_payment_reference=request.payment_reference,
         check_at=max(context.now, period_due(active)),
     )
-    return replace(step, schedule=after, committed=after.remaining)
+    return replace(step, schedule=after)
 
 
 def cancelled(schedule: RecurringPayment, now: datetime) -> Step:
@@ -38,10 +38,8 @@ def cancelled(schedule: RecurringPayment, now: datetime) -> Step:
         raise BadRequest("Recurring payment is already cancelled")
     if schedule.status is RecurringStatus.COMPLETED:
         raise BadRequest("Cannot cancel a completed recurring payment")
-    counts = schedule.status is not RecurringStatus.PENDING
     after = replace(schedule, status=RecurringStatus.CANCELLED)
-    after = replace(after, check_at=now) if schedule.sent_at is not None else at_rest(after)
-    return Step(after, committed=-schedule.remaining if counts else 0)
+    return Step(replace(after, check_at=now) if schedule.sent_at is not None else at_rest(after))
 
 
 def resumed(schedule: RecurringPayment, now: datetime) -> Step:
@@ -52,7 +50,9 @@ def resumed(schedule: RecurringPayment, now: datetime) -> Step:
     if schedule.status is not RecurringStatus.PAUSED:
         raise BadRequest("Recurring payment is not paused")
     _check_deadline(schedule, now)
-    active = replace(schedule, status=RecurringStatus.ACTIVE, failures=0, failure_reason=None)
+    active = replace(
+        schedule, status=RecurringStatus.ACTIVE, failures=0, failure_reason=None, unrecorded_since=None
+    )
     return Step(later(active, now))
 
 

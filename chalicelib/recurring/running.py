@@ -8,21 +8,22 @@ that it was decided for, so a message that comes twice, or to two workers, chang
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.recurring import periods, steps, store
+from chalicelib.recurring import forks, periods, steps, store
 from chalicelib.recurring.events import recurring_event
 from chalicelib.recurring.periods import Facts, Holdings, Step
-from chalicelib.recurring.records import RecurringPayment
+from chalicelib.recurring.records import RecurringPayment, RecurringStatus
+from chalicelib.recurring.store import InWork
 from chalicelib.relayer import flows as relayer
-from chalicelib.relayer.records import RelayedCall
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 from chalicelib.requests.flows import counted, reference_of
 from chalicelib.requests.records import Request
 from chalicelib.requests.recurring import recurred
+from chalicelib.scanning import store as scanning
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
 from chalicelib.storage.store import WriteConflict
@@ -59,17 +60,15 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
     """
     now = services.clock()
     due = [each for each in store.many(services.store, network, recurring_ids) if periods.is_due(each, now)]
-    requests, calls = store.requests_and_calls(
-        services.store, [each.request_id for each in due if each.request_id], [periods.call_key(each) for each in due]
-    )
+    in_work = store.in_work(services.store, due, [periods.call_key(each) for each in due])
     by_id = {each.recurring_id: each for each in due}
     sent: dict[str, tuple[RecurringPayment, Request]] = {}
 
     def run(recurring_id: str) -> int:
         schedule = by_id[recurring_id]
-        facts = _facts(services, schedule, requests, calls)
+        facts = _facts(services, schedule, in_work)
         step = periods.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
-        if _write(services, step) and step.request is not None:
+        if _write(services, schedule, step) and step.request is not None:
             sent[recurring_id] = steps.as_written(step.schedule), step.request
         return 1
 
@@ -84,11 +83,22 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
 def repeat_requests(services: Services, request_ids: Sequence[str]) -> int:
     """Creates the new requests of requests that recur and are due; returns how many. One read, and one write for each.
 
-    A failure is logged and stops no other request; raises SweepIncomplete then.
+    Requests that a fork made unpaid are followed by their recurring payouts: one query and one write. A failure is
+    logged and stops no other request; raises SweepIncomplete then.
     """
     found = store.requests(services.store, request_ids)
     with Sweep(services.log) as sweep:
-        return sum(sweep.run(lambda name: _repeat(services, found[name]), each) for each in found)
+        return sum(sweep.run(lambda name: _repeated(services, found[name]), each) for each in found)
+
+
+def _repeated(services: Services, request: Request) -> int:
+    if request.unpaid_at is None:
+        return _repeat(services, request)
+    assert request.recurring_payment_id is not None, "it is the period of a recurring payout"
+    schedule, known = store.with_periods(services.store, request.recurring_payment_id)
+    if schedule is not None:  # it is never removed once it is signed
+        _write(services, schedule, forks.taken_back(schedule, known, request, services.clock()))
+    return 0
 
 
 def _repeat(services: Services, request: Request) -> int:
@@ -110,21 +120,31 @@ def _repeat(services: Services, request: Request) -> int:
 def _facts(
     services: Services,
     schedule: RecurringPayment,
-    requests: Mapping[str, Request],
-    calls: Mapping[str, RelayedCall],
+    in_work: InWork,
 ) -> Facts:
     """What is known of the period in work. One query if it is paid, one call to the node if its attempt has failed.
 
     Raises LookupError if its request or payment is missing: then it is not known whether it is paid.
     """
-    call = calls.get(periods.call_key(schedule))
+    call, period = in_work.calls.get(periods.call_key(schedule)), in_work.periods.get(schedule.recurring_id)
     if schedule.request_id is None:
-        return Facts()
-    request = requests[schedule.request_id]
+        return Facts(period)
+    request = in_work.requests[schedule.request_id]
     if periods.is_paid(request):
-        return Facts(request, store.completing_payment(services.store, request), call)
-    has_failed = call is not None and periods.has_failed(call)
-    return Facts(request, None, call, _holdings(services, schedule) if has_failed else None)
+        return Facts(period, request, store.completing_payment(services.store, request), call)
+    holdings = _holdings(services, schedule) if call is not None and periods.has_failed(call) else None
+    return Facts(period, request, None, call, holdings, _is_recorded(services, schedule))
+
+
+def _is_recorded(services: Services, schedule: RecurringPayment) -> bool:
+    """Whether nothing is left to record of what was on the chain when a payment was known to be made, which is asked
+    only once the recorder is late. Two reads then."""
+    if not periods.is_overdue(schedule, services.clock()) or schedule.unrecorded_since is None:
+        return False
+    cursor = scanning.cursor(services.store, schedule.network)
+    if cursor is None or cursor.read_until is None or cursor.read_until < schedule.unrecorded_since:
+        return False
+    return not scanning.has_work(services.store, [schedule.request_id or ""])
 
 
 def _holdings(services: Services, schedule: RecurringPayment) -> Holdings | None:
@@ -145,7 +165,7 @@ def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPaym
         return 0
     for (schedule, request), submission in zip(sent, submissions, strict=True):
         if submission.status is not SubmissionStatus.ACCEPTED:
-            _write(services, _not_accepted(services, schedule, request, submission))
+            _write(services, schedule, _not_accepted(services, schedule, request, submission))
     return len(submissions)
 
 
@@ -158,16 +178,23 @@ def _not_accepted(
         services.log.error("recurring payments wait", extra=told)
         return Step(periods.postponed(schedule, context.now))
     services.log.info("recurring payment refused", extra=told)
-    known = Facts(request, holdings=_holdings(services, schedule))
+    if submission.status is SubmissionStatus.WAITING:
+        return Step(periods.waiting(schedule, context.now))
+    is_recorded = _is_recorded(services, schedule)
+    known = Facts(request=request, holdings=_holdings(services, schedule), is_recorded=is_recorded)
     return periods.refused(schedule, known, reason, _retry_after(services), context)
 
 
-def _write(services: Services, step: Step) -> bool:
+def _write(services: Services, before: RecurringPayment, step: Step) -> bool:
     """Whether a step was written: its record may have been cancelled, or be in the hands of another worker."""
     try:
-        steps.write(services, step)
+        steps.write(services, before, step)
     except WriteConflict:
         return False
+    after = step.schedule
+    if after.status is RecurringStatus.PAUSED and after.failure_reason == periods.NOT_RECORDED and step.events:
+        facts = {"recurring_id": after.recurring_id, "network": after.network, "period": after.period}
+        services.log.error("recurring payment not recorded", extra=facts)
     return True
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.recurring.periods import Holdings, Step
-from chalicelib.recurring.records import RecurringPayment
+from chalicelib.recurring.periods import Holdings, Step, commitment_of
+from chalicelib.recurring.records import COMMITTED, RecurringPayment
 from chalicelib.requests.flows import counted, reference_of
 from chalicelib.requests.records import Request
 from chalicelib.services import Services
@@ -15,12 +15,14 @@ from chalicelib.webhooks import flows as webhooks
 T = TypeVar("T", RecurringPayment, Request)
 
 
-def write(services: Services, step: Step) -> None:
-    """Writes a step with its events in one transaction, and queues the events. Raises WriteConflict."""
-    new = [reference_of(each) for each in step.records if isinstance(each, Request)]
-    writes = [step.schedule, *counted([*step.records, *new]), *step.events]
-    if step.commitment is not None:
-        writes.append(Add(*step.commitment))
+def write(services: Services, before: RecurringPayment, step: Step) -> None:
+    """Writes what a step changes, with its events, in one transaction, and queues the events. Raises WriteConflict."""
+    new = [each for each in step.records if each.version == 0]
+    references = [reference_of(each) for each in new if isinstance(each, Request)]
+    changed = [each for each in step.records if each.version]
+    writes = [step.schedule, *counted([*new, *references]), *changed, *step.events]
+    if change := step.schedule.committed - before.committed:
+        writes.append(Add(commitment_of(before), {COMMITTED: change}))
     services.store.write(*writes)
     webhooks.queue_announcements(services, step.events)
 

@@ -45,15 +45,26 @@ def many(store: Store, network: str, recurring_ids: Sequence[str]) -> list[Recur
     return list(store.get_many(keys).values()) if keys else []
 
 
-def requests_and_calls(
-    store: Store, request_ids: Sequence[str], call_keys: Sequence[str]
-) -> tuple[dict[str, Request], dict[str, RelayedCall]]:
-    """Requests that stand by themselves and calls of the relayer that exist, by id and key; in batches of 100."""
-    wanted: dict[Key, type[Record]] = {Request.KEY.of(bill_id=each, position=0): Request for each in request_ids}
+@frozen
+class InWork:
+    """What exists for the periods in work: requests and calls of the relayer by id and key, and periods by payout."""
+
+    requests: Mapping[str, Request]
+    calls: Mapping[str, RelayedCall]
+    periods: Mapping[str, Period]
+
+
+def in_work(store: Store, schedules: Sequence[RecurringPayment], call_keys: Sequence[str]) -> InWork:
+    """What exists for the periods in work of recurring payouts; in batches of 100."""
+    wanted: dict[Key, type[Record]] = {_key(each.request_id): Request for each in schedules if each.request_id}
     wanted |= {RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys}
+    wanted |= {Period.KEY.of(recurring_id=each.recurring_id, number=each.period): Period for each in schedules}
     found = store.get_many(wanted).values() if wanted else ()
-    requests = {each.request_id: each for each in found if isinstance(each, Request)}
-    return requests, {each.call_key: each for each in found if isinstance(each, RelayedCall)}
+    return InWork(
+        {each.request_id: each for each in found if isinstance(each, Request)},
+        {each.call_key: each for each in found if isinstance(each, RelayedCall)},
+        {each.recurring_id: each for each in found if isinstance(each, Period)},
+    )
 
 
 def completing_payment(store: Store, request: Request) -> Payment:
@@ -81,4 +92,10 @@ def due(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[D
 
 def requests(store: Store, request_ids: Sequence[str]) -> Mapping[str, Request]:
     """Requests that stand by themselves, by id; in batches of 100."""
-    return requests_and_calls(store, request_ids, ())[0]
+    found = store.get_many({_key(each): Request for each in request_ids})
+    return {each.request_id: each for each in found.values()}
+
+
+def _key(request_id: str) -> Key:
+    """The key of a request that stands by itself."""
+    return Request.KEY.of(bill_id=request_id, position=0)

@@ -4,6 +4,7 @@
 fails: what `submit` leaves undone after that, tracking.py does. `submit` waits for no block.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,12 +17,13 @@ from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of
-from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, RelayerAccount
+from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, RelayerAccount, Source, Taking
 from chalicelib.relayer.rules import Budget, Call, Reservation, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
+from chalicelib.relayer.store import Known
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import Add, WriteConflict
 
 if TYPE_CHECKING:
     from chalicelib.chain.evm import EvmChain
@@ -36,6 +38,7 @@ BUSY = "too many calls are submitted at once"
 @frozen
 class Outcome:
     """What became of a call. Statuses other than UNKNOWN are final: they are on the canonical chain, and deep enough.
+    Only a fork deeper than the confirmations makes them UNKNOWN again.
 
     `reason` says why it reverted, in words.
     """
@@ -48,8 +51,9 @@ class Outcome:
 
 @frozen
 class AccountState:
-    """The service's account on a network: its balance in base units, its next nonce, and how many calls are open."""
+    """An account of the service: its balance in base units, its next nonce, and how many calls are open."""
 
+    network: str
     address: str
     balance: BaseUnits
     next_nonce: int
@@ -66,15 +70,25 @@ def account_address(services: Services, network: str) -> str:
     return signer_of(services, network).address
 
 
-def account_state(services: Services, network: str) -> AccountState:
-    """Raises NoRelayer without a key for the network, and ChainUnavailable if the node does not answer."""
-    address = account_address(services, network)
+def account_states(services: Services) -> list[AccountState]:
+    """The account on each network, and former ones, whose key was replaced, as long as they have open calls.
+
+    Raises ChainUnavailable if a node does not answer.
+    """
+    present = [(network, account_address(services, network)) for network in services.settings.relayer_keys]
+    known = [(each.network, each.address) for each in store.senders(services.store).accounts]
+    states = [_account_state(services, *each) for each in dict.fromkeys([*present, *known])]
+    return [each for each in states if each.open or (each.network, each.address) in present]
+
+
+def _account_state(services: Services, network: str, address: str) -> AccountState:
     reading = services.chains.evm(network).read_account(address)
     account = store.account(services.store, network, address)
     progress = store.progress(services.store, network, address)
     begun = store.transactions_from(services.store, network, address, progress.open_from if progress else 0, WINDOW)
     still_open = sum(each.closed_at is None for each in begun)
-    return AccountState(address, reading.balance, account.next_nonce if account else reading.nonce, still_open)
+    next_nonce = account.next_nonce if account else reading.nonce
+    return AccountState(network, address, reading.balance, next_nonce, still_open)
 
 
 def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
@@ -87,13 +101,13 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     network, keys = calls[0].network, [call.key for call in calls]
     assert len(set(keys)) == len(keys), "keys are distinct"
     signer, chain = signer_of(services, network), services.chains.evm(network)
-    account, accepted = store.account_with_calls(services.store, network, signer.address, keys)
-    new = [call for call in calls if call.key not in accepted]
+    known = _known(services, signer, calls)
+    new = [call for call in calls if call.key not in known.calls]
     results = {key: Submission(key, SubmissionStatus.ACCEPTED) for key in keys}
     if new:
         reading = chain.read_account(signer.address)
         steps = chain.run_each(signer.address, [(Transaction(c.to, c.data, c.value), c.most_gas) for c in new])
-        reservation = _reserved(services, signer, reading, dict(zip(new, steps, strict=True)), (account, accepted))
+        reservation = _reserved(services, signer, reading, dict(zip(new, steps, strict=True)), known)
         results |= {each.key: each for each in reservation.submissions}
         _log_postponed(services, network, reservation.submissions)
         if reservation.transactions:
@@ -138,27 +152,55 @@ def _reserved(
     signer: Signer,
     reading: AccountReading,
     steps: Mapping[Call, StepResult],
-    read: tuple[RelayerAccount | None, Mapping[str, RelayedCall]],
+    known: Known,
 ) -> Reservation:
     """The reservation of the calls, written. Another worker may have accepted some of them in the meantime."""
-    network, keys = next(iter(steps)).network, [call.key for call in steps]
+    network = next(iter(steps)).network
     budget = budget_of(services, network)
     for _ in range(_ATTEMPTS):
-        stored, accepted = read
-        account = stored or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
-        wanted = [(call, step) for call, step in steps.items() if call.key not in accepted]
-        reservation = rules.reserve(account, wanted, reading, budget, services.clock())
+        account = known.account or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
+        wanted = [(call, step) for call, step in steps.items() if call.key not in known.calls]
+        left = _left(services, network, [call for call, _ in wanted], known)
+        reservation = rules.reserve(account, wanted, reading, budget, services.clock(), left)
         if not reservation.calls:
             return reservation
+        taken = [Add(*each) for each in rules.taken_by(reservation.transactions)]
         try:
-            services.store.write(reservation.account, *reservation.calls, *reservation.transactions)
+            services.store.write(reservation.account, *reservation.calls, *reservation.transactions, *taken)
         except WriteConflict:
-            read = store.account_with_calls(services.store, network, signer.address, keys)
+            known = _known(services, signer, list(steps))
             continue
         written = (replace(each, version=each.version + 1) for each in reservation.transactions)
         return replace(reservation, transactions=tuple(written))
-    busy = tuple(Submission(key, SubmissionStatus.POSTPONED, BUSY) for key in keys if key not in read[1])
-    return Reservation(account, (), (), busy)
+    busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in steps if call.key not in known.calls]
+    return Reservation(account, (), (), tuple(busy))
+
+
+def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
+    network, keys = calls[0].network, [call.key for call in calls]
+    counters = [each.counter(network) for each in _takings(calls).values()]
+    return store.known(services.store, network, signer.address, keys, counters)
+
+
+def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:
+    """One of each source."""
+    return {call.takes.source: call.takes for call in calls if call.takes is not None}
+
+
+def _left(services: Services, network: str, calls: Sequence[Call], known: Known) -> dict[Source, int]:
+    """What wallets have apart from what open calls take, of those from which more than one call takes.
+
+    A request to the node for each of those. It is read after the counts: calls that end in between are subtracted twice
+    rather than never. Calls that begin in between change the account, so that this is read again.
+    """
+    several = Counter(call.takes.source for call in calls if call.takes is not None)
+    left = {}
+    for source, taking in _takings(calls).items():
+        under_way = known.taken.get(source, 0)
+        if under_way or several[source] > 1:
+            tokens = services.chains.of(network).read_wallet(taking.wallet, [taking.token], taking.spender).tokens
+            left[source] = min(tokens[taking.token].balance, tokens[taking.token].allowance) - under_way
+    return left
 
 
 def _send_accepted(

@@ -38,6 +38,8 @@ class Step(StrEnum):
     NOTE_SEEN = "note seen"
     """The chain no longer has another transaction with its nonce."""
     SUPERSEDE = "supersede"
+    NEEDS_KEY = "needs key"
+    """Only the key of its account could help, which was replaced."""
 
 
 @frozen
@@ -59,7 +61,15 @@ def receipt_of(transaction: RelayedTransaction, chain: ChainState) -> Receipt | 
     return next((chain.receipts[each] for each in transaction.hashes if each in chain.receipts), None)
 
 
-def next_step(transaction: RelayedTransaction, chain: ChainState, stuck_after: timedelta, now: datetime) -> Step:
+def next_step(
+    transaction: RelayedTransaction, chain: ChainState, stuck_after: timedelta, now: datetime, can_sign: bool = True
+) -> Step:
+    """What is done about a transaction; `can_sign` is whether the service still has the key of its account."""
+    step = _next_step(transaction, chain, stuck_after, now)
+    return Step.NEEDS_KEY if step in (Step.SIGN, Step.REPLACE) and not can_sign else step
+
+
+def _next_step(transaction: RelayedTransaction, chain: ChainState, stuck_after: timedelta, now: datetime) -> Step:
     receipt = receipt_of(transaction, chain)
     if receipt is not None:
         return Step.FINISH if receipt.block_number <= chain.confirmed_to else Step.WAIT
@@ -98,14 +108,21 @@ def superseded(transaction: RelayedTransaction, now: datetime) -> Finished:
     return _closed(transaction, now, status=CallStatus.SUPERSEDED, reason=SUPERSEDED_REASON)
 
 
+def reopened(transaction: RelayedTransaction, call: RelayedCall, now: datetime) -> Finished:
+    """The records of a transaction that a fork has taken out of the chain: the same bytes are to be sent at once."""
+    is_open = replace(
+        transaction, closed_at=None, signed_at=now - SENT_AGAIN_AFTER, unseen_since=None, call_version=call.version + 1
+    )
+    return is_open, replace(call, status=CallStatus.UNKNOWN, tx_hash=None, block_number=None, cost=None, reason=None)
+
+
 def _closed(transaction: RelayedTransaction, now: datetime, **outcome: Any) -> Finished:
-    """The call is written twice only: when it is accepted, with version 1, and here."""
     open_call = RelayedCall(
         call_key=transaction.call_key,
         network=transaction.network,
         sender=transaction.sender,
         nonce=transaction.nonce,
         created_at=transaction.created_at,
-        version=1,
+        version=transaction.call_version,
     )
-    return replace(transaction, raw=None, closed_at=now), replace(open_call, **outcome)
+    return replace(transaction, closed_at=now), replace(open_call, **outcome)

@@ -3,7 +3,7 @@
 import json
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.relayer import tracking
+from chalicelib.relayer import store, tracking
 from chalicelib.relayer.flows import HINT_SECONDS
 from chalicelib.services import Services
 from chalicelib.storage.queue import Message, send_hints
@@ -11,17 +11,17 @@ from chalicelib.storage.store import WriteConflict
 
 
 def track_relayed(services: Services) -> None:
-    """Queues a check of the account of each network that has a node."""
-    networks = [name for name in services.settings.relayer_keys if name in services.chains.networks]
+    """Queues a check of the accounts of each network that has a node. One read."""
+    former = [each.network for each in store.senders(services.store).accounts]
+    wanted = dict.fromkeys([*services.settings.relayer_keys, *former])
+    networks = [name for name in wanted if name in services.chains.networks]
     services.queue.send(services.settings.relayed_queue, [Message({"network": name}, name) for name in networks])
 
 
 def follow_relayed(services: Services, body: str) -> None:
-    """Checks the account of one network, and again soon while transactions are open. A node that does not answer is
-    only logged: the schedule has the account checked again."""
+    """Checks the accounts of one network, and again soon while transactions are open. A node that does not answer is
+    only logged: the schedule has the accounts checked again."""
     network = json.loads(body)["network"]
-    if network not in services.settings.relayer_keys:
-        return  # the key was taken out of the settings while the message waited
     try:
         is_open = tracking.track(services, network)
     except ChainUnavailable as error:

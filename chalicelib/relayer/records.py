@@ -1,14 +1,19 @@
 """Stored records of the service's own accounts: calls, the transactions that make them, next nonces and spending."""
 
+from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 
 TRANSACTION_RETENTION = timedelta(days=90)
-"""How long a transaction is kept after its call has its outcome."""
+"""How long a transaction is kept, with its signed bytes, after its call has its outcome."""
+Source = tuple[str, str, str]
+"""Where tokens are taken from on a network: a wallet, a token and the spender that it allows them to, in lower case."""
+UNDER_WAY = "under way"
+"""The name of the only count of TakenFunds."""
 
 
 class CallStatus(StrEnum):
@@ -24,8 +29,50 @@ class CallStatus(StrEnum):
 
 
 @frozen
+class TakenFunds(Record):
+    """What the open calls of a network may take from one wallet, of one token by the allowance of one spender."""
+
+    KEY = KeyPattern(PAYMENTS, "TAKEN#{network}#{wallet}#{token}#{spender}", "TAKEN")
+
+    network: str
+    wallet: str
+    token: str
+    spender: str
+    amounts: Counts = field(default_factory=lambda: Counts({}))
+    """In base units, under the name UNDER_WAY."""
+    version: int = 0
+
+    @property
+    def source(self) -> Source:
+        return self.wallet, self.token, self.spender
+
+    @property
+    def under_way(self) -> int:
+        return self.amounts.get(UNDER_WAY, 0)
+
+
+@frozen
+class Taking:
+    """Tokens that a call takes from a wallet, which has allowed them to `spender`; `amount` is in base units."""
+
+    wallet: str
+    token: str
+    spender: str
+    amount: BaseUnits
+
+    @property
+    def source(self) -> Source:
+        return self.wallet.lower(), self.token.lower(), self.spender.lower()
+
+    def counter(self, network: str) -> TakenFunds:
+        """The count that it is part of while its call is open, without what is stored."""
+        return TakenFunds(network, *self.source)
+
+
+@frozen
 class RelayedCall(Record):
-    """A call that was accepted: it has one nonce of one account for ever. The other statuses than UNKNOWN are final.
+    """A call that was accepted: it has one nonce of one account for ever. The other statuses than UNKNOWN are final,
+    except that a fork deeper than the confirmations takes them back with the transaction (tracking.py).
 
     `tx_hash`, `block_number` and `cost` (base units of the native coin, for gas) are those of the transaction in the
     block; `reason` says why it reverted.
@@ -51,8 +98,9 @@ class RelayedTransaction(Record):
     """The transaction of a nonce, signed once for each fee that was offered; all have the same effect.
 
     `max_fee` and `tip` are those that were offered last, per unit of gas. `hashes` are those of all that were signed,
-    the last one of `raw` (0x hex); there are none before `signed_at`. `unseen_since` is when the chain first had
-    another transaction with this nonce. `closed_at` is set when the call has its final status.
+    the last one of `raw` (0x hex), which is kept so that it can be sent again after a deep fork; there are none before
+    `signed_at`. `unseen_since` is when the chain first had another transaction with this nonce. `closed_at` is set when
+    the call has its final status. `call_version` is the version of the call while it is open.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "NONCE#{nonce:012}")
@@ -73,6 +121,8 @@ class RelayedTransaction(Record):
     signed_at: datetime | None = None
     unseen_since: datetime | None = None
     closed_at: datetime | None = None
+    takes: Taking | None = None
+    call_version: int = 1
     version: int = 0
 
     @property
@@ -110,3 +160,25 @@ class RelayerProgress(Record):
     open_from: int
     checked_at: datetime
     version: int = 0
+
+
+@frozen
+class Sender:
+    """An account of the service on a network."""
+
+    network: str
+    address: str
+
+
+@frozen
+class Senders(Record):
+    """All accounts that the service has had, whose transactions are followed also after their key was replaced."""
+
+    KEY = KeyPattern(PAYMENTS, "RELAYERS", "SENDERS")
+
+    accounts: tuple[Sender, ...] = ()
+    version: int = 0
+
+    def others(self, network: str, present: str | None) -> tuple[str, ...]:
+        """The addresses on a network other than the present one."""
+        return tuple(each.address for each in self.accounts if each.network == network and each.address != present)

@@ -4,7 +4,8 @@ A call has one nonce for ever. While its transaction is in no block, it may be s
 with the same nonce and effect, so at most one of them is executed.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
@@ -13,9 +14,13 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer.records import (
+    UNDER_WAY,
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
+    Source,
+    TakenFunds,
+    Taking,
 )
 
 GWEI = 10**9
@@ -28,6 +33,7 @@ MOST_BYTES = 24_000
 LONGEST_KEY = 200
 _OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
 """How the reasons begin with which contracts refuse this sender, or everybody, whatever the call (OpenZeppelin)."""
+TAKEN = "payments from the same wallet are under way, and it does not have enough for this one, too"
 _GAS_MARGIN = (5, 4)
 """How much more gas than estimated a transaction may take: the state may change until its block."""
 _RAISE = (9, 8)
@@ -39,6 +45,7 @@ class Call:
     """A call of a contract to be made once: `key` names what is done, and is the same in each attempt to submit it.
 
     `data` is 0x hex, `value` in base units of the native coin. It may take at most `gas_limit` (None: MOST_GAS).
+    `takes` are the tokens that it takes from somebody's wallet, so that open calls together take no more than is there.
     """
 
     key: str
@@ -47,6 +54,7 @@ class Call:
     data: str
     value: int = 0
     gas_limit: int | None = None
+    takes: Taking | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no node would take."""
@@ -68,6 +76,9 @@ class SubmissionStatus(StrEnum):
     POSTPONED = "postponed"
     """The service cannot pay for it now or may not make it, the contract is paused, or the node cannot run it. Nothing
     was written; the call itself may be in order."""
+    WAITING = "waiting"
+    """Open calls take from the same wallet, which does not have enough for this one, too. Nothing was written: it is
+    submitted again later."""
 
 
 @frozen
@@ -135,12 +146,16 @@ def reserve(
     reading: AccountReading,
     budget: Budget,
     now: datetime,
+    left: Mapping[Source, int],
 ) -> Reservation:
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
-    state. What a call may cost at most counts towards the limit of the day (UTC)."""
+    state. What a call may cost at most counts towards the limit of the day (UTC).
+
+    `left` is what wallets have apart from what open calls take; of the other wallets one call at most takes.
+    """
     day = f"{now:%Y-%m-%d}"
     account = account if account.day == day else replace(account, day=day, spent=BaseUnits(0))
-    balance, fees = reading.balance, market_fees(reading, budget)
+    balance, fees, left = reading.balance, market_fees(reading, budget), dict(left)
     calls: list[RelayedCall] = []
     transactions: list[RelayedTransaction] = []
     submissions: list[Submission] = []
@@ -148,11 +163,16 @@ def reserve(
         gas = min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
         cost = gas * fees.max_fee + call.value if fees else 0
         submission = _submission(call, result, fees, account.spent + cost, cost, balance, budget)
+        source, amount = (call.takes.source, call.takes.amount) if call.takes else (None, 0)
+        if submission.status is SubmissionStatus.ACCEPTED and source in left and left[source] < amount:
+            submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
         submissions.append(submission)
         if submission.status is not SubmissionStatus.ACCEPTED or fees is None:
             continue
         transactions.append(_transaction(account, call, gas, fees, now))
         calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, now))
+        if source in left:
+            left[source] -= amount
         balance = BaseUnits(balance - cost)
         account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(account.spent + cost))
     return Reservation(account, tuple(calls), tuple(transactions), tuple(submissions))
@@ -179,8 +199,6 @@ def _submission(
     return Submission(call.key, SubmissionStatus.POSTPONED if postponed else SubmissionStatus.ACCEPTED, postponed)
 
 
-
-
 def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now: datetime) -> RelayedTransaction:
     return RelayedTransaction(
         network=call.network,
@@ -194,7 +212,19 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
         max_fee=fees.max_fee,
         tip=fees.tip,
         created_at=now,
+        takes=call.takes,
     )
+
+
+def taken_by(transactions: Iterable[RelayedTransaction], sign: int = 1) -> list[tuple[TakenFunds, dict[str, int]]]:
+    """What transactions of one network take from wallets, as what is added to each count; -1 as sign gives it back."""
+    counters: dict[Source, TakenFunds] = {}
+    sums: Counter[Source] = Counter()
+    for each in transactions:
+        if each.takes is not None:
+            counters[each.takes.source] = each.takes.counter(each.network)
+            sums[each.takes.source] += sign * each.takes.amount
+    return [(counters[source], {UNDER_WAY: amount}) for source, amount in sums.items()]
 
 
 def spent_more(account: RelayerAccount, old: RelayedTransaction, fees: Fees) -> RelayerAccount:

@@ -1,25 +1,55 @@
 """Reads of the records of the service's own accounts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Key, Record
-from chalicelib.relayer.records import RelayedCall, RelayedTransaction, RelayerAccount, RelayerProgress
+from chalicelib.relayer.records import (
+    RelayedCall,
+    RelayedTransaction,
+    RelayerAccount,
+    RelayerProgress,
+    Senders,
+    Source,
+    TakenFunds,
+)
 from chalicelib.storage.store import Store
+
+
+@frozen
+class Known:
+    """An account; those of some calls that were accepted, by key; what open calls take, by where they take it from."""
+
+    account: RelayerAccount | None
+    calls: Mapping[str, RelayedCall]
+    taken: Mapping[Source, int]
 
 
 def call(store: Store, call_key: str) -> RelayedCall | None:
     return store.get(RelayedCall, RelayedCall.KEY.of(call_key=call_key))
 
 
-def account_with_calls(
-    store: Store, network: str, sender: str, call_keys: Sequence[str]
-) -> tuple[RelayerAccount | None, dict[str, RelayedCall]]:
-    """The account, and those of the calls that were accepted, by their keys. One read."""
+def calls(store: Store, call_keys: Iterable[str]) -> dict[str, RelayedCall]:
+    """Those of the calls that were accepted, by their keys; in batches of 100."""
+    found = store.get_many({RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys})
+    return {each.call_key: each for each in found.values()}
+
+
+def known(store: Store, network: str, sender: str, call_keys: Sequence[str], counters: Sequence[TakenFunds]) -> Known:
+    """What is stored of an account, calls and counts, of each up to ten. One read."""
     account_key = RelayerAccount.KEY.of(network=network, sender=sender)
-    keys = {RelayedCall.KEY.of(call_key=each): each for each in call_keys}
-    wanted: dict[Key, type[Record]] = {account_key: RelayerAccount, **dict.fromkeys(keys, RelayedCall)}
+    wanted: dict[Key, type[Record]] = {account_key: RelayerAccount}
+    wanted |= {RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys}
+    wanted |= {each.key: TakenFunds for each in counters}
     found = store.get_many(wanted)
-    return found.get(account_key), {keys[key]: record for key, record in found.items() if key in keys}
+    accepted = {each.call_key: each for each in found.values() if isinstance(each, RelayedCall)}
+    taken = {each.source: each.under_way for each in found.values() if isinstance(each, TakenFunds)}
+    return Known(found.get(account_key), accepted, taken)
+
+
+def senders(store: Store) -> Senders:
+    """All accounts that the service has had. One read."""
+    return store.get(Senders, Senders.KEY.of()) or Senders()
 
 
 def account(store: Store, network: str, sender: str) -> RelayerAccount | None:

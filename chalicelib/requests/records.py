@@ -168,6 +168,8 @@ class Request(Record):
     """How far its off-ramp order is: processing, paid or failed; None without one, and before it is paid."""
     recurring_payment_id: str | None = None
     """The recurring payout of which this is one period."""
+    unpaid_at: datetime | None = None
+    """When a fork took the payment of this period away, until its recurring payout has followed."""
     confirmed_count: int | None = None
     execution: Execution | None = None
     """The last payment of it that a payer has signed and the service makes; None if there was none."""
@@ -177,8 +179,8 @@ class Request(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """When it recurs."""
-        return self.recurrence.next_at if self.recurrence is not None else None
+        """When it recurs, or when its recurring payout has to follow a fork."""
+        return self.recurrence.next_at if self.recurrence is not None else self.unpaid_at
 
     @property
     def link_token(self) -> str | None:

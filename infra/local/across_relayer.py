@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 from infra.local.across import Bridge, Deposited
+from infra.local.chain import RpcError
 from infra.local.process import StackProblem
 
 
@@ -72,5 +73,5 @@ class Relayer:
         while not self._stopped.wait(seconds):
             try:
                 self.step()
-            except (requests.RequestException, StackProblem) as error:  # a chain that ends, or is slow
+            except (requests.RequestException, RpcError, StackProblem) as error:  # a chain that ends, or is slow
                 print(f"the relayer could not act: {error}", flush=True)

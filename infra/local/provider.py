@@ -92,7 +92,8 @@ Post = Callable[[str, bytes, Mapping[str, str]], int]
 class Provider:
     """What the provider knows, by kind (`users`, `bank-accounts`, `orders`) and id, and the events that it sent.
 
-    `events_url` is where events are posted; None sends none. `details` are what was submitted. What `state` names is
+    `events_url` is where events are posted; None sends none. `details` are what was submitted, `numbers` those of the
+    idempotency keys that were taken last. What `state` names is
     read at the start and written after every request.
     """
 
@@ -100,12 +101,13 @@ class Provider:
         self.events_url, self._post, self._state = events_url, post or _post, state
         self.resources: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in _KINDS}
         self.details: dict[str, dict[str, Any]] = {}
+        self.numbers: dict[str, int] = {}
         self.steps: dict[tuple[str, str], list[Mapping[str, str]]] = {}
         self.events: list[bytes] = []
         self.held: list[bytes] | None = None
         self._lock = threading.RLock()
         if state is not None and state.exists():
-            self.resources, self.details = json.loads(state.read_text())
+            self.resources, self.details, self.numbers = json.loads(state.read_text())
 
     def respond(self, request: JsonRequest) -> JsonResponse:
         """The answer to one request of the service, or to a command."""
@@ -114,7 +116,7 @@ class Provider:
             try:
                 if parts[0] == "control":
                     return self._command(parts[1:], request.body or {})
-                return self._serve(request.method, parts, request.body)
+                return self._serve(request.method, parts, request.body, request.headers.get("idempotency-key", ""))
             except KeyError:
                 return JsonResponse({"error": "unknown"}, 404)
             finally:
@@ -143,9 +145,9 @@ class Provider:
 
     def _keep(self) -> None:
         if self._state is not None:
-            self._state.write_text(json.dumps([self.resources, self.details]))
+            self._state.write_text(json.dumps([self.resources, self.details, self.numbers]))
 
-    def _serve(self, method: str, parts: list[str], body: Any) -> JsonResponse:
+    def _serve(self, method: str, parts: list[str], body: Any, key: str) -> JsonResponse:
         match method, parts:
             case "PUT", ["users", id, "agreement"]:
                 user = self.resources["users"][id]
@@ -153,7 +155,7 @@ class Provider:
                     self.move("users", id, {"agreementStatus": "completed"})
                 return JsonResponse(user)
             case "PUT", ["users", id]:
-                return self._put("users", id, body, lambda: _new_user(id, body))
+                return self._put_user(id, body, key)
             case "PUT", ["users", user_id, "bank-accounts", id] if user_id in self.resources["users"]:
                 return self._put("bank-accounts", id, body, lambda: _new_account(id, user_id))
             case "PUT", ["orders", id]:
@@ -167,6 +169,15 @@ class Provider:
                 self._forget(id)
                 return JsonResponse({}, 200)
         return JsonResponse({"error": "unknown"}, 404)
+
+    def _put_user(self, id: str, body: Any, key: str) -> JsonResponse:
+        number = int(key.rpartition("/")[2] or 0)
+        if id in self.resources["users"] and 0 < number <= self.numbers.get(id, 0):
+            return JsonResponse(self.resources["users"][id])
+        answer = self._put("users", id, body, lambda: _new_user(id, body))
+        if answer.status == 200:
+            self.numbers[id] = number
+        return answer
 
     def _put(self, kind: str, id: str, body: Any, new: Callable[[], dict[str, Any]]) -> JsonResponse:
         missing = [name for name in _NEEDED[kind] if not (isinstance(body, dict) and body.get(name))]

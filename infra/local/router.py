@@ -42,7 +42,6 @@ SECRETS = {"lifi_api_key": KEY}
 """As it stands beside the URLs of nodes."""
 KEY_LIMIT = 12_000
 _SYMBOLS = ("USDC", "USDT")
-_LEAST_BASE_UNITS_PER_UNIT = 10  # a tenth of a dollar
 _NO_ROUTE, _NOT_FOUND, _RATE_LIMIT, _SERVER, _UNAUTHORIZED, _INVALID = 1002, 1003, 1005, 1006, 1010, 1011
 
 
@@ -72,8 +71,8 @@ class Router:
         """What is said of transactions, by hash."""
         self.change: Callable[[dict[str, Any]], Any] = lambda step: step
         """What is done to the body of a quote before it is sent."""
-        self.asked: list[JsonRequest] = []
-        """The requests, without commands."""
+        self.asked = deque[JsonRequest](maxlen=1000)
+        """The last requests, without commands."""
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._quoted: dict[str | None, deque[float]] = {None: deque(), KEY: deque()}
         self._server = JsonServer("the router", self._respond, port)
@@ -133,7 +132,7 @@ class Router:
             gas=int(call["toContractGasLimit"]),
             integrator=body.get("integrator"),
         )
-        if asked.amount * _LEAST_BASE_UNITS_PER_UNIT < 10**asked.destination.decimals:
+        if asked.amount < 10**asked.destination.decimals // 10:  # a tenth of a dollar
             raise _no_route("AMOUNT_TOO_LOW", "The amount is too low to be bridged.")
         if asked.source.network == asked.destination.network:
             raise _no_route("NO_POSSIBLE_ROUTE", "No routes found for the input you provided.")

@@ -8,7 +8,7 @@ import pytest
 from infra.local.cloud import Cloud
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # not for longer: the schedules of what is deployed fire as long as it runs
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     folder: Path = tmp_path_factory.mktemp("cloud")
     with pytest.MonkeyPatch.context() as environment:

@@ -55,7 +55,7 @@ def text(value: Any) -> Any:
     return value["Fn::Sub"].replace("${Prefix}", PREFIX) if isinstance(value, dict) else value
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def outputs(cloud: Cloud) -> dict[str, str]:
     return apply_stack(cloud.client("cloudformation"), STAGE)
 

@@ -17,9 +17,9 @@ import requests
 from infra.local.process import free_port
 from tests.docs.documents import ALL, DOCS, README, Document
 from tests.local.copies import environment
-from tests.local.running import SharedStack
+from tests.local.running import SHARED, SharedStack
 
-pytestmark = pytest.mark.xdist_group("shared stack")
+pytestmark = pytest.mark.xdist_group(SHARED)
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,9 @@ class FakeCompliance(Compliance):
         self.seen: list[tuple[str, str]] = []
         self.trouble: Callable[[str, str], Any] = lambda method, path: None
 
-    def _send(self, method: str, path: str, content: Mapping[str, Any] | None) -> tuple[int, bytes]:
+    def _send(
+        self, method: str, path: str, content: Mapping[str, Any] | None, key: str | None = None
+    ) -> tuple[int, bytes]:
         self.seen.append((method, path))
         trouble = self.trouble(method, path)
         if trouble == "down":
@@ -65,7 +67,7 @@ class FakeCompliance(Compliance):
         if isinstance(trouble, tuple):
             return trouble
         body = None if content is None else json.loads(json.dumps(content))
-        response = self.provider.respond(JsonRequest(method, path, {}, body))
+        response = self.provider.respond(JsonRequest(method, path, {}, body, {"idempotency-key": key} if key else {}))
         if trouble == "lost":
             raise ProviderUnavailable("ResponseTimeout")
         return response.status, json.dumps(response.body).encode()

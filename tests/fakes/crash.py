@@ -52,6 +52,12 @@ class FragileClient:
         return self._wire.guard(attribute) if name in self._REQUESTS else attribute
 
 
+class FragileWrites(FragileClient):
+    """Dies at what changes something: to die at a read is to die after the change before it."""
+
+    _REQUESTS = ("put_item", "update_item", "batch_write_item", "transact_write_items")
+
+
 class FragileQueue:
     """A queue whose sends are guarded by the tripwire."""
 

@@ -1,16 +1,24 @@
-"""Faster updates in moto's DynamoDB: an expression is parsed once, and copied and walked without reflection."""
+"""Faster updates in moto's DynamoDB: an expression is parsed once, and plain ones are checked once for the same types."""
 
 import copy
+import re
 from functools import cache
 from typing import Any
 
+from moto.dynamodb import models
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
+from moto.dynamodb.models.table import Table
 from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Node
+from moto.dynamodb.parsing.executors import UpdateExpressionExecutor
 from moto.dynamodb.parsing.expressions import UpdateExpressionParser
+from moto.dynamodb.parsing.validators import UpdateExpressionValidator
 
 _SCALARS = ("S", "N", "B", "BOOL", "NULL")
 """The types of values that moto replaces and never changes in place."""
+_PLAIN = re.compile(r"(?:SET (?P<sets>.+?))?(?:\s*\bADD (?P<adds>.+))?")
+_SET, _ADD = re.compile(r"(#?\w+) *= *(:\w+)"), re.compile(r"(#?\w+) +(:\w+)")
 _copied = DynamoType.__deepcopy__
+_make, _find, _execute = UpdateExpressionParser.make, Node.find_clauses, UpdateExpressionExecutor.execute
 
 
 def _copied_value(value: DynamoType, memo: dict[int, Any]) -> DynamoType:
@@ -27,6 +35,7 @@ def _copied_item(item: Item, memo: dict[int, Any]) -> Item:
 def _copied_node(node: Node, memo: dict[int, Any]) -> Node:
     """Copies a tree from its root, whose node is never looked up by another part of the tree before it is copied."""
     other = copy.copy(node)
+    other.__dict__.pop("clauses", None)
     other.parent = memo.get(id(node.parent))
     memo[id(node)] = other
     if node.children is not None:
@@ -57,10 +66,99 @@ def _traverse(traverser: DepthFirstTraverser, root: Node) -> Node:
     return visit(root, -1)
 
 
+@cache
+def _parsed(text: str) -> Node:
+    """The tree of an expression, which is not changed but copied; `plain`: see _plain."""
+    tree = _make(text)
+    tree.clauses, tree.plain = {}, _plain(text)
+    return tree
+
+
+def _find_once(node: Node, kinds: list[Any]) -> list[Any]:
+    known = node.__dict__.get("clauses")
+    if known is None:
+        return _find(node, kinds)
+    if tuple(kinds) not in known:
+        known[tuple(kinds)] = _find(node, kinds)
+    return known[tuple(kinds)]
+
+
+def _plain(text: str) -> tuple[list[Any], list[Any]] | None:
+    """The names and values that `SET a = :b, ... ADD c :d, ...` sets and adds; None for any other expression."""
+    parts = _PLAIN.fullmatch(text)
+    if parts is None:
+        return None
+    sets = [_SET.fullmatch(each.strip()) for each in parts["sets"].split(",")] if parts["sets"] else []
+    adds = [_ADD.fullmatch(each.strip()) for each in parts["adds"].split(",")] if parts["adds"] else []
+    if None in sets or None in adds:
+        return None
+    return [each.groups() for each in sets if each], [each.groups() for each in adds if each]
+
+
+class _Changes:
+    """What a plain expression makes of an item; in the place of the tree that moto's validator returns."""
+
+    def __init__(self, sets: dict[str, DynamoType], adds: dict[str, DynamoType]) -> None:
+        self._sets, self._adds = sets, adds
+
+    def normalize(self) -> None:
+        """Paths are different from each other, so that their order has no meaning."""
+
+    def make(self, item: Item) -> None:
+        sums = {name: item.attrs[name] + value if name in item.attrs else value for name, value in self._adds.items()}
+        for name, value in (self._sets | sums).items():
+            item.attrs[name] = value
+
+
+class _Validator:
+    """moto's validator for the first of all plain expressions whose names, and types of attributes and values, are equal."""
+
+    def __init__(
+        self,
+        expression: Node,
+        expression_attribute_names: dict[str, str] | None,
+        expression_attribute_values: dict[str, dict[str, Any]] | None,
+        item: Item,
+        table: Table,
+    ) -> None:
+        self._given = expression, expression_attribute_names, expression_attribute_values, item, table
+
+    def validate(self) -> Any:
+        tree, names, values, item, table = self._given
+        names, values = names or {}, values or {}
+        if tree.plain is None or any(not _is_number(values.get(value)) for _, value in tree.plain[1]):
+            return UpdateExpressionValidator(*self._given).validate()
+        sets, adds = ({names.get(name, name): value for name, value in each} for each in tree.plain)
+        if any(item.attrs[name].type != "N" for name in adds if name in item.attrs):
+            return UpdateExpressionValidator(*self._given).validate()
+        types = tuple((name, *((kind, text == "") for kind, text in value.items())) for name, value in values.items())
+        known = id(tree), table.name, repr(table.schema), repr(table.attr), tuple(names.items()), types
+        if known not in _valid:
+            UpdateExpressionValidator(*self._given).validate()
+            _valid.add(known)
+        return _Changes(*({name: DynamoType(values[value]) for name, value in each.items()} for each in (sets, adds)))
+
+
+_valid = set[Any]()
+
+
+def _is_number(value: dict[str, Any] | None) -> bool:
+    return value is not None and "N" in value
+
+
+def _executed(executor: UpdateExpressionExecutor, node: Node | None = None) -> None:
+    if isinstance(executor.update_ast, _Changes):
+        executor.update_ast.make(executor.item)
+    else:
+        _execute(executor, node)
+
+
 def apply() -> None:
     """Replaces the methods in moto for the whole process."""
-    UpdateExpressionParser.make = staticmethod(cache(UpdateExpressionParser.make))
+    UpdateExpressionParser.make = staticmethod(_parsed)
+    UpdateExpressionExecutor.execute = _executed  # type: ignore[method-assign]
+    models.UpdateExpressionValidator = _Validator  # type: ignore[misc,assignment]
     DynamoType.__deepcopy__ = _copied_value  # type: ignore[method-assign]
     Item.__deepcopy__ = _copied_item  # type: ignore[method-assign]
-    Node.__deepcopy__ = _copied_node
+    Node.__deepcopy__, Node.find_clauses = _copied_node, _find_once
     DepthFirstTraverser.traverse = _traverse

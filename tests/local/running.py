@@ -47,6 +47,11 @@ def end(process: subprocess.Popen[str], *numbers: signal.Signals) -> str:
     return output
 
 
+SHARED = "shared stack"
+"""The xdist group of the files that use the shared stack."""
+_stack = pytest.StashKey["SharedStack"]()
+
+
 class SharedStack:
     """A stack for all tests that only use one: started when it is asked for, ended by the last that needs it."""
 
@@ -74,8 +79,20 @@ class SharedStack:
 
 
 @pytest.fixture(scope="session")
-def shared_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStack]:
-    """Files that use it are of the xdist group "shared stack"."""
+def shared_stack(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStack]:
+    """Files that use it are of the xdist group SHARED."""
     stack = SharedStack(with_what_setup_makes(copy_of_the_project(tmp_path_factory.mktemp("project"))))
+    pytestconfig.stash[_stack] = stack
     yield stack
     stack.end(signal.SIGTERM)
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Ends the shared stack before tests that do not use it: its schedules take a quarter of a core while it runs."""
+    stack = item.config.stash.get(_stack, None)
+    if stack is not None and nextitem is not None and not _is_of_group(nextitem):
+        stack.end(signal.SIGTERM)
+
+
+def _is_of_group(item: pytest.Item) -> bool:
+    return any(SHARED in mark.args for mark in item.iter_markers("xdist_group"))

@@ -57,6 +57,14 @@ def test_the_contracts_are_those_of_the_packages_at_the_addresses_of_the_catalog
     assert read(chain, pool, "fillDeadlineBuffer()") == FILL_SECONDS
 
 
+def test_contracts_that_are_there_stay_as_they_are(payer: BridgePayer, bridge: Bridge) -> None:
+    payer.send(payer.quote())
+    before = bridge.deposits("base")
+    assert Bridge(bridge.chains).deposits("base") == before
+    payer.send(payer.quote())
+    assert [each.id for each in bridge.deposits("base")] == [0, 1]
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_permit2_signs_for_its_own_address_and_chain(network: str, bridge: Bridge) -> None:
     chain, permit2 = bridge.chains[network], address_of(PERMIT2, network)

@@ -12,9 +12,9 @@ import pytest
 from infra.api_docs import FILE
 from infra.local.bytecode import MODULES
 from infra.local.outsiders.payer import Payer
-from tests.local.running import SharedStack
+from tests.local.running import SHARED, SharedStack
 
-pytestmark = pytest.mark.xdist_group("shared stack")
+pytestmark = pytest.mark.xdist_group(SHARED)
 
 SCENARIOS = Path(__file__).with_name("clients")
 OPERATIONS = sum(len(methods) for methods in json.loads(FILE.read_text())["paths"].values())

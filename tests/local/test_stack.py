@@ -27,10 +27,10 @@ from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
 from tests.local.copies import copy_of_the_project, with_what_setup_makes
-from tests.local.running import SharedStack, description, end, start
+from tests.local.running import SHARED, SharedStack, description, end, start
 from tests.support.running_browser import running_browser
 
-pytestmark = pytest.mark.xdist_group("shared stack")
+pytestmark = pytest.mark.xdist_group(SHARED)
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itse
 def test_a_kind_that_nobody_can_demonstrate_is_refused_with_a_sentence(project: Path) -> None:
     demo = start(project, "infra.local.demo", KIND="single,double")
     output, _ = demo.communicate(timeout=180)
-    known = "batch, conversion, multicall, offramp, payout, payout-batch, recurring, request, safe, single, tron"
+    known = "batch, conversion, crosschain, multicall, offramp, payout, payout-batch, recurring, request, safe, single, tron"
     sentence = f"KIND must be one of {known}, or several with commas between, not 'single,double'.\n"
     assert (demo.returncode, output) == (2, sentence)
 

@@ -1,6 +1,7 @@
 """Orders that an operator settles: what the merchant is told, what is in the audit log, and what is refused."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -121,6 +122,16 @@ def test_nothing_is_settled_twice_or_before_it_is_paid(world: World) -> None:
         settling.settle(world.services, Actor(world.account_id, "operator", "", ""), "01" * 33, FAILED)
 
 
+def test_an_end_that_was_not_told_yet_is_told_when_it_is_settled(world: World) -> None:
+    store_payer(world.services)
+    request = paid(world)
+    world.compliance.provider.resources["orders"].clear()
+    sent = {"status": SENT, "provider_status": "fiat_sent", "announced": 5}
+    world.services.store.write(replace(load_order(world.services, request), **sent))
+    settle(world, request, SENT)
+    assert told(world)[-1] == ("confirmed", "")
+
+
 def test_a_report_while_an_order_is_settled_is_not_overwritten() -> None:
     for position in range(1, 20):
         with in_process_aws() as client:
@@ -136,7 +147,8 @@ def test_a_report_while_an_order_is_settled_is_not_overwritten() -> None:
 
             other, actor = Interruption(position, news), Actor("acct", "operator", "", "")
             with suppress(WriteConflict):
-                settling.settle(world.start(FragileClient(client, other)), actor, request.request_id, FAILED)
+                settled = settling.settle(world.start(FragileClient(client, other)), actor, request.request_id, FAILED)
+                assert settled.status is OrderStatus.FAILED
             events = [each for each in told(world) if each[0] == "failed"]
             is_failed = load_order(world.services, request).status is OrderStatus.FAILED
             assert len(events) == len(entries(world)) <= 1

@@ -19,14 +19,16 @@ from chalicelib.recurring.periods import period_due
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.relayer import jobs as relayer
 from chalicelib.relayer import store as relayer_store
+from chalicelib.relayer.flows import account_address
 from chalicelib.relayer.records import RelayedCall, RelayedTransaction
 from chalicelib.services import Services
+from chalicelib.storage.secrets import SigningKeys
 from infra.local.chain import Chain
 from tests.fakes.crash import Crash
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.recurring import Recurring
 from tests.fakes.wallets import EvmWallet, evm_wallet
-from tests.fakes.world import JOBS, PREFIX, PlainSigningKeys, Waiting, World
+from tests.fakes.world import JOBS, PREFIX, Waiting, World
 from tests.onchain.conftest import Nodes
 from tests.onchain.payer import FUSDC
 from tests.onchain.schedules import call
@@ -41,27 +43,32 @@ VISIBILITY_SECONDS = 90
 class PayoutsOnChain(Recurring):
     """The service with its relayer on a chain that mines when `block` is called; several payers."""
 
-    def __init__(self, chain: Chain, start: datetime, seed: int = 0, **settings: Any) -> None:
+    def __init__(
+        self, chain: Chain, start: datetime, seed: int = 0, keys: SigningKeys | None = None, **settings: Any
+    ) -> None:
+        """`keys` are those of a cloud, whose KMS then signs; a private key signs without them."""
         self.real, self.node = chain, TroubledNode(chain)
         self.world = World(
             client=object(),
             chains=Chains(Nodes({NETWORK: self.node.url})),
             seed=seed,
-            relayer_keys={NETWORK: "secret"},
+            relayer_keys={NETWORK: "secret" if keys is None else "kms"},
             confirmations={NETWORK: 2},
             **settings,
         )
         self.world.now = start
         self.store = MemoryStore()
-        self.world.services = replace(self.world.services, store=self.store)
+        signing_keys = keys or self.world.services.signing_keys
+        self.world.services = replace(self.world.services, store=self.store, signing_keys=signing_keys)
+        self.address = account_address(self.world.services, NETWORK)
         self.payer: EvmWallet = evm_wallet("subscriber")
         self.begun: list[RecurringPayment] = []
         self.copies = 1
         """How often each message comes."""
         self.in_work: Waiting | None = None
         self.failed: Counter[str] = Counter()
-        chain.set_relayer(PlainSigningKeys.address)
-        chain.fund_native(PlainSigningKeys.address, 10**21)
+        chain.set_relayer(self.address)
+        chain.fund_native(self.address, 10**21)
         chain.rpc("evm_setAutomine", False)
         self.block()
         self.tick()
@@ -203,7 +210,7 @@ class PayoutsOnChain(Recurring):
 
     def transactions(self) -> tuple[RelayedTransaction, ...]:
         """Of the service's own account, by their nonces."""
-        return relayer_store.transactions_from(self.store, NETWORK, PlainSigningKeys.address, 0, 200)
+        return relayer_store.transactions_from(self.store, NETWORK, self.address, 0, 200)
 
     def calls(self) -> list[RelayedCall]:
         """The calls that its account was to make, in the order of their nonces."""

@@ -4,6 +4,7 @@ What is counted is the chain: the events of the fee proxy for the reference of e
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -206,6 +207,33 @@ def test_a_payment_whose_block_is_replaced_by_the_chain_is_in_another_block_once
         payouts.block(10)
     run_to_end(payouts, schedule)
     assert_each_is_paid_once(payouts, schedule)
+
+
+def test_a_counted_payment_that_a_deep_fork_removes_is_sent_again_and_counted_again(payouts: PayoutsOnChain) -> None:
+    """No node has the transaction any more: the service's own copy is what brings it back."""
+    unhurried = replace(payouts.services.settings, relayer_stuck_seconds=600)
+    payouts.world.services = replace(payouts.services, settings=unhurried)
+    schedule = payouts.begin()
+    payouts.jump_to(schedule.start - timedelta(seconds=30))
+    before = payouts.real.snapshot()
+    payouts.run_past(schedule.start)
+    payouts.minute()
+    height, (paid,) = payouts.height(), payouts.find(schedule)[1]
+    assert payouts.load(schedule).processed == 1 and payouts.calls()[0].status is CallStatus.SUCCEEDED
+    payouts.real.revert(before)
+    payouts.real.rpc("evm_setAutomine", False)
+    payouts.node.trouble = lambda methods: Trouble.NO_REQUEST if SEND in methods else None
+    while payouts.height() < height + 4:
+        payouts.block(2)
+    for _ in range(4):
+        payouts.minute()
+    found, (period,) = payouts.find(schedule)
+    assert (found.processed, found.status, period.payment_id) == (0, RecurringStatus.ACTIVE, None)
+    assert payouts.calls()[0].status is CallStatus.UNKNOWN and payouts.executions(schedule) == []
+    payouts.node.trouble = lambda methods: None
+    run_to_end(payouts, schedule)
+    assert_each_is_paid_once(payouts, schedule)
+    assert payouts.find(schedule)[1][0].tx_hash == paid.tx_hash, "the same bytes"
 
 
 # --- what payers and tokens do ---

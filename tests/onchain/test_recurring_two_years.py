@@ -1,5 +1,9 @@
-"""Recurring payouts over two years on a real chain: each period is paid once, when the calendar's model says."""
+"""Recurring payouts over two years on a real chain: each period is paid once, when the calendar's model says.
 
+`make chaos` pays every week of them.
+"""
+
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -8,15 +12,19 @@ import pytest
 from chalicelib.recurring.records import RecurringStatus
 from chalicelib.requests.records import Frequency
 from infra.local.chain import Chain
+from infra.local.cloud import Cloud
+from tests.fakes.world import PlainSigningKeys
 from tests.onchain.payouts import NETWORK, PayoutsOnChain
 from tests.requests.calendar_model import dues_until, first_dues
+from tests.support.signing import keys_in
 
 START = datetime(2047, 1, 30, 12, 0, tzinfo=UTC)
 END = datetime(2049, 3, 1, tzinfo=UTC)
 """Two years and a month: both ends of February, of a leap year too."""
+WEEKS = int(os.environ.get("RECURRING_WEEKS", "12"))
 PLANS = [
     (Frequency.DAILY, "2047-02-20T23:59:59Z", 30),
-    (Frequency.WEEKLY, "2047-01-31", 108),
+    (Frequency.WEEKLY, "2047-01-31", WEEKS),
     (Frequency.MONTHLY, "2047-01-31T10:00:00Z", 26),
     (Frequency.MONTHLY, "2047-12-30T00:00:01Z", 15),
     (Frequency.YEARLY, "2048-02-29", 2),
@@ -24,19 +32,34 @@ PLANS = [
 ]
 
 
+SIGNED_BY_KMS = [(Frequency.MONTHLY, "2047-01-31T10:00:00Z", 3), (Frequency.DAILY, "2047-02-27", 3)]
+"""What production signs with costs more time: a few periods, at the end of a February."""
+
+
 @pytest.fixture
-def payouts() -> Iterator[PayoutsOnChain]:
-    """On a chain of its own, because its clock is moved by years."""
+def running() -> Iterator[Chain]:
+    """A chain of its own, because its clock is moved by years."""
     with Chain.start(NETWORK) as chain:
-        made = PayoutsOnChain(chain, START)
-        yield made
-        made.node.stop()
+        yield chain
 
 
-def test_every_period_of_two_years_is_paid_once_on_its_day(payouts: PayoutsOnChain) -> None:
+def test_every_period_of_two_years_is_paid_once_on_its_day(running: Chain) -> None:
+    payouts = PayoutsOnChain(running, START)
+    assert_paid_on_their_days(payouts, PLANS)
+    payouts.node.stop()
+
+
+def test_every_period_that_kms_signs_is_paid_once_on_its_day(running: Chain, cloud: Cloud) -> None:
+    payouts = PayoutsOnChain(running, START, keys=keys_in(cloud))
+    assert_paid_on_their_days(payouts, SIGNED_BY_KMS)
+    assert {each.sender for each in payouts.transactions()} == {payouts.address} != {PlainSigningKeys.address}
+    payouts.node.stop()
+
+
+def assert_paid_on_their_days(payouts: PayoutsOnChain, plans: list[tuple[Frequency, str, int]]) -> None:
     begun = [
         (payouts.begin(start_date=start, frequency=frequency, total_payments=total), frequency, start, total)
-        for frequency, start, total in PLANS
+        for frequency, start, total in plans
     ]
     moments = set[datetime]()
     for _, frequency, start, total in begun:

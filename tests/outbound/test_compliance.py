@@ -28,6 +28,7 @@ from infra.local.provider import ProviderServer
 from tests.fakes.compliance import BANK, PERSON
 
 USER, ACCOUNT = "a25a4274-8f50-4579-b476-8f35b297d4ad", "fa898aec-519c-46be-9b4c-e76ef4ff99d9"
+KEY = f"{USER}/1"
 NEW = NewOrder("order-1", USER, ACCOUNT, "base", "USDC", "0x" + "ab" * 20, "12.50", "0x" + "12" * 8)
 
 
@@ -87,8 +88,8 @@ def client(server: Server, key: str | None = None) -> Compliance:
 def test_a_person_an_account_and_an_order_are_created_once_and_read(sandbox: ProviderServer) -> None:
     compliance = Compliance(sandbox.url)
     assert compliance.user(USER) is None
-    made = compliance.put_user(USER, PERSON)
-    assert made == compliance.put_user(USER, PERSON) == compliance.user(USER)
+    made = compliance.put_user(USER, PERSON, KEY)
+    assert made == compliance.put_user(USER, PERSON, KEY) == compliance.user(USER)
     assert (made.sequence, made.kyc_status, made.agreement_status) == (1, "not_started", "not_started")
     assert made.agreement_url == "https://agreements.provider.example/?email=john.doe%40example.com"
     assert compliance.complete_agreement(USER).agreement_status == "completed"
@@ -114,16 +115,39 @@ def test_a_person_an_account_and_an_order_are_created_once_and_read(sandbox: Pro
     assert compliance.user(USER) is compliance.account(USER, ACCOUNT) is None
 
 
+def test_details_are_taken_once_for_each_number_and_never_after_newer_ones(sandbox: ProviderServer) -> None:
+    compliance, kept = Compliance(sandbox.url), sandbox.provider.details
+    compliance.put_user(USER, PERSON, KEY)
+    compliance.put_user(USER, {**PERSON, "city": "again"}, KEY)
+    assert kept[USER]["city"] == PERSON["city"]
+    compliance.put_user(USER, {**PERSON, "city": "newest"}, f"{USER}/3")
+    compliance.put_user(USER, {**PERSON, "city": "late"}, f"{USER}/2")
+    assert kept[USER]["city"] == "newest"
+    with pytest.raises(ProviderRefused):
+        compliance.put_user(USER, {**PERSON, "city": "refused"}, f"{USER}/4")
+    compliance.put_user(USER, {**PERSON, "city": "good"}, f"{USER}/5")
+    assert kept[USER]["city"] == "good"
+
+
+def test_the_key_is_sent_with_the_other_headers(server: Server) -> None:
+    server.body = json.dumps({"id": USER, "sequence": 1, "kycStatus": "pending", "agreementStatus": "pending"}).encode()
+    client(server, "secret").put_user(USER, PERSON, KEY)
+    ((method, path, headers, body),) = server.seen
+    assert (method, path, json.loads(body)) == ("PUT", f"/v1/users/{USER}", PERSON)
+    assert (headers["idempotency-key"], headers["authorization"]) == (KEY, "Bearer secret")
+    assert headers["content-type"] == "application/json"
+
+
 def test_refused_details_name_their_fields(sandbox: ProviderServer) -> None:
     with pytest.raises(ProviderRefused) as refused:
-        Compliance(sandbox.url).put_user(USER, {**PERSON, "phone": "refused", "city": ""})
+        Compliance(sandbox.url).put_user(USER, {**PERSON, "phone": "refused", "city": ""}, KEY)
     assert refused.value.fields == ("phone",)
 
 
 def test_fields_that_were_not_sent_are_not_named(server: Server) -> None:
     server.status, server.body = 422, b'{"fields": ["phone", "<script>", "admin"]}'
     with pytest.raises(ProviderRefused) as refused:
-        client(server).put_user(USER, PERSON)
+        client(server).put_user(USER, PERSON, KEY)
     assert refused.value.fields == ("phone",)
 
 
@@ -138,7 +162,7 @@ def test_the_key_is_read_once_and_sent_with_every_request(server: Server) -> Non
     compliance = Compliance(f"http://127.0.0.1:{server.server_port}/v1", key)
     assert asked == []
     compliance.user(USER)
-    compliance.put_user(USER, PERSON)
+    compliance.put_user(USER, PERSON, KEY)
     compliance.forget_user(USER)
     assert [(method, path) for method, path, _, _ in server.seen] == [
         ("GET", f"/v1/users/{USER}"), ("PUT", f"/v1/users/{USER}"), ("DELETE", f"/v1/users/{USER}"),
@@ -151,7 +175,7 @@ def test_the_key_is_read_once_and_sent_with_every_request(server: Server) -> Non
 @pytest.mark.parametrize("status", [204, 301, 302, 307, 401, 403, 409, 418, 429, 500, 502, 503])
 def test_another_status_is_no_answer_and_nothing_is_sent_again(server: Server, status: int) -> None:
     server.status, server.headers = status, {"location": "/elsewhere", "retry-after": "0"}
-    for call in (lambda c: c.user(USER), lambda c: c.put_user(USER, PERSON), lambda c: c.order("order-1")):
+    for call in (lambda c: c.user(USER), lambda c: c.put_user(USER, PERSON, KEY), lambda c: c.order("order-1")):
         with pytest.raises(ProviderUnavailable):
             call(client(server))
     assert len(server.seen) == 3

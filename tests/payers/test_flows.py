@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, ValidationFailed
 from chalicelib.outbound.compliance import ProviderUnavailable
 from chalicelib.payers import bank_accounts, flows, reading, reports, rules
+from chalicelib.payers.checking import check_due
 from chalicelib.payers.details import person
 from chalicelib.payers.records import AccountStatus, AgreementStatus, KycStatus
 from chalicelib.payers.rules import PayerNotFound
@@ -217,6 +219,140 @@ def test_two_calls_at_once_register_one_person() -> None:
             assert (items("PERSON#"), items("CLIENT_USER#")) == (1, 1)
 
 
+def during_the_first_put(world: World, then: Callable[[], Any], is_before: bool = True) -> None:
+    """Does something while the provider has the next PUT: before it acts on it, or before it answers."""
+    send = world.compliance._send
+
+    def overtaken(method: str, *rest: Any) -> tuple[int, bytes]:
+        if method != "PUT":
+            return send(method, *rest)
+        world.compliance._send = send  # type: ignore[method-assign]
+        if is_before:
+            then()
+        answer = send(method, *rest)
+        if not is_before:
+            then()
+        return answer
+
+    world.compliance._send = overtaken  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize("cities", [("Rome", "Rome"), ("Rome", "Oslo"), ("refused", "Oslo"), ("Rome", "refused")])
+def test_two_first_registrations_at_once_are_one_person_at_the_provider_and_here(
+    world: World, cities: tuple[str, str], is_before: bool
+) -> None:
+    one, other = cities
+
+    def attempt(city: str) -> None:
+        with suppress(ValidationFailed, WriteConflict):
+            register(world, city=city)
+
+    during_the_first_put(world, lambda: attempt(other), is_before)
+    attempt(one)
+    (user_id,) = world.compliance.provider.resources["users"]
+    assert payer(world).user_id == user_id
+    assert details(world) == world.compliance.provider.details[user_id]
+    assert details(world)["city"] in (one, other) and details(world)["city"] != "refused"
+    assert (payer(world).is_submitted, payer(world).update, items("PERSON#")) == (True, None, 1)
+
+
+@pytest.mark.parametrize("trouble", ["down", "lost"])
+def test_other_details_after_a_lost_answer_are_a_later_update_of_the_same_person(world: World, trouble: str) -> None:
+    world.compliance.trouble = lambda method, path: trouble
+    with pytest.raises(ProviderUnavailable):
+        register(world)
+    reserved = payer(world).user_id
+    world.compliance.trouble = lambda method, path: None
+    register(world, city="Boston")
+    assert list(world.compliance.provider.resources["users"]) == [reserved]
+    assert details(world) == world.compliance.provider.details[reserved]
+    assert (details(world)["city"], payer(world).revision) == ("Boston", 2)
+
+
+@pytest.mark.parametrize("trouble", ["down", "lost"])
+def test_an_update_whose_answer_was_lost_is_made_good_by_the_sweep(world: World, trouble: str) -> None:
+    made = register(world)
+    reports.take_user(world.services, said(made, 9, "approved", "completed"))
+    world.compliance.trouble = lambda method, path: trouble
+    with pytest.raises(ProviderUnavailable):
+        register(world, city="Boston")
+    assert (details(world)["city"], payer(world).is_compliant) == (PERSON["city"], True), "the provider may have the old"
+    assert flows.export(world.services, world.actor, NAME)[1]["city"] == "Boston", "what is kept beside it, too"
+    world.compliance.trouble = lambda method, path: None
+    world.now += rules.FIRST_CHECK
+    assert check_due(world.services) == 1
+    assert details(world)["city"] == world.compliance.provider.details[made.user_id]["city"] == "Boston"
+    assert (payer(world).update, payer(world).check_at is not None) == (None, True)
+    world.now += rules.LONGEST_PAUSE
+    check_due(world.services)
+    puts = [path for method, path in world.compliance.seen if method == "PUT"]
+    assert len(puts) == 3, "it is not sent again"
+
+
+def test_an_update_whose_answer_was_lost_is_finished_by_the_same_call_or_before_the_next_one(world: World) -> None:
+    made = register(world)
+    for city in ("Boston", "Chicago"):
+        world.compliance.trouble = lambda method, path: "lost"
+        with pytest.raises(ProviderUnavailable):
+            register(world, city=city)
+        world.compliance.trouble = lambda method, path: None
+        register(world, city=city)
+        assert details(world)["city"] == world.compliance.provider.details[made.user_id]["city"] == city
+    world.compliance.trouble = lambda method, path: "lost"
+    with pytest.raises(ProviderUnavailable):
+        register(world, city="Denver")
+    world.compliance.trouble = lambda method, path: None
+    with pytest.raises(ValidationFailed):
+        register(world, city="refused")
+    assert details(world)["city"] == world.compliance.provider.details[made.user_id]["city"] == "Denver"
+
+
+def test_an_update_that_is_refused_at_last_is_dropped_and_the_old_details_stay(world: World) -> None:
+    register(world)
+    world.compliance.trouble = lambda method, path: "down"
+    with pytest.raises(ProviderUnavailable):
+        register(world, city="refused")
+    world.compliance.trouble = lambda method, path: None
+    world.now += rules.FIRST_CHECK
+    check_due(world.services)
+    assert (details(world), payer(world).update) == (PERSON | {"email": NAME}, None)
+    assert flows.export(world.services, world.actor, NAME)[1] == PERSON | {"email": NAME}
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_of_two_updates_at_once_the_provider_has_the_one_that_is_kept(world: World, is_before: bool) -> None:
+    made = register(world)
+    during_the_first_put(world, lambda: register(world, city="Oslo"), is_before)
+    register(world, city="Rome")
+    assert details(world)["city"] == world.compliance.provider.details[made.user_id]["city"] == "Oslo"
+    assert (payer(world).revision, payer(world).update) == (3, None)
+
+
+def test_the_same_details_again_are_sent_with_the_same_number_and_written_nowhere(world: World) -> None:
+    register(world)
+    before = payer(world)
+    register(world)
+    assert payer(world) == before
+
+
+def test_a_process_that_dies_during_an_update_leaves_what_the_sweep_finishes() -> None:
+    for is_early in (True, False):
+        for fatal in range(1, 30):
+            with in_process_aws() as client:
+                world = World(client)
+                made = register(world)
+                wire = Tripwire(fatal, is_early)
+                with suppress(Crash):
+                    register(world, world.start(FragileClient(client, wire)), city="Boston")
+                world.now += rules.LONGEST_PAUSE
+                check_due(world.services)
+                assert details(world) == world.compliance.provider.details[made.user_id], fatal
+                assert payer(world).update is None
+                if wire.calls < fatal:
+                    break
+
+
 def test_an_event_that_arrives_before_the_answer_is_not_overwritten(world: World) -> None:
     made = register(world)
 
@@ -326,7 +462,8 @@ def test_a_payer_is_not_erased_during_a_payout(world: World) -> None:
     under_way = rules.with_orders(register(world), 1)
     with pytest.raises(Conflict, match="under way"):
         rules.erased(under_way, world.now)
-    left = rules.erased(replace(rules.with_orders(under_way, -1), checks=9), world.now)
+    left = rules.erased(replace(rules.with_orders(under_way, -1), checks=9, update="sealed"), world.now)
+    assert (left.sealed, left.update) == (None, None)
     assert (left.erased_at, left.open_orders) == (world.now, 0)
     assert (left.check_at, left.checks) == (world.now + rules.FIRST_CHECK, 0), "until the provider has erased it, too"
     assert rules.with_orders(left, -1).open_orders == 0

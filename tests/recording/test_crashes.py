@@ -18,7 +18,7 @@ from chalicelib.scanning.jobs import scan_chain
 from chalicelib.scanning.rules import LEASE
 from chalicelib.services import Services
 from chalicelib.webhooks import outbox
-from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
+from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, PREFIX, START, Receiver, World, draft, in_process_aws, in_process_tables
 
@@ -28,12 +28,6 @@ TABLES = ("payments", "webhooks")
 EVENTS = {"payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"}
 
 Act = Callable[[World, Services], None]
-
-
-class FragileWrites(FragileClient):
-    """Dies at what changes something: to die at a read is to die after the change before it."""
-
-    _REQUESTS = ("put_item", "update_item", "batch_write_item", "transact_write_items")
 
 
 class FragileReceiver:

@@ -408,3 +408,25 @@ def test_a_link_that_is_completed_keeps_the_time_of_its_completion() -> None:
     decision = record(completed, completed.requests[0], None, transfer(10_000_000), Worth(BaseUnits(10_000_000)), later)
     assert decision is not None
     assert decision.link is None
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_period_of_a_recurring_payout_that_a_fork_makes_unpaid_is_marked_for_it(is_listed: bool) -> None:
+    """Not one that is paid all the same, and no other request."""
+    for recurring_id, left, marked in (("01R", 5, START), ("01R", 10, None), (None, 5, None)):
+        bill = new_bill()
+        paid = replace(
+            bill.requests[0],
+            status=RequestStatus.PAID,
+            paid=BaseUnits(5_000_000 + left * 1_000_000),
+            payment_count=1,
+            recurring_payment_id=recurring_id,
+        )
+        lost = transfer(5_000_000)
+        if is_listed:
+            known = record(bill, bill.requests[0], None, lost, Worth(lost.amount), CONTEXT)
+            assert known is not None and known.payment is not None
+            undone = reverse(bill, paid, known.payment, [known.payment], CONTEXT)
+        else:
+            undone = subtract(bill, paid, lost, CONTEXT)
+        assert undone is not None and undone.request.unpaid_at == marked

@@ -1,5 +1,6 @@
 """Each period is executed once: whatever call a process dies at, whoever works at the same time, however nodes answer."""
 
+import json
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +12,7 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
+from chalicelib.relayer.records import TakenFunds
 from chalicelib.requests.records import Request
 from chalicelib.storage.sweeping import SweepIncomplete
 from tests.fakes.crash import Crash, Interruption, Tripwire
@@ -151,6 +153,153 @@ def test_an_executed_transaction_that_a_fork_moves_is_counted_once() -> None:
     shop.world.chain.mine()
     shop.world.chain.fork(1, moved_by=0)
     check_ended(shop, schedule)
+
+
+def take_away(shop: Recurring) -> None:
+    """A fork removes all blocks with executed payments, though they are final; nodes keep the transactions."""
+    mempool, chain = shop.world.chain.mempool, shop.world.chain
+    mempool.holds = True
+    first = min(block for block, _, _ in mempool.executed.values())
+    chain.fork(len(chain.blocks) - first)
+    chain.mine(5)
+    shop.proxy.made.clear()
+
+
+@pytest.mark.parametrize("status", list(RecurringStatus)[1:])
+def test_periods_that_a_deep_fork_takes_away_are_not_counted_until_they_are_on_the_chain_again(
+    status: RecurringStatus,
+) -> None:
+    shop = Recurring(recurring_retry_seconds=60)
+    schedule = shop.start(total_payments=2 if status is RecurringStatus.COMPLETED else 4)
+    shop.settle(4)
+    shop.jump(days=1)
+    shop.settle(4)
+    if status is RecurringStatus.PAUSED:
+        shop.proxy.set(allowance=0)
+        shop.jump(days=1)
+        shop.settle(8)
+        shop.proxy.set(allowance=10**12)
+    if status is RecurringStatus.CANCELLED:
+        flows.cancel(shop.services, shop.owner, schedule.recurring_id)
+    before, paid = shop.find(schedule)
+    assert (before.status, before.processed) == (status, 2)
+    take_away(shop)
+    shop.settle(4)
+    found, periods = shop.find(schedule)
+    is_completed = status is RecurringStatus.COMPLETED
+    assert found.status is (RecurringStatus.ACTIVE if is_completed else status)
+    assert (found.processed, found.last_payment_at) == (0, None) and not any(
+        each.payment_id or each.tx_hash or each.amount or each.paid_at for each in periods
+    )
+    assert shop.committed == found.committed
+    shop.world.chain.mempool.holds = False
+    shop.settle(40)
+    found, periods = shop.find(schedule)
+    assert (found.status, found.processed) == (status, 2) and list(shop.proxy.made.values()) == [1, 1]
+    assert [each.request_id for each in periods] == [each.request_id for each in paid]
+    assert [bool(each.payment_id) for each in periods] == [bool(each.payment_id) for each in paid]
+    assert shop.committed == found.committed == before.committed
+    assert {raw.nonce for raw in shop.world.chain.mempool.sent} == {0, 1}
+    if status is RecurringStatus.PAUSED:
+        flows.resume(shop.services, shop.owner, schedule.recurring_id)
+    if status in OPEN:
+        shop.jump(days=3)
+        shop.settle(12)
+        assert shop.load(schedule).status is RecurringStatus.COMPLETED
+        assert set(shop.proxy.made.values()) == {1} and sum(shop.proxy.made.values()) == 4
+
+
+def test_a_fork_that_moves_a_counted_payment_changes_no_count() -> None:
+    shop, schedule = begun()
+    shop.settle(4)
+    chain = shop.world.chain
+    chain.fork(len(chain.blocks) - min(block for block, _, _ in chain.mempool.executed.values()), moved_by=0)
+    chain.mine(5)
+    shop.settle(4)
+    assert shop.load(schedule).processed == 1
+    check_ended(shop, schedule)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_process_that_dies_while_it_takes_a_period_back_counts_it_once(before: bool) -> None:
+    def taken() -> tuple[Recurring, RecurringPayment]:
+        shop, schedule = begun()
+        shop.settle(4)
+        take_away(shop)
+        shop.world.scan()
+        shop.world.drain()
+        return shop, schedule
+
+    calls = calls_of(taken)
+    assert calls > 5
+    for fatal in range(1, calls + 1):
+        shop, schedule = taken()
+        with suppress(Crash):
+            tick(shop, shop.guarded(Tripwire(fatal, before)))
+        shop.settle(3)
+        assert shop.load(schedule).processed == 0
+        assert shop.committed == 2 * AMOUNT
+        shop.world.chain.mempool.holds = False
+        shop.settle(20)
+        shop.jump(days=1)
+        shop.settle(4)
+        found = shop.load(schedule)
+        assert (found.status, found.processed, shop.committed) == (RecurringStatus.COMPLETED, 2, 0)
+        assert list(shop.proxy.made.values()) == [1, 1]
+
+
+def two_of_one_payer(**holding: int) -> tuple[Recurring, list[RecurringPayment]]:
+    """Two payouts that are due, whose payer has enough for one of them."""
+    shop = Recurring(recurring_retry_seconds=60)
+    found = [shop.start(total_payments=2) for _ in range(2)]
+    shop.proxy.set(**holding)
+    shop.world.drain()
+    shop.world.advance(60)
+    return shop, found
+
+
+@pytest.mark.parametrize("holding", [{"balance": 2 * AMOUNT - 1}, {"allowance": 2 * AMOUNT - 1}], ids=["balance", "allowance"])
+def test_two_payouts_of_a_payer_who_has_enough_for_one_make_one_transaction(holding: dict[str, int]) -> None:
+    shop, schedules = two_of_one_payer(**holding)
+    mempool = shop.world.chain.mempool
+    mempool.holds = True
+    for _ in range(5):
+        tick(shop, shop.services)
+        shop.world.advance(60)
+    assert len(mempool.waiting) == 1
+    assert [shop.load(each).failures for each in schedules] == [0, 0], "the other one waits"
+    mempool.holds = False
+    shop.settle(10)
+    assert [reason for _, _, reason in mempool.executed.values()] == [None]
+    assert sorted(shop.load(each).processed for each in schedules) == [0, 1]
+    shop.proxy.set(10**12, 10**12)
+    for each in schedules:
+        with suppress(BadRequest):
+            flows.resume(shop.services, shop.owner, each.recurring_id)
+    shop.settle(10)
+    assert [shop.load(each).processed for each in schedules] == [1, 1]
+    assert not any(each.under_way for each in shop.store.all(TakenFunds))
+
+
+def test_two_workers_with_payouts_of_one_payer_together_take_no_more_than_there_is() -> None:
+    """Each works at one of two payouts; the second one begins at any call of the first."""
+
+    def run(services: object, schedule: RecurringPayment) -> None:
+        body = json.dumps({"network": "sepolia", "recurring": [schedule.recurring_id]})
+        jobs.execute_recurring(services, body)  # type: ignore[arg-type]
+
+    shop, (first, _) = two_of_one_payer(balance=2 * AMOUNT - 1)
+    wire = Tripwire()
+    run(shop.guarded(wire), first)
+    for position in range(1, wire.calls + 1):
+        shop, (first, second) = two_of_one_payer(balance=2 * AMOUNT - 1)
+        shop.world.chain.mempool.holds = True
+        other = Interruption(position, lambda shop=shop, second=second: run(shop.services, second))
+        run(shop.guarded(other), first)
+        assert len(shop.world.chain.mempool.waiting) == 1
+        shop.world.chain.mempool.holds = False
+        shop.settle(4)
+        assert [reason for _, _, reason in shop.world.chain.mempool.executed.values()] == [None]
 
 
 def test_somebody_else_with_the_key_makes_another_attempt_necessary_and_no_second_payment() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import Fee
 from chalicelib.recording.jobs import record_transfers
 from chalicelib.recurring import flows, jobs
@@ -16,6 +17,7 @@ from infra.bench.calls import counted
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.recurring import AMOUNT, Recurring
 from tests.fakes.world import FEE_ADDRESS, in_process_aws
+from tests.relayer.test_tracking import Lines
 
 
 def test_every_period_is_paid_when_it_is_due_and_then_it_is_completed() -> None:
@@ -142,12 +144,26 @@ def test_a_paused_one_that_is_resumed_makes_up_for_missed_payments_one_after_the
     assert shop.load(schedule).status is RecurringStatus.COMPLETED
 
 
+def test_one_whose_permit_has_ended_is_not_resumed() -> None:
+    shop = Recurring(recurring_retry_seconds=60)
+    shop.proxy.set(allowance=0)
+    schedule = shop.start()
+    shop.settle(6)
+    shop.jump(days=93)
+    before = shop.load(schedule)
+    assert before.status is RecurringStatus.PAUSED
+    with pytest.raises(BadRequest, match="The permit of this recurring payment can be used no longer: create another"):
+        flows.resume(shop.services, shop.owner, schedule.recurring_id)
+    assert shop.load(schedule) == before
+
+
 def test_a_date_that_the_newest_block_has_not_reached_is_no_failure() -> None:
     shop = Recurring()
     schedule = shop.start()
     shop.proxy.refusal = "the payment of the schedule is not due yet"
     shop.settle(5)
-    assert shop.load(schedule).failures == 0
+    found = shop.load(schedule)
+    assert found.failures == 0 and found.attempt > 1
     shop.proxy.refusal = None
     shop.settle()
     assert shop.load(schedule).processed == 1
@@ -262,6 +278,41 @@ def test_a_period_whose_request_was_paid_by_hand_is_passed_over() -> None:
     shop.jump(days=1)
     shop.settle()
     assert [index for _, index in shop.proxy.made] == [2]
+
+
+def test_a_payment_that_is_made_and_never_recorded_ends_in_a_pause_with_an_alarm() -> None:
+    """As if the contract paid by another fee proxy, whose events do not count."""
+    shop = Recurring()
+    schedule = shop.start()
+    lines = Lines()
+    shop.world.services = replace(shop.services, log=lines)  # type: ignore[arg-type]
+    shop.world.chain.pay_too = lambda *paid, **more: {}  # type: ignore[method-assign]
+    shop.settle(55)
+    assert (shop.load(schedule).status, shop.load(schedule).processed) == (RecurringStatus.ACTIVE, 0)
+    for _ in range(2):
+        shop.settle(75)
+        found = shop.load(schedule)
+        assert (found.status, found.failures) == (RecurringStatus.PAUSED, 0)
+        assert found.failure_reason == "The payment was made, but the fee proxy of this network has no event of it"
+        flows.resume(shop.services, shop.owner, schedule.recurring_id)
+    told = {"recurring_id": schedule.recurring_id, "network": "sepolia", "period": 1}
+    assert lines.of("recurring payment not recorded") == [told] * 2
+    failed = shop.events("payment.failed")
+    assert [each["failureReason"] for each in failed] == [found.failure_reason] * 2
+    assert list(shop.proxy.made.values()) == [1] and len(shop.world.chain.mempool.executed) == 1
+
+
+def test_a_payment_that_is_made_waits_while_the_chain_is_not_read() -> None:
+    shop = Recurring()
+    schedule = shop.start()
+    scan, shop.world.scan = shop.world.scan, lambda *services: None  # type: ignore[method-assign]
+    shop.settle(180)
+    assert list(shop.proxy.made.values()) == [1]
+    assert shop.load(schedule).status is RecurringStatus.ACTIVE
+    shop.world.scan = scan  # type: ignore[method-assign]
+    shop.settle(12)
+    found = shop.load(schedule)
+    assert (found.status, found.processed, found.unrecorded_since) == (RecurringStatus.ACTIVE, 1, None)
 
 
 def test_a_message_that_comes_twice_changes_nothing() -> None:

@@ -18,6 +18,7 @@ from chalicelib.relayer.following import (
     finished,
     next_step,
     receipt_of,
+    reopened,
     superseded,
 )
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
@@ -99,7 +100,7 @@ def test_one_that_waits_for_others_is_replaced_only_if_it_offers_less_than_gas_c
 
 def test_a_finished_call_tells_the_transaction_the_block_the_cost_and_why_it_reverted() -> None:
     closed, call = finished(SIGNED, receipt(88, NEW), "no", NOW)
-    assert closed == replace(SIGNED, raw=None, closed_at=NOW)
+    assert closed == replace(SIGNED, closed_at=NOW), "the bytes are kept"
     accepted = RelayedCall("payout/5", "sepolia", SIGNED.sender, 5, SIGNED.created_at, version=1)
     done = replace(accepted, status=CallStatus.SUCCEEDED, tx_hash=NEW, block_number=88, cost=BaseUnits(7))
     assert call == done
@@ -107,3 +108,25 @@ def test_a_finished_call_tells_the_transaction_the_block_the_cost_and_why_it_rev
     assert reverted == replace(done, status=CallStatus.REVERTED, reason="no")
     _, lost = superseded(SIGNED, NOW)
     assert lost == replace(accepted, status=CallStatus.SUPERSEDED, reason=SUPERSEDED_REASON)
+
+
+def test_without_its_key_a_transaction_is_only_sent_again_and_finished() -> None:
+    def without(record: RelayedTransaction, state: ChainState, after: timedelta = timedelta()) -> Step:
+        return next_step(record, state, STUCK, NOW + after, can_sign=False)
+
+    assert without(transaction(5), chain(), UNSIGNED_AFTER) is Step.NEEDS_KEY
+    assert without(SIGNED, chain(), STUCK) is Step.NEEDS_KEY
+    assert without(SIGNED, chain(), SENT_AGAIN_AFTER) is Step.SEND
+    assert without(SIGNED, chain(receipt=receipt())) is Step.FINISH
+
+
+def test_a_call_that_a_fork_took_out_of_the_chain_is_open_again_and_sent_at_once() -> None:
+    closed, call = finished(SIGNED, receipt(88, NEW), None, NOW)
+    call = replace(call, version=2)
+    later = NOW + timedelta(days=1)
+    is_open, unknown = reopened(replace(closed, unseen_since=NOW), call, later)
+    assert unknown == RelayedCall("payout/5", "sepolia", SIGNED.sender, 5, SIGNED.created_at, version=2)
+    assert (is_open.closed_at, is_open.raw, is_open.unseen_since) == (None, SIGNED.raw, None)
+    assert next_step(is_open, chain(), STUCK, later) is Step.SEND
+    again, found = finished(is_open, receipt(95, OLD), None, later)
+    assert found == replace(call, tx_hash=OLD, block_number=95, version=3) and again.closed_at == later

@@ -1,5 +1,6 @@
 """Nonces under concurrency: on tables in memory with any interleaving, and on a real DynamoDB with real threads."""
 
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -10,16 +11,17 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.base.money import format_amount
+from chalicelib.base.money import BaseUnits, format_amount
+from chalicelib.chain.wallets import TokenReading, WalletReading
 from chalicelib.relayer import flows, store
-from chalicelib.relayer.records import CallStatus
+from chalicelib.relayer.records import CallStatus, TakenFunds, Taking
 from chalicelib.relayer.rules import COIN_DECIMALS, Call
 from chalicelib.services import Services
 from chalicelib.storage.store import Store, Write
 from infra.local.cloud import Cloud
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.memory_store import MemoryStore
-from tests.fakes.mempool import GAS
+from tests.fakes.mempool import GAS, Raw
 from tests.fakes.world import PREFIX, PlainSigningKeys, World
 
 SENDER = PlainSigningKeys.address
@@ -82,6 +84,71 @@ def test_however_workers_overtake_each_other_each_key_has_one_nonce_and_none_is_
     for name in keys:
         outcome = flows.outcome(services, name)
         assert outcome is not None and outcome.status is CallStatus.SUCCEEDED
+
+
+wallets = st.lists(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 6)), min_size=1, max_size=4), min_size=1, max_size=6
+)
+
+
+@settings(max_examples=150)
+@given(batches=wallets, gaps=st.lists(st.integers(0, 2), max_size=6), ends=st.integers(0, 5), has=st.integers(0, 12))
+def test_however_workers_overtake_each_other_open_calls_take_no_more_than_a_wallet_has(
+    batches: list[list[tuple[str, int]]], gaps: list[int], ends: int, has: int
+) -> None:
+    """Each wallet has `has`, and after `ends` batches all that was accepted is executed and ends."""
+    world = World(client=object(), **SETTINGS)
+    memory, mempool = Overtaken(), world.chain.mempool
+    services = replace(world.services, store=memory)
+    holdings = dict.fromkeys("ab", has)
+    names = {f"0x{ord(name):040x}": name for name in "ab"}
+    numbers = itertools.count()
+
+    def read_wallet(owner: str, tokens: list[str], spender: str | None = None) -> WalletReading:
+        assert (tokens, spender) == ([TO], TO)
+        left = BaseUnits(holdings[names[owner]])
+        return WalletReading(BaseUnits(0), {TO: TokenReading(left, BaseUnits(left + 1))}, BaseUnits(0))
+
+    def executes(raw: Raw) -> None:
+        wallet, amount = bytes.fromhex(raw.data[2:4]).decode(), int(raw.data[4:])
+        holdings[wallet] -= amount
+
+    world.chain.read_wallet = read_wallet  # type: ignore[assignment]
+    mempool.executes, mempool.holds = executes, True
+    mempool.dry_run = lambda to, data: "short" if int(data[4:]) > holdings[bytes.fromhex(data[2:4]).decode()] else None
+    rest = iter(batches)
+
+    def work() -> None:
+        batch = next(rest, None)
+        if batch is None:
+            return
+        found = flows.submit(services, [taking(f"call/{next(numbers)}", *each) for each in batch])
+        assert {each.status for each in found} <= {"accepted", "waiting", "refused"}
+
+    for gap in gaps:
+        memory.before_write += [work] + [lambda: None] * gap
+    for number in range(len(batches)):
+        if number == ends:
+            mempool.holds = False
+            world.advance(61)
+            world.relay(services)
+            mempool.holds = True
+        work()
+        under_way = {names[each.wallet]: each.under_way for each in memory.all(TakenFunds)}
+        assert all(0 <= under_way.get(name, 0) <= holdings[name] for name in "ab")
+    memory.before_write.clear()
+    mempool.holds = False
+    for _ in range(3):
+        world.advance(61)
+        world.relay(services)
+    assert min(holdings.values()) >= 0
+    assert not any(each.under_way for each in memory.all(TakenFunds))
+
+
+def taking(key: str, wallet: str, amount: int) -> Call:
+    """A call that takes an amount from a wallet; its data say both."""
+    takes = Taking(f"0x{ord(wallet):040x}", TO, TO, BaseUnits(amount))
+    return Call(key, "sepolia", TO, f"0x{wallet.encode().hex()}{amount:04d}", takes=takes)
 
 
 def test_real_threads_on_a_real_table_take_every_nonce_once(cloud: Cloud) -> None:

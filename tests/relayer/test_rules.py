@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.readings import AccountReading, StepResult
-from chalicelib.relayer.records import RelayerAccount
+from chalicelib.relayer.records import RelayerAccount, Taking
 from chalicelib.relayer.rules import (
     MOST_BYTES,
     MOST_GAS,
@@ -21,6 +21,7 @@ from chalicelib.relayer.rules import (
     raised_fees,
     reserve,
     spent_more,
+    taken_by,
 )
 from tests.relayer.transactions import NOW, TO, transaction
 
@@ -83,8 +84,8 @@ def test_a_call_may_cost_exactly_what_is_left() -> None:
     for left in (cost, cost - 1):
         is_enough = left == cost
         for found in (
-            reserve(ACCOUNT, wanted, reading(balance=left), Budget(10**11, None), NOW),
-            reserve(ACCOUNT, wanted, reading(), Budget(10**11, left), NOW),
+            reserve(ACCOUNT, wanted, reading(balance=left), Budget(10**11, None), NOW, {}),
+            reserve(ACCOUNT, wanted, reading(), Budget(10**11, left), NOW, {}),
         ):
             assert (found.submissions[0].status is SubmissionStatus.ACCEPTED) == is_enough
 
@@ -92,7 +93,7 @@ def test_a_call_may_cost_exactly_what_is_left() -> None:
 def test_what_one_call_may_cost_is_not_there_for_the_next() -> None:
     cost = 62_500 * (2 * 10**9 + 10**8)
     wanted = [(call(key), StepResult(True, None, 50_000)) for key in ("a", "b", "c")]
-    found = reserve(ACCOUNT, wanted, reading(balance=2 * cost), Budget(10**11, None), NOW)
+    found = reserve(ACCOUNT, wanted, reading(balance=2 * cost), Budget(10**11, None), NOW, {})
     assert [each.status.value for each in found.submissions] == ["accepted", "accepted", "postponed"]
 
 
@@ -121,7 +122,7 @@ def test_accepted_calls_have_consecutive_nonces_and_stay_within_limit_and_balanc
 ) -> None:
     account = replace(ACCOUNT, spent=BaseUnits(spent))
     calls = [(call(f"call/{n}", value, gas), step) for n, (value, gas, step) in enumerate(wanted)]
-    found = reserve(account, calls, reading(balance=balance), Budget(10**11, limit), NOW)
+    found = reserve(account, calls, reading(balance=balance), Budget(10**11, limit), NOW, {})
     assert [each.key for each in found.submissions] == [each.key for each, _ in calls]
     accepted = [each.key for each in found.submissions if each.status is SubmissionStatus.ACCEPTED]
     assert [each.call_key for each in found.calls] == [each.call_key for each in found.transactions] == accepted
@@ -144,16 +145,34 @@ def test_accepted_calls_have_consecutive_nonces_and_stay_within_limit_and_balanc
 def test_a_new_day_begins_with_nothing_spent() -> None:
     full = replace(ACCOUNT, spent=BaseUnits(10**18))
     budget = Budget(10**11, 10**18)
-    (today,) = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), budget, NOW).submissions
+    (today,) = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), budget, NOW, {}).submissions
     assert today.status is SubmissionStatus.POSTPONED
-    tomorrow = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), budget, NOW + timedelta(days=1))
+    tomorrow = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), budget, NOW + timedelta(days=1), {})
     assert tomorrow.submissions[0].status is SubmissionStatus.ACCEPTED
     assert (tomorrow.account.day, tomorrow.account.spent) == ("2026-03-16", 62_500 * (2 * 10**9 + 10**8))
 
 
 def test_a_call_without_an_estimate_gets_the_most_gas_it_may_take() -> None:
-    found = reserve(ACCOUNT, [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))], reading(), Budget(10**11, None), NOW)
+    found = reserve(ACCOUNT, [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))], reading(), Budget(10**11, None), NOW, {})
     assert [each.gas_limit for each in found.transactions] == [MOST_GAS, 90_000]
+
+
+def test_a_wallet_gives_no_more_to_calls_than_it_has_left() -> None:
+    """The second call waits, the third is smaller, and a wallet that no other call takes from is not asked for."""
+    wanted = [
+        (replace(call(key), takes=Taking("0x" + wallet * 20, TO, TO, BaseUnits(amount))), StepResult(True, None, 50_000))
+        for key, wallet, amount in (("a", "aa", 6), ("b", "AA", 5), ("c", "aa", 4), ("d", "bb", 100))
+    ]
+    left = {Taking("0x" + "aa" * 20, TO, TO, BaseUnits(1)).source: 10}
+    found = reserve(ACCOUNT, wanted, reading(), Budget(10**11, None), NOW, left)
+    assert [each.status.value for each in found.submissions] == ["accepted", "waiting", "accepted", "accepted"]
+    assert [each.nonce for each in found.transactions] == [5, 6, 7]
+    refused = [(call, StepResult(False, "no")) for call, _ in wanted]
+    assert reserve(ACCOUNT, refused, reading(), Budget(10**11, None), NOW, left).submissions[1].status.value == "refused"
+    sums = {counter.wallet[-2:]: amounts for counter, amounts in taken_by(found.transactions)}
+    assert sums == {"aa": {"under way": 10}, "bb": {"under way": 100}}
+    assert [amounts for _, amounts in taken_by(found.transactions, -1)] == [{"under way": -10}, {"under way": -100}]
+    assert taken_by([transaction()]) == []
 
 
 def test_higher_fees_add_what_they_may_cost_more() -> None:

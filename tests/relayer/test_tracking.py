@@ -154,7 +154,7 @@ def test_fees_are_raised_up_to_the_limit_and_no_further(world: World, mempool: M
         follow_relayed(services, '{"network": "sepolia"}')
     offered = {raw.max_fee for raw in mempool.sent}
     assert max(offered) <= 5 * GWEI and len(offered) > 1
-    assert lines.of("transaction is stuck")[0] == {"network": "sepolia", "nonce": 0, "call": CALL.key}
+    assert lines.of("transaction is stuck")[0] == {"network": "sepolia", "sender": SENDER, "nonce": 0, "call": CALL.key}
     mempool.base_fee = 2 * GWEI
     minutes_pass(world, 2)
     assert_succeeded_once(world)
@@ -261,17 +261,137 @@ def test_a_transaction_that_waited_before_the_first_call_and_is_dropped_holds_up
     assert_succeeded_once(world)
 
 
-def test_a_nonce_that_no_open_transaction_has_is_an_alarm(world: World, mempool: Mempool) -> None:
-    """A fork deeper than the confirmations took a transaction out of its block, and no node has it any more."""
+def test_a_transaction_that_a_deep_fork_removed_is_sent_again_with_the_same_bytes(
+    world: World, mempool: Mempool
+) -> None:
+    """The fork is deeper than the confirmations, and no node has the transaction any more."""
     submit(world)
     minutes_pass(world)
     assert_succeeded_once(world)
+    (first,) = {raw.tx_hash for raw in mempool.sent}
+    mempool.executed.clear()
+    mempool.holds = True
+    submit(world, replace(CALL, key="payout/2"))
+    services, lines = logged(world)
+    world.advance(61)
+    world.chain.mine()
+    follow_relayed(services, '{"network": "sepolia"}')
+    (told,) = lines.of("transactions removed by a fork")
+    assert told == {"network": "sepolia", "sender": SENDER, "nonce": 0, "count": 1}
+    assert status(world) is CallStatus.UNKNOWN and mempool.waiting[SENDER, 0].tx_hash == first
+    mempool.holds = False
+    minutes_pass(world, 3)
+    assert status(world) is CallStatus.SUCCEEDED is status(world, "payout/2")
+    assert sorted(raw.nonce for _, raw, _ in mempool.executed.values()) == [0, 1]
+    assert {raw.tx_hash for raw in mempool.sent if raw.nonce == 0} == {first}
+    assert submit(world).status == "accepted" and {raw.nonce for raw in mempool.sent} == {0, 1}
+
+
+def test_a_node_that_is_behind_takes_no_outcome_back(world: World, mempool: Mempool) -> None:
+    submit(world)
+    minutes_pass(world)
+    before = flows.outcome(world.services, CALL.key)
+    read = mempool.read_account
+    mempool.read_account = lambda address: replace(read(address), head=read(address).head - 2, nonce=0)  # type: ignore[method-assign]
+    for _ in range(3):
+        world.advance(61)
+        follow_relayed(world.services, '{"network": "sepolia"}')
+    assert flows.outcome(world.services, CALL.key) == before and len(mempool.sent) == 1
+
+
+def test_more_transactions_than_one_write_holds_are_sent_again_after_a_deep_fork(
+    world: World, mempool: Mempool
+) -> None:
+    calls = [replace(CALL, key=f"payout/{n}") for n in range(35)]
+    for each in calls:
+        submit(world, each)
+    minutes_pass(world, 2)
+    mempool.executed.clear()
+    minutes_pass(world, 3)
+    assert {status(world, each.key) for each in calls} == {CallStatus.SUCCEEDED}
+    assert len(mempool.executed) == 35 == len({raw.tx_hash for raw in mempool.sent})
+
+
+def test_a_nonce_that_no_transaction_can_have_again_is_an_alarm(world: World, mempool: Mempool) -> None:
+    """A deep fork took away the transaction by which somebody else had superseded a call."""
+    mempool.holds = True
+    submit(world)
+    mempool.steal_nonce(SENDER)
+    minutes_pass(world, 18)
+    assert status(world) is CallStatus.SUPERSEDED
     mempool.executed.clear()
     submit(world, replace(CALL, key="payout/2"))
     services, lines = logged(world)
     world.advance(61)
     follow_relayed(services, '{"network": "sepolia"}')
-    assert lines.of("transaction is stuck")[0] == {"network": "sepolia", "nonce": 1, "missing": 0}
+    assert lines.of("transaction is stuck")[0] == {"network": "sepolia", "sender": SENDER, "nonce": 1, "missing": 0}
+    assert status(world) is CallStatus.SUPERSEDED
+
+
+class OtherKeys(PlainSigningKeys):
+    """The key that replaced the first one."""
+
+    private_key = bytes.fromhex("5d" * 32)
+
+
+def with_other_key(world: World, lines: Lines | None = None, **settings: Any) -> Services:
+    services, _ = logged(world, **settings)
+    return replace(services, signing_keys=OtherKeys(), **({"log": lines} if lines else {}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("keys", [{"sepolia": "secret"}, {}], ids=["another key", "no key"])
+def test_calls_of_an_account_whose_key_was_replaced_are_followed_to_their_end(
+    world: World, mempool: Mempool, keys: dict[str, str]
+) -> None:
+    submit(world)
+    follow_relayed(world.services, '{"network": "sepolia"}')
+    mempool.forget()
+    services = with_other_key(world, relayer_keys=keys)
+    for _ in range(4):
+        world.advance(54)
+        track_relayed(services)
+        world.queue.messages.clear()
+        world.relay(services)
+    assert_succeeded_once(world)
+    if keys:
+        assert submit(world, replace(CALL, key="payout/2"), services).status == "accepted"
+        for _ in range(2):
+            world.advance(54)
+            world.relay(services)
+        assert status(world, "payout/2") is CallStatus.SUCCEEDED
+        assert len({raw.sender for raw in mempool.sent}) == 2
+
+
+def test_the_schedule_has_former_accounts_checked_and_finished_ones_cost_no_call_to_the_node(world: World) -> None:
+    submit(world)
+    follow_relayed(world.services, '{"network": "sepolia"}')
+    services = with_other_key(world, relayer_keys={})
+    world.queue.messages.clear()
+    track_relayed(services)
+    assert [each.body for each in world.queue.messages] == ['{"network": "sepolia"}']
+    world.relay(services)
+    assert status(world) is CallStatus.SUCCEEDED
+    world.chain.is_down = True
+    world.advance(61)
+    follow_relayed(services, '{"network": "sepolia"}')
+
+
+def test_a_call_that_only_the_replaced_key_could_make_is_an_alarm(world: World, mempool: Mempool) -> None:
+    """It offers too little, and is made when the price falls or the key is back."""
+    submit(world)
+    follow_relayed(world.services, '{"network": "sepolia"}')
+    mempool.base_fee = 10**15
+    services, lines = with_other_key(world), Lines()
+    services = replace(services, log=lines)  # type: ignore[arg-type]
+    for _ in range(3):
+        world.advance(61)
+        follow_relayed(services, '{"network": "sepolia"}')
+    facts = {"network": "sepolia", "sender": SENDER, "nonce": 0, "call": CALL.key}
+    assert lines.of("transaction is stuck")[-1] == facts
+    assert status(world) is CallStatus.UNKNOWN and len({raw.tx_hash for raw in mempool.sent}) == 1
+    mempool.base_fee = 10**9
+    minutes_pass(world, 2)
+    assert_succeeded_once(world)
 
 
 def test_a_node_without_our_receipt_for_a_while_supersedes_nothing(world: World, mempool: Mempool) -> None:
@@ -448,11 +568,17 @@ def test_a_network_without_a_node_is_not_checked(world: World) -> None:
     assert [message.body for message in world.queue.messages] == ['{"network": "sepolia"}']
 
 
-def test_a_message_of_a_network_without_a_key_is_dropped(world: World) -> None:
+def test_a_message_of_a_network_that_never_had_an_account_is_dropped(world: World) -> None:
     follow_relayed(world.services, '{"network": "base"}')
 
 
 def test_the_account_is_described_to_the_operator(world: World, mempool: Mempool) -> None:
     mempool.holds = True
     flows.submit(world.services, [CALL, replace(CALL, key="payout/2")])
-    assert flows.account_state(world.services, "sepolia") == flows.AccountState(SENDER, 10**21, 2, 2)  # type: ignore[arg-type]
+    described = flows.AccountState("sepolia", SENDER, 10**21, 2, 2)  # type: ignore[arg-type]
+    assert flows.account_states(world.services) == [described]
+    follow_relayed(world.services, '{"network": "sepolia"}')
+    assert flows.account_states(with_other_key(world, relayer_keys={})) == [described], "its key was replaced"
+    mempool.holds = False
+    minutes_pass(world, 2)
+    assert flows.account_states(with_other_key(world, relayer_keys={})) == []

@@ -27,6 +27,7 @@ from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Or
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Counts, Record
+from chalicelib.bridging.records import KeptAnswer, RouterCircuit
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
@@ -41,6 +42,9 @@ from chalicelib.relayer.records import (
     RelayedTransaction,
     RelayerAccount,
     RelayerProgress,
+    Sender,
+    Senders,
+    Taking,
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, Refund, UnmatchedTransfer
@@ -303,6 +307,7 @@ CALL = RelayedCall("recurring/01KJM9CZ34/2/1", "base", WALLET, 12, NOW)
 RELAYED = RelayedTransaction(
     "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
 )
+TAKING = Taking(WALLET, WALLET, WALLET, BaseUnits(10**34))
 OFFRAMP = Order(
     request_id=REQUEST_ID,
     account_id=ACCOUNT,
@@ -624,5 +629,11 @@ RECORDS: dict[str, Record] = {
     "transaction, replaced": replace(RELAYED, hashes=("0x" + HASH, "0x" + HASH[::-1]), raw="0x02f8", signed_at=NOW, version=3),
     "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4),
     "account of the relayer": RelayerAccount("base", WALLET, 13, "2026-03-01", BaseUnits(10**17), version=12),
+    "answer of the router": KeptAnswer(HASH, '{"tool": "across"}', NOW, NOW + HOUR),
+    "circuit of the router": RouterCircuit(5, 1, NOW + HOUR, NOW, version=5),
+    "circuit of the router, closed": RouterCircuit(1, 0, None, NOW),
     "progress of the relayer": RelayerProgress("base", WALLET, 12, NOW, version=40),
+    "accounts of the relayer": Senders((Sender("base", WALLET), Sender("sepolia", WALLET))),
+    "funds under way": replace(TAKING.counter("base"), amounts=Counts({"under way": 10**34})),
+    "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
 }

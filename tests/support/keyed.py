@@ -19,7 +19,7 @@ from chalicelib.http.operation import Operation
 from chalicelib.http.request import HttpRequest
 from chalicelib.services import Services
 from infra import admin
-from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
+from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
 from tests.fakes.intents import with_safe
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PREFIX, PlainSecrets, World, in_process_tables
@@ -133,10 +133,13 @@ class Deployment:
         entropy = World(self.world.client, seed=seed).services.entropy
         return replace(self.world.start(client, queue), secrets=RandomSecrets(), entropy=entropy)
 
-    def dies(self, sent: Sent, fatal: int, before: bool) -> bool:
-        """Whether a process died at its call number `fatal` when it ran the request."""
-        wire = Tripwire(fatal, before)
-        client, queue = FragileClient(self.world.client, wire), FragileQueue(self.world.queue, wire)
+    def dies(self, sent: Sent, fatal: int) -> bool:
+        """Whether a process died after its change number `fatal` when it ran the request.
+
+        To die before the next change, or at a read between them, leaves the same.
+        """
+        wire = Tripwire(fatal, before=False)
+        client, queue = FragileWrites(self.world.client, wire), FragileQueue(self.world.queue, wire)
         try:
             sent.to(self.process(client=client, queue=queue))
         except Crash:

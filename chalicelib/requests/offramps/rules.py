@@ -233,9 +233,10 @@ def is_late(order: Order, now: datetime, limit: timedelta) -> bool:
 def _moved(before: OrderStatus, order: Order) -> Order:
     """The order in another status than before: what was told of the old one may be told again. What is bounced was sent
     before, so that the provider has gone on after a failure that was told."""
-    if before in FAILURES and (order.status not in FAILURES or order.status is OrderStatus.BOUNCED):
-        return replace(order, announced=0, aside=None, is_settled=False)
-    return replace(order, aside=None) if before is not order.status else order
+    if before is order.status:
+        return order
+    has_gone_on = before in FAILURES and (order.status not in FAILURES or order.status is OrderStatus.BOUNCED)
+    return replace(order, announced=0 if has_gone_on else order.announced, aside=None)
 
 
 def _told(order: Order) -> Advance:

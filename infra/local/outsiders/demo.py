@@ -186,15 +186,20 @@ class Demo:
             result.append(f"200, {described(body)}")
         return body
 
-    def send(self, payer: Payer, body: dict[str, Any]) -> None:
-        """Signs and broadcasts the transactions of a body of /pay, in order and unchanged."""
-        transactions, payments = body["transactions"], _payments(body)
+    def send(self, payer: Payer, body: dict[str, Any]) -> list[str]:
+        """Signs and broadcasts the transactions of a body of /pay, in order and unchanged.
+
+        Returns the hashes of those that pay.
+        """
+        transactions, payments, hashes = body["transactions"], _payments(body), list[str]()
         for index, transaction in enumerate(transactions):
             name = "payment" if index >= len(transactions) - payments else "approval"
             with self.steps.step(f"sign and broadcast: {name}") as result:
                 receipt = payer.pay(transaction)
                 gas, block = int(receipt["gasUsed"], 16), int(receipt["blockNumber"], 16)
                 result.append(f"{receipt['transactionHash'][:18]}... in block {block}, {gas} gas")
+                hashes.append(receipt["transactionHash"])
+        return hashes[len(transactions) - payments :]
 
     def await_deliveries(self, request_ids: Sequence[str], events: frozenset[str] = EVENTS_OF_LINKS) -> None:
         """Waits until every event of every request has arrived, signed with the webhook's secret."""

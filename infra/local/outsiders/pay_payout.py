@@ -37,7 +37,7 @@ def merge(demo: Demo, payer: Payer, currency: Currency) -> None:
 
 
 def create(demo: Demo, payer: Payer, currency: Currency, recipient: str, amount: str) -> dict[str, Any]:
-    body = {"recipient": recipient, "creatorWalletAddress": payer.address, "network": NETWORK}
+    body = {"recipient": recipient, "creatorWalletAddress": payer.address, "network": currency.network}
     body |= {"currency": currency.id, "amount": amount, "reference": "demo"}
     return demo.create(f"create a payout of {amount} {currency.symbol}", "/payouts", body)
 

@@ -9,6 +9,7 @@ import pytest
 from chalicelib.requests.offramps import rules
 from chalicelib.requests.offramps.records import Order, OrderStatus
 from chalicelib.requests.offramps.rules import ENDS, FAILURES, STEPS, Advance, OrderReport, Pace, Telling
+from chalicelib.requests.records import RequestStatus
 
 NOW = datetime(2026, 3, 15, 10, tzinfo=UTC)
 PAUSE = timedelta(minutes=10)
@@ -182,6 +183,62 @@ def test_money_is_under_way_from_the_payment_to_the_end() -> None:
     assert rules.is_under_way(following.order)
     following.report("refunded")
     assert not rules.is_under_way(following.order)
+
+
+def test_a_request_shows_what_became_of_its_order() -> None:
+    following = Following()
+    assert rules.state_of(following.order) is None
+    following.report("cancelled")
+    assert rules.state_of(following.order) is RequestStatus.FAILED, "it can be paid no more"
+    following.report("ongoing_checks")
+    assert rules.state_of(following.order) is None
+    following.pay()
+    assert rules.state_of(following.order) is RequestStatus.PROCESSING
+    following.report("fiat_sent")
+    assert rules.state_of(following.order) is RequestStatus.PAID
+    assert following.order.aside is None
+    following.report("bounced")
+    assert rules.state_of(following.order) is RequestStatus.FAILED
+
+
+def test_an_order_that_is_not_paid_is_looked_at_once_after_a_day() -> None:
+    day = timedelta(days=1)
+    for now in (NOW, NOW + day - PAUSE):
+        assert rules.next_check(ORDER, now, PACE) == NOW + day
+    assert rules.next_check(ORDER, NOW + day, PACE) is None
+    assert rules.next_check(given("cancelled", paid=False), NOW, PACE) is None
+
+
+def test_a_payment_is_looked_at_at_once_and_so_is_its_end() -> None:
+    order = replace(ORDER, checks=7, check_at=NOW + PAUSE)
+    paid = rules.after_payment(order, True, NOW + timedelta(hours=1)).order
+    assert (paid.paid_at, paid.check_at, paid.checks) == (NOW + timedelta(hours=1), NOW + timedelta(hours=1), 0)
+    gone = rules.after_payment(paid, False, NOW + timedelta(hours=2)).order
+    assert (gone.paid_at, gone.check_at, gone.announced) == (None, NOW + timedelta(hours=2), 0)
+
+
+def test_each_pause_is_twice_the_last_one_and_at_most_six_hours() -> None:
+    order, minutes = given("ongoing_checks"), []
+    for number in range(1, 8):
+        order = rules.checked(order, NOW, PACE).order
+        assert order.checks == number and order.check_at is not None
+        minutes.append((order.check_at - NOW) / timedelta(minutes=1))
+    assert minutes == [20, 40, 80, 160, 320, 360, 360]
+    fast = replace(PACE, first_check=timedelta(seconds=1))
+    assert rules.next_check(replace(order, checks=1000), NOW, fast) == NOW + timedelta(seconds=1024)
+
+
+def test_a_newer_report_of_the_same_status_is_no_news() -> None:
+    order = replace(given("ongoing_checks"), checks=3, changed_at=NOW)
+    again = rules.after_report(order, OrderReport(9, "ongoing_checks"), NOW + PAUSE, PACE).order
+    assert (again.sequence, again.changed_at, again.checks) == (9, NOW, 3)
+    assert again.check_at == NOW + PAUSE + 8 * PAUSE
+
+
+def test_after_the_end_it_is_read_once_a_day_for_two_weeks() -> None:
+    order, day = given("fiat_sent"), timedelta(days=1)
+    assert rules.next_check(order, NOW + 14 * day - PAUSE, PACE) == NOW + 15 * day - PAUSE
+    assert rules.next_check(order, NOW + 14 * day, PACE) is None
 
 
 def given(status: str, paid: bool = True, **changes: object) -> Order:
