@@ -89,8 +89,8 @@ def test_a_worker_that_decided_for_the_bridge_and_one_that_returns_the_tokens_sp
 
 
 def test_what_was_taken_is_bridged_or_returned_in_every_history() -> None:
-    """500 histories of failures, silences, crashes and late workers."""
-    for seed in range(500):
+    """150 histories of failures, silences, crashes and late workers."""
+    for seed in range(150):
         chance, permits = random.Random(seed), Permits(seed)
         intent = permits.begun()
         for _ in range(chance.randint(2, 14)):
