@@ -163,6 +163,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         jobs.track_intents(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def run_permits(event: Any) -> None:
+        from chalicelib.checkout.permits import jobs
+
+        jobs.run_permits(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
     def check_offramps(event: Any) -> None:
         from chalicelib.offramp import jobs
 
@@ -213,6 +219,7 @@ sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
+run_permits = app.handler_map["run_permits"]
 check_offramps = app.handler_map["check_offramps"]
 run_recurring = app.handler_map["run_recurring"]
 track_relayed = app.handler_map["track_relayed"]

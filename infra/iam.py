@@ -125,6 +125,17 @@ ACCESS = {
         due=("payments",),
         rpc_urls=True,
     ),
+    "run_permits": Access(
+        tables={
+            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem"),
+            "ops": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem", "BatchWriteItem"),
+            "webhooks": ("PutItem",),
+        },
+        due=("payments",),
+        sends=("announcements", "relayed"),
+        rpc_urls=True,
+        signs=True,
+    ),
     "run_recurring": Access(due=("payments",), sends=("recurring",)),
     "execute_recurring": Access(
         tables={
