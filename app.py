@@ -16,6 +16,7 @@ from chalicelib.checkout import routes as checkout
 from chalicelib.checkout.broadcasts import routes as broadcasts
 from chalicelib.checkout.intents import routes as intents
 from chalicelib.checkout.payouts import routes as paying_out
+from chalicelib.checkout.permits import routes as permits
 from chalicelib.checkout.requests import routes as paying
 from chalicelib.currencies import routes as currencies
 from chalicelib.http import routes as service
@@ -54,6 +55,7 @@ ROOMS = (
     broadcasts,
     found_payments,
     paying,
+    permits,
     paying_out,
     recurring,
     transfers,

@@ -17,6 +17,7 @@ from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.wallets import TokenReading, WalletReading
+from chalicelib.checkout.crosschain.rules import Payer
 from chalicelib.checkout.permits import flows, running, store
 from chalicelib.checkout.permits.flows import Offer, SentSignature
 from chalicelib.checkout.permits.records import PaymentIntent
@@ -82,7 +83,7 @@ class Permits:
         position = direct(Owed(found, BaseUnits(found.amount - found.paid), Fee("1", FEE_ADDRESS)))
         source = token_with_id("USDC-base")
         assert source is not None
-        return flows.offer(self.services, self.owner, position, source, PAYER)
+        return flows.offer(self.services, self.owner, position, source, Payer(PAYER, PAYER))
 
     def sign(self, intent: PaymentIntent, signature: bytes = RIGHT) -> SentSignature:
         return SentSignature("0x" + signature.hex(), str(intent.permit.nonce), str(intent.permit.deadline))

@@ -54,22 +54,23 @@ class SentSignature:
     deadline: str
 
 
-def is_offered(owner: Owner, request: Request, position: Position, source: Token | None) -> bool:
-    """Whether a payer signs a payment intent in place of transactions: the client id wants that, and the request stands
-    by itself, is not paid out as fiat or by a schedule, and is paid from another chain without a conversion."""
+def is_offered(owner: Owner, position: Position) -> bool:
+    """Whether a payer signs a payment from another chain in place of its transactions: the client id wants that, and
+    the request stands by itself, is not paid out as fiat or by a schedule, and nothing is converted."""
+    request = position.owed.request
     is_plain = request.link_token is None and request.recurring_payment_id is None and not request.is_crypto_to_fiat
-    return owner.settings.uses_payment_intents and source is not None and is_plain and position.converted is None
+    return owner.settings.uses_payment_intents and is_plain and position.converted is None
 
 
-def offer(services: Services, owner: Owner, position: Position, source: Token, payer: str) -> Offer:
+def offer(services: Services, owner: Owner, position: Position, source: Token, paying: Payer) -> Offer:
     """Offers a payment from another chain to be signed. A quote, two calls to the node of the source, and one write.
 
     Raises BadRequest with what to change, also if the deployment cannot make the payment or there is no safe route.
     """
-    request, network = position.owed.request, source.network
+    request, network, payer = position.owed.request, source.network, paying.wallet
     executor = relayer.account_address(services, network)
     check_bridged(position)
-    wanted = wanted_for(position, source, Payer(payer, payer))
+    wanted = wanted_for(position, source, paying)
     chain, contract = services.chains.evm(network), address_of(PERMIT2, network)
     reading = chain.read_wallet(payer, [source.address], contract, code_of=payer)
     if reading.is_contract and not services.chains.evm(request.network).has_code(payer):
