@@ -158,7 +158,7 @@ def deadline_of(permit: PaymentPermit) -> datetime:
     return datetime.fromtimestamp(permit.deadline, UTC)
 
 
-def key_of(intent: PaymentIntent, step: str) -> str:
+def call_key(intent: PaymentIntent, step: str) -> str:
     """The key of a call of the relayer."""
     return f"permit/{intent.intent_id}/{step}"
 

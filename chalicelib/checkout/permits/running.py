@@ -101,7 +101,7 @@ def _step(services: Services, intent: PaymentIntent) -> None:
 
 def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
-    now, known = services.clock(), relayer.outcome(services, rules.key_of(intent, "take"))
+    now, known = services.clock(), relayer.outcome(services, rules.call_key(intent, "take"))
     if known is not None and known.status is CallStatus.SUCCEEDED:
         services.store.write(rules.taken(intent, now))
     elif known is not None and known.status is CallStatus.UNKNOWN:
@@ -131,7 +131,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
 def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens that were taken brought into the bridge, or back to the payer."""
     now, key = services.clock(), f"spend/{intent.spends}"
-    known = relayer.accepted(services, rules.key_of(intent, key))
+    known = relayer.accepted(services, rules.call_key(intent, key))
     if known is None:
         reason = _trouble(services, intent)
         after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
@@ -182,7 +182,7 @@ def _approved(services: Services, intent: PaymentIntent, route: Route) -> tuple[
     if reading.tokens[token].allowance >= intent.taking:
         return intent, True
     key = f"approve/{intent.approvals}"
-    known = relayer.outcome(services, rules.key_of(intent, key))
+    known = relayer.outcome(services, rules.call_key(intent, key))
     if known is not None and known.status is not CallStatus.UNKNOWN:
         return replace(intent, approvals=intent.approvals + 1), False
     if known is None:
@@ -244,7 +244,7 @@ def _trouble(services: Services, intent: PaymentIntent) -> str | None:
 
 
 def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int) -> Call:
-    return Call(rules.key_of(intent, step), intent.network, made.to, made.data, made.value, gas)
+    return Call(rules.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:
