@@ -160,7 +160,8 @@ def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
 
 def try_again(wanted: Wanted, retry_after: int) -> str:
     """What a payer is told while the router cannot be asked, or does not answer."""
-    wait = f"{retry_after} seconds" if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
+    seconds = f"{retry_after} second{'' if retry_after == 1 else 's'}"
+    wait = seconds if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
     return (
         f"Payments in {wanted.source.symbol} on {wanted.source.network} are not available at the moment: try again in "
         f"{wait}, or pay on {wanted.destination.network}"

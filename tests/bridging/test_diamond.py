@@ -12,7 +12,7 @@ from chalicelib.bridging.rules import read_source
 from chalicelib.bridging.verification import Limits, RouteRefused, verify
 from chalicelib.calldata.across import decode_message, encode_message
 from chalicelib.calldata.lifi import decode_diamond, decode_receiver_message
-from chalicelib.catalogue.contracts import LIFI_DIAMOND, address_of
+from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
 from chalicelib.catalogue.networks import network
 from chalicelib.outbound.lifi import step_of
 from tests.fakes.router import deposit_of
@@ -57,6 +57,15 @@ def test_what_it_leads_to_is_read_from_the_bytes_alone() -> None:
     assert (found.taken, found.destination.name) == (12_655_100 + 31_500, "arbitrum-one")
     assert (found.deposit.input_amount, found.deposit.depositor) == (12_655_100, PAYER)
     assert read_source(base, address_of(LIFI_DIAMOND, "base"), "0x7b939232") is None
+
+
+def test_the_same_bytes_for_any_other_contract_are_nothing_that_passes() -> None:
+    true = answer(true_call(ASKED, NOW, FEES), ASKED)
+    for other in (STRANGER, address_of(ACROSS_SPOKE_POOL, "base"), ASKED.from_token):
+        estimate = {**true["estimate"], "approvalAddress": other}
+        changed = {**true, "estimate": estimate, "transactionRequest": {**true["transactionRequest"], "to": other}}
+        with pytest.raises(RouteRefused, match="is not one that this service can read"):
+            verify(step_of(changed), PAYMENT, START, LIMITS)
 
 
 def test_something_left_over_for_the_fallback_passes_and_less_than_is_due_does_not() -> None:

@@ -20,6 +20,7 @@ TARGETS = {
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
     "payees": "**/rules.py",
     "payers": "rules.py forms.py inbound.py",
+    "bridging": "rules.py verification.py circuit.py",
     "currencies": "**/rules.py",
     "rates": "rules.py",
     "relayer": "rules.py following.py keys/kms.py",
