@@ -1,8 +1,12 @@
 """The two kinds of contract calls: transactions to sign, and reads."""
 
 
+from typing import TYPE_CHECKING
+
 from chalicelib.base.frozen import frozen
-from chalicelib.calldata.across import Deposit
+
+if TYPE_CHECKING:
+    from chalicelib.calldata.across import Deposit
 
 
 @frozen
@@ -26,7 +30,7 @@ class Call:
 class LoggedDeposit:
     """A deposit as the source chain's event says it. `deposit.exclusivity` is the deadline of it, in Unix time."""
 
-    deposit: Deposit
+    deposit: "Deposit"
     deposit_id: int
 
 
@@ -34,8 +38,8 @@ class LoggedDeposit:
 class SentTransaction:
     """A transaction that a node has, signed by `sender`; `to` is None if it creates a contract.
 
-    `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that the
-    fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
+    `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that
+    the fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
     """
 
     sender: str

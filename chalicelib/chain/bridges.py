@@ -22,7 +22,6 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.calldata.abi import WORD, address_word, bytes_tail, read_uint, uint_word
-from chalicelib.calldata.across import Deposit
 from chalicelib.calldata.transaction import Call, LoggedDeposit
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.chain.hex_values import hash_of, quantity
@@ -158,6 +157,8 @@ def _of_pool(network: str, logs: Iterable[Mapping[str, Any]], topic: str) -> Seq
 
 def _deposit(log: Mapping[str, Any]) -> LoggedDeposit | None:
     """The deposit of a FundsDeposited log; None if an address in it is none of an EVM chain."""
+    from chalicelib.calldata.across import Deposit  # most transactions deposit nothing
+
     data, topics = bytes.fromhex(log["data"][2:]), [bytes.fromhex(topic[2:]) for topic in log["topics"]]
     words = [data[start : start + WORD] for start in range(0, 10 * WORD, WORD)]
     length = read_uint(data, 10 * WORD)

@@ -65,7 +65,8 @@ class Crossing:
     on, `deposit_id` identifies it on both chains, `relay_hash` is what the destination chain knows it by, and
     `deposited_block` and `deposited_at` say where it is in the source chain. `searched_to` is the last block of the
     destination that was searched for its payout, `refund_searched_to` the last one of the source that was searched for
-    its refund; None before. `is_surplus`: it reached the payee of a request that was paid before. `reason` says in
+    its refund; None before. `is_unknown`: at the last check nobody had the transaction, or its time had passed without
+    an outcome. `is_surplus`: it reached the payee of a request that was paid before. `reason` says in
     words why it did not pay. `tool` is the bridge, as the payer announced it.
     """
 
@@ -84,5 +85,6 @@ class Crossing:
     refund_hash: str | None = None
     held: Held | None = None
     is_surplus: bool = False
+    is_unknown: bool = False
     reason: str | None = None
     tool: str | None = None

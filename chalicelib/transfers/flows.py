@@ -111,7 +111,8 @@ def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
     """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
     executed an announced transaction, or that the link's owner has named. Others may be named by anybody."""
     known = [each.link.creator_wallet for each in payments]
-    intents = (intent for each in payments if each.intent is not None for intent in each.intent.all)
+    intents = [intent for each in payments if each.intent is not None for intent in each.intent.all]
+    intents = [each for each in intents if each.crossing is None]  # its wallet is one of another network
     named = (each for each in intents if not each.is_public or each.proof is Proof.PROPOSED or each.executed_block)
     known += [each.wallet for each in named]
     return _wallets(known)

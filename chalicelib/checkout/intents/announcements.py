@@ -39,14 +39,15 @@ MAX_PENDING = 12
 class IntentDraft:
     """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe.
 
-    `bridge_tool` is the bridge that a payment from another chain goes through, as the payer says.
+    `token` is None in the form for multicalls. `bridge_tool` is the bridge that a payment from another chain goes
+    through, as the payer says.
     """
 
     tx_hash: str | None
     safe_tx_hash: str | None
     deadline: datetime | None
     chain: str
-    token: str
+    token: str | None
     payer_address: str | None
     bridge_tool: str | None = None
 
@@ -122,8 +123,13 @@ def check_deadline(draft: IntentDraft, now: datetime) -> None:
         raise BadRequest("safePaymentDeadline must be in the future")
 
 
-def _pays_in(payment: SecurePayment, symbol: str, chain: Network) -> bool:
-    """Whether a request is in a token with that symbol, or with the id `<symbol>-<network>`, such as USDC-sepolia."""
+def _pays_in(payment: SecurePayment, symbol: str | None, chain: Network) -> bool:
+    """Whether a request is in a token with that symbol, or with the id `<symbol>-<network>`, such as USDC-sepolia.
+
+    True if none is named.
+    """
+    if symbol is None:
+        return True
     named = token_with_id(f"{symbol}-{chain.name}")
     currencies = (token_with_id(request.currency) for request in payment.requests)
     return any(token is not None and (token == named or token.symbol == symbol) for token in currencies)
@@ -210,6 +216,8 @@ def admit(payment: SecurePayment, new: Intent, lifetime: timedelta) -> tuple[Int
         bounded = min(new.ends_at, same.created_at + lifetime) if new.is_public else new.ends_at
         intent = merged(same, replace(new, ends_at=bounded))
         return together(before, (intent if each is same else each for each in known)), intent
+    if any(each.status in _RETURNED and is_same(each, new) for each in known):
+        raise BadRequest("The payer has this payment back: get the transactions from /pay again")
     if any(each.status in _NONCE_USED and is_same(each, new) for each in known):
         raise BadRequest(
             "This transaction failed or was replaced: get the transactions from /pay again"
@@ -248,3 +256,5 @@ _VOUCHED = (Proof.PROPOSED, Proof.SENT)
 """Proofs that take a wallet of one's own."""
 _NONCE_USED = (IntentStatus.FAILED, IntentStatus.REPLACED)
 """A transaction that ended so cannot be executed any more, because its nonce is used."""
+_RETURNED = (IntentStatus.PARTIAL, IntentStatus.REFUNDED)
+"""A deposit that ended so has been announced to the merchant, and cannot arrive any more."""

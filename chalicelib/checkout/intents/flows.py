@@ -35,10 +35,10 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
 
     The intent is written with the link, on condition that the link's version is unchanged: so two intents, or an intent
     and the payment that completes the link, conflict, and the later one is decided again. An intent of a multicall
-    locks the multicall, not its children, and ends when the last child is paid; one from another chain is recorded for
-    each child that it pays, and for the multicall only as long as that is not known. Raises what `check_payable` raises, but
-    not because of other pending intents of this link; BadRequest, ChainUnavailable, and WriteConflict after five
-    conflicts.
+    locks the multicall, not its children, and ends when the last child is paid; a transaction of another chain is
+    recorded for each child that it pays, and for the multicall only as long as that is not known. Raises what
+    `check_payable` raises, but not because of other pending intents of this link; BadRequest, ChainUnavailable, and
+    WriteConflict after five conflicts.
     """
     for _ in range(_ATTEMPTS):
         stored = load_visible(services, token, viewer)

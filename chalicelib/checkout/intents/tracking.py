@@ -18,7 +18,7 @@ from chalicelib.requests.payments.records import Payment
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import Add, WriteConflict
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
@@ -37,6 +37,9 @@ def track_due(services: Services) -> int:
     their own. A run begins at a random shard of the index and stops in time. A node or Safe Transaction Service that
     does not answer is called once per run; the other intents that need it are checked by a later run. A failure that
     concerns one intent, or one Safe, which can be any contract, delays no others.
+
+    A record that is due costs two reads and one write, and one query per link if one of its intents ends; its intents
+    cost a read of the cursor each, and what observing.py and crossings/observing.py say.
     """
     now, shard = services.clock(), services.entropy(1)[0]
     deadline = now + _TIME_PER_RUN
@@ -85,6 +88,7 @@ class Checked:
 
     record: Intent
     payments: tuple[Payment, ...] = ()
+    counts: tuple[Add, ...] = ()
     events: tuple[Event, ...] = ()
 
 
@@ -92,7 +96,7 @@ def _write(services: Services, before: Intent, checked: Checked) -> int:
     """Writes what follows from a check in one transaction; returns how many of the link's intents have ended."""
     after = checked.record
     try:
-        services.store.write(after, *checked.payments, *checked.events)
+        services.store.write(after, *checked.payments, *checked.counts, *checked.events)
     except WriteConflict:
         return 0  # another run was faster
     webhooks.queue_announcements(services, checked.events)
@@ -125,7 +129,8 @@ def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Check
     """
     now, payment = services.clock(), _payment(services, record)
     due = _due(record, now)
-    here, crossing = [each for each in due if each.crossing is None], [each for each in due if each.crossing is not None]
+    here = [each for each in due if each.crossing is None]
+    crossing = [each for each in due if each.crossing is not None]
     seen = [_seen(services, payment, each, unavailable) for each in here]
     crossed = [crossings.checked(services, payment, each, unavailable) for each in crossing]
     decided = _decided(seen, _is_completed(services, record), now) if here else []
@@ -140,7 +145,7 @@ def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Check
         decided = _decided(seen, payment.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
     concluded = crossings.concluded(services, payment, record, crossing, crossed)
     checked = replace(_replaced(record, (*decided, *concluded.intents)), failures_told=concluded.failures_told)
-    return Checked(checked, concluded.payments, concluded.events)
+    return Checked(checked, concluded.payments, concluded.counts, concluded.events)
 
 
 def _postponed(intent: Intent, now: datetime) -> Intent:

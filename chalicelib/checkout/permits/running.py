@@ -32,7 +32,7 @@ from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.records import Request
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import Add, WriteConflict
 from chalicelib.storage.sweeping import Sweep
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
@@ -208,7 +208,7 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
     if changed.end is None:
         services.store.write(changed)
     else:
-        _write_end(services, changed, request, done.payments, done.events)
+        _write_end(services, changed, request, (*done.payments, *done.counts), done.events)
 
 
 def _end(services: Services, intent: PaymentIntent, request: Request, end: End) -> None:
@@ -223,13 +223,13 @@ def _write_end(
     services: Services,
     intent: PaymentIntent,
     request: Request,
-    payments: tuple[Payment, ...],
+    recorded: tuple[Payment | Add, ...],
     events: tuple[Event, ...],
 ) -> None:
     """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
     assert intent.end is not None
     execution = Execution(intent.intent_id, ExecutionStatus(intent.end.value))
-    services.store.write(intent, replace(request, execution=execution), *payments, *events)
+    services.store.write(intent, replace(request, execution=execution), *recorded, *events)
     webhooks.queue_announcements(services, events)
     services.log.info("payment intent ended", extra={**_facts(intent), "end": intent.end.value})
 

@@ -5,7 +5,8 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.schemas import Output
+from chalicelib.http.schemas import Output, unsent
+from chalicelib.links.schemas import CrosschainIntentAnswer
 from chalicelib.rates.records import RateSource
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import CustomerInfo
@@ -178,6 +179,9 @@ class RequestAnswer(Output):
     isCryptoToFiatAvailable: bool = Field(description="Whether it may be paid out to a bank account")
     execution: ExecutionAnswer | None = Field(
         None, description="The last payment of it that its payer has signed; absent if there was none"
+    )
+    crosschainIntents: list[CrosschainIntentAnswer] = Field(
+        default_factory=unsent, description="Payments from other chains that were announced; absent without any"
     )
     offramp: OfframpAnswer | None = Field(None, description="Of a request that is; otherwise absent")
     amountInUsd: str | None = Field(

@@ -14,7 +14,7 @@ from chalicelib.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
 from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.catalogue.networks import Network, network
-from chalicelib.catalogue.tokens import Token, token_at, token_with_id
+from chalicelib.catalogue.tokens import token_at, token_with_id
 from chalicelib.checkout.intents.crossings.rules import least_input
 from chalicelib.links.crossings import Deposit
 from chalicelib.links.records import PaymentType, SecurePayment
@@ -34,23 +34,25 @@ class PaidDeposit:
     logged: LoggedDeposit | None = None
 
 
-def check_source(payment: SecurePayment, chain: str, symbol: str) -> tuple[Network, Token]:
-    """The network and the token of another chain that a link is paid with. Raises BadRequest if it cannot be."""
+def check_source(payment: SecurePayment, chain: str, symbol: str | None) -> Network:
+    """The other chain that a link is paid from, in the token with that symbol, or in any if none is named.
+
+    Raises BadRequest if it cannot be paid so.
+    """
     first = payment.requests[0]
     label = _label(first.network)
     refusal = (
         f"Unsupported crosschain configuration: this link is paid in {first.currency} on {label}, and not from "
-        f"{symbol} on {chain}"
+        f"{symbol or 'a token'} on {chain}"
     )
     if not all(is_bridgeable(currency_of(request)) for request in payment.requests):
         raise BadRequest(f"{refusal}: {currency_of(first).symbol} is not supported in crosschain payment.")
     if payment.link.payment_type is PaymentType.BATCH:
         raise BadRequest(f"{refusal}: a link of several payments is paid on its own network")
-    source = source_token(chain, symbol)
-    if source is None:
+    if source_token(chain, symbol or SOURCE_SYMBOLS[0]) is None:
         labels = ", ".join(each.label for each in source_networks())
         raise BadRequest(f"{refusal}: it can be paid from {' or '.join(SOURCE_SYMBOLS)} on {labels}")
-    return next(each for each in source_networks() if each.label == chain), source
+    return next(each for each in source_networks() if each.label == chain)
 
 
 def _label(name: str) -> str:

@@ -3,7 +3,7 @@
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.links.progress import failure_reason
 from chalicelib.links.records import Intent, IntentStatus
 from chalicelib.recording.events import event_of
 from chalicelib.requests.records import Request
@@ -66,17 +66,6 @@ def failure_event(request: Request, failure: Failure, context: EventContext) -> 
         "failureReason": failure.reason,
     }
     return event_of(request, [payload], context)
-
-
-def failure_reason(intent: Intent) -> str | None:
-    """Why an intent did not pay, in words, with what the payer has now and where."""
-    crossing = intent.crossing
-    if crossing is None or crossing.reason is None or crossing.held is None:
-        return crossing.reason if crossing is not None else None
-    token = token_with_id(crossing.held.token)
-    assert token is not None, "only catalogued tokens are stored"
-    amount = format_amount(BaseUnits(crossing.held.amount), token.decimals)
-    return f"{crossing.reason}: {amount} {token.symbol} on {token.network} in {crossing.held.wallet}"
 
 
 def _sub_status(intent: Intent) -> str:

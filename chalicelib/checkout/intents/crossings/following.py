@@ -10,21 +10,25 @@ from chalicelib.checkout.intents.crossings.deposits import request_of
 from chalicelib.checkout.intents.crossings.events import failed_event
 from chalicelib.checkout.intents.crossings.observing import observed
 from chalicelib.links.records import Bill, Intent, IntentStatus, SecurePayment
+from chalicelib.recording import counting
 from chalicelib.requests.payments import store as payment_store
-from chalicelib.requests.payments.records import Origin, Payment
+from chalicelib.requests.payments.records import Origin, Payment, PaymentKind
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.services import Services
+from chalicelib.storage.store import Add
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event
 
 
 @frozen
 class Concluded:
-    """The intents after a check, and what is written with them. `failures_told` is the new number of the record."""
+    """The intents after a check, and what is written with them. `failures_told` is the new number of the record,
+    `counts` what changed payments add to the daily counts."""
 
     intents: tuple[Intent, ...]
     failures_told: int
     payments: tuple[Payment, ...] = ()
+    counts: tuple[Add, ...] = ()
     events: tuple[Event, ...] = ()
 
 
@@ -67,7 +71,7 @@ def concluded(
     `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_TOLD.
     """
     intents, told = list[Intent](), record.failures_told
-    payments, events = list[Payment](), list[Event]()
+    payments, counts, events = list[Payment](), list[Add](), list[Event]()
     for one, other in zip(before, after, strict=True):
         request = _request(payment, other)
         if other.status is IntentStatus.SETTLED and request is not None:
@@ -75,14 +79,16 @@ def concluded(
             if not made and request.status is not RequestStatus.PAID:  # detection has missed it, and reads it again
                 intents.append(rules.postponed(one, services.clock()))
                 continue
-            payments += [replace(each, origin=_origin(other)) for each in made]
+            changed = [_brought_by(other, each) for each in made]
+            counts += [Add(*each) for each in counting.amounts(made, changed)]
+            payments += changed
             other = _with_surplus(other, made)
         is_open = request is not None and request.status is not RequestStatus.PAID
         if rules.is_failure(one, other) and request is not None and is_open and told < rules.MAX_FAILURES_TOLD:
             events.append(failed_event(request, other, event_context(services)))
             told += 1
         intents.append(other)
-    return Concluded(tuple(intents), told, tuple(payments), tuple(events))
+    return Concluded(tuple(intents), told, tuple(payments), tuple(counts), tuple(events))
 
 
 def _request(payment: Bill | SecurePayment, intent: Intent) -> Request | None:
@@ -98,9 +104,16 @@ def _payments_of(services: Services, request: Request, intent: Intent) -> tuple[
     return payment_store.payments_by(services.store, request.request_id, request.network, tx_hash)
 
 
-def _origin(intent: Intent) -> Origin:
-    deposit = intent.crossing.deposit if intent.crossing is not None else None
-    return Origin(intent.network, intent.transaction_hash, deposit.fallback if deposit is not None else None)
+def _brought_by(intent: Intent, payment: Payment) -> Payment:
+    """The payment with its origin; with its type and payer, too, if its receipt could not be read when it was found."""
+    assert intent.crossing is not None and intent.crossing.deposit is not None, "its deposit made the payment"
+    deposit = intent.crossing.deposit
+    return replace(
+        payment,
+        origin=Origin(intent.network, intent.transaction_hash, deposit.fallback),
+        type=PaymentKind.RECURRING if payment.type is PaymentKind.RECURRING else PaymentKind.CROSSCHAIN,
+        payer=payment.payer or deposit.depositor,
+    )
 
 
 def _with_surplus(intent: Intent, made: Sequence[Payment]) -> Intent:

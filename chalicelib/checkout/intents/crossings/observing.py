@@ -6,7 +6,8 @@ Calls of one check, at most, besides those of the intents in general (tracking.p
                   transaction that is not found 2 and RANGES_PER_CHECK, and 1 to the Safe Transaction Service
     from BRIDGE   1 read of DynamoDB; RANGES_PER_CHECK to the destination's node, 1 after the deadline; 2 for the fill
                   once it is found, with 1 more read; 1 to the router if it was filled and that is not found
-    at REFUNDING  those of BRIDGE, and 3 and RANGES_PER_CHECK to the source's node
+    at REFUNDING  those of BRIDGE, and 2 and RANGES_PER_CHECK to the source's node; the first time as many as it takes
+                  to find the block of the deadline by halves, 20 among a million
 
 A block counts once it is deep enough: on the source chain by its confirmations, on the destination chain once detection
 has read it. Every block that decides something is compared with the canonical one at its height.
@@ -14,6 +15,7 @@ has read it. Every block that decides something is compared with the canonical o
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
@@ -34,7 +36,6 @@ from chalicelib.checkout.intents.crossings.rules import (
     Seen,
     Source,
     SourceSeen,
-    refund_search_from,
 )
 from chalicelib.checkout.intents.observing import execution, with_proposal
 from chalicelib.links.crossings import Crossing, Deposit, Held, Stage
@@ -283,7 +284,8 @@ def _logs_of_fill(
 ) -> Sequence[Mapping[str, Any]]:
     """The logs of what a fill did: those after its event, up to the event of the next fill in the transaction.
 
-    A log that the node repeats counts once. Raises InconsistentNode if its event is not among the logs: then others may be missing, too.
+    A log that the node repeats counts once. Raises InconsistentNode if the fill's event is not among the logs: then
+    others may be missing, too.
     """
     by_index = {int(log["logIndex"], 16): log for log in logs}
     ordered = [by_index[index] for index in sorted(by_index)]
@@ -328,7 +330,9 @@ def _refund(services: Services, intent: Intent, crossing: Crossing) -> RefundSee
     token = token_with_id(deposit.input_token)
     assert token is not None, "a stored deposit is of a catalogued token"
     newest = newest_deep(services, chain)
-    last = refund_search_from(crossing, newest, chain.block_facts([newest])[newest].time)
+    last = crossing.refund_searched_to
+    if last is None:
+        last = _last_block_until(chain, deposit.fill_deadline, crossing.deposited_block or 0, newest)
     span = max(_network(intent.network).log_range // 2, 1)
     for _ in range(RANGES_PER_CHECK):
         if last >= newest:
@@ -342,6 +346,17 @@ def _refund(services: Services, intent: Intent, crossing: Crossing) -> RefundSee
                 return RefundSeen(last, each.tx_hash, Held(deposit.depositor, token.id, deposit.input_amount))
         last = blocks.last
     return RefundSeen(last)
+
+
+def _last_block_until(chain: "EvmChain", instant: datetime, first: int, newest: int) -> int:
+    """The last block up to an instant among those from `first` to `newest`; `first` if all are later."""
+    while first < newest:
+        middle = (first + newest + 1) // 2
+        if chain.block_facts([middle])[middle].time <= instant:
+            first = middle
+        else:
+            newest = middle - 1
+    return first
 
 
 def _network(name: str) -> Network:

@@ -33,7 +33,7 @@ def children_paid(
     """
     if payment.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
         return ()
-    source, _ = check_source(payment, draft.chain, draft.token)
+    source = check_source(payment, draft.chain, draft.token)
     sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
     if sent is None:
         return ()
@@ -46,13 +46,12 @@ def children_paid(
 def started(
     services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
 ) -> tuple[Network, IntentStart]:
-    """The source chain, and the start of an intent on it, which is another one than the link's; without the Safe of a Safe's
-    transaction.
+    """The source chain, and the start of an intent on it, without the Safe of a Safe's transaction.
 
     One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
     """
-    source, _ = check_source(payment, draft.chain, draft.token)
+    source = check_source(payment, draft.chain, draft.token)
     destination = _network(payment.requests[0].network)
     cursor = scan_store.cursor(services.store, destination.name)
     if cursor is None:

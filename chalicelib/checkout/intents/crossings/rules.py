@@ -233,7 +233,7 @@ def _after_arrival(intent: Intent, seen: ArrivalSeen, refund: RefundSeen | None,
 def ended(intent: Intent, status: IntentStatus, now: datetime, reason: str | None = None) -> Intent:
     """The intent at its end, from now on."""
     assert intent.crossing is not None, "it comes from another chain"
-    return replace(intent, status=status, crossing=replace(intent.crossing, since=now, reason=reason))
+    return replace(intent, status=status, crossing=replace(intent.crossing, since=now, reason=reason, is_unknown=False))
 
 
 def outcome_due(intent: Intent) -> datetime:
@@ -260,30 +260,16 @@ def is_overdue(intent: Intent, now: datetime) -> bool:
 def postponed(intent: Intent, now: datetime) -> Intent:
     """The pending intent with its next check: the longer it has been at its stage, the later."""
     assert intent.crossing is not None, "it comes from another chain"
-    if is_overdue(intent, now):
-        return replace(intent, check_at=now + OVERDUE_DELAY)
     delay = min(max((now - intent.crossing.since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY)
-    return replace(intent, check_at=now + delay)
+    if is_overdue(intent, now):
+        delay = OVERDUE_DELAY
+    return replace(intent, check_at=now + delay, crossing=replace(intent.crossing, is_unknown=is_unknown(intent, now)))
 
 
 def is_failure(before: Intent, after: Intent) -> bool:
     """Whether a check ended a proven payment without paying: the merchant is told of it."""
     has_ended = before.status is IntentStatus.PENDING and after.status in _FAILURES
     return has_ended and after.crossing is not None and after.crossing.deposit is not None
-
-
-def refund_search_from(crossing: Crossing, head: int, head_time: datetime) -> int:
-    """A block of the source chain before which the refund cannot be: by its clock, if blocks came evenly, with a
-    tenth of the time left out."""
-    assert crossing.deposit is not None and crossing.deposited_block is not None and crossing.deposited_at is not None
-    if crossing.refund_searched_to is not None:
-        return crossing.refund_searched_to
-    passed = (head_time - crossing.deposited_at).total_seconds()
-    until_deadline = (crossing.deposit.fill_deadline - crossing.deposited_at).total_seconds()
-    blocks = head - crossing.deposited_block
-    if passed <= 0 or until_deadline <= 0:
-        return crossing.deposited_block
-    return crossing.deposited_block + min(int(blocks * until_deadline / passed * 0.9), blocks)
 
 
 def least_input(output: BaseUnits, output_decimals: int, input_decimals: int) -> int:

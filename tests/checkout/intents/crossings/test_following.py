@@ -1,18 +1,20 @@
 """A link that is paid from another chain waits for what both chains say, and for nothing else."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
-
-import pytest
 
 from chalicelib.base.errors import Locked
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.links.crossings import Stage
+from chalicelib.links.progress import crosschain_intents
 from chalicelib.links.reading import Viewer
 from chalicelib.links.records import IntentStatus, LinkStatus, Proof, SecurePayment
 from chalicelib.links.rules import check_payable
 from chalicelib.outbound.lifi import RouterStatus, RouterUnavailable
+from chalicelib.requests import store as request_store
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import PaymentKind
 from chalicelib.scanning.jobs import scan_chain
@@ -254,15 +256,34 @@ def test_a_second_payment_that_bounces_from_a_paid_link_is_no_failure_of_the_req
     assert failures(bridge) == []
 
 
-def test_an_outcome_that_stays_unknown_is_logged_for_the_operator_who_can_withdraw_it(
-    bridge: Bridge, caplog: pytest.LogCaptureFixture
-) -> None:
+class Errors:
+    """A log that keeps its errors."""
+
+    def __init__(self) -> None:
+        self.errors: list[tuple[str, dict[str, Any]]] = []
+
+    def error(self, message: str, extra: dict[str, Any]) -> None:
+        self.errors.append((message, extra))
+
+    def info(self, *_: Any, **__: Any) -> None:
+        return
+
+    warning = info
+
+
+def test_an_outcome_that_stays_unknown_is_logged_for_the_operator_who_can_withdraw_it(bridge: Bridge) -> None:
     payment = bridge.link()
-    deposited(bridge, payment)
+    sent = deposited(bridge, payment)
+    log = Errors()
+    bridge.world.services = replace(bridge.world.services, log=log)  # type: ignore[arg-type]
     bridge.destination.is_down = True
     bridge.world.advance(5 * 3600)
     tracking.track_due(bridge.world.services)
     bridge.destination.is_down = False
+    (facts,) = [extra for message, extra in log.errors if message == "crosschain outcome unknown"]
+    assert (facts["tx_hash"], facts["stage"]) == (sent.tx_hash, "bridge")
+    (shown,) = crosschain_intents(bridge.world.load(payment).intent)
+    assert shown["status"] == "unknown"
     assert not is_free(bridge, payment)
     intents.withdraw(bridge.world.services, payment.link.token, bridge.world.account_id, None)
     assert is_free(bridge, payment)
@@ -281,3 +302,23 @@ def test_the_end_waits_for_what_the_recorder_still_has_to_record(bridge: Bridge)
     bridge.world.record()
     bridge.track()
     assert state_of(bridge, payment)[0] is IntentStatus.SETTLED
+
+
+def test_a_payment_whose_receipt_was_not_read_when_it_was_found_gets_its_type_payer_and_origin(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0])
+    read = bridge.destination.payers_of
+    bridge.destination.payers_of = lambda payments: tuple(None for _ in payments)  # type: ignore[method-assign]
+    bridge.tick()
+    (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
+    assert (paid.type, paid.payer) == (PaymentKind.DIRECT, None)
+    bridge.destination.payers_of = read  # type: ignore[method-assign]
+    bridge.track()
+    (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
+    assert (paid.type, paid.payer, paid.source_hash) == (PaymentKind.CROSSCHAIN, SENDER, sent.tx_hash)
+    first, last = bridge.world.now - timedelta(days=1), bridge.world.now
+    (count,) = request_store.daily_counts(bridge.world.services.store, bridge.world.account_id, "ACCOUNT", first, last)
+    assert {name: number for name, number in count.counts.items() if number} == {
+        "USDC-arbitrum-one|USDC-arbitrum-one|crosschain|": 1
+    }

@@ -26,7 +26,6 @@ from chalicelib.checkout.intents.crossings.rules import (
     is_overdue,
     is_unknown,
     least_input,
-    refund_search_from,
 )
 from chalicelib.links.crossings import LONGEST_QUOTE, Crossing, Deposit, Held, Stage
 from chalicelib.links.records import Intent, IntentStatus, Proof
@@ -177,14 +176,6 @@ def test_the_longer_it_takes_the_later_it_is_checked_and_it_is_shown_as_unknown_
     after = later + timedelta(seconds=1)
     assert is_overdue(soon, after)
     assert decide(soon, Seen(), after).check_at == after + OVERDUE_DELAY
-
-
-def test_refunds_are_searched_from_about_the_deadline_on() -> None:
-    crossing = replace(crossing_of(ON_ITS_WAY), deposited_block=1000, deposited_at=START)
-    at_end = DEPOSIT.fill_deadline + timedelta(hours=1)  # four hours after the deposit
-    assert refund_search_from(crossing, 1000 + 7200 * 4, at_end) == 1000 + int(7200 * 3 * 0.9)
-    assert refund_search_from(crossing, 1000, START) == 1000
-    assert refund_search_from(replace(crossing, refund_searched_to=5), 9, at_end) == 5
 
 
 def test_a_deposit_that_nobody_would_fill_is_known_by_its_amounts() -> None:

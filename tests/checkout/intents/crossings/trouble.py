@@ -5,6 +5,7 @@ its own network. What counts are the payments on the chain: one is right, two ar
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -193,10 +194,8 @@ class Story:
 
     def _try(self, act: Callable[[], Any]) -> None:
         """Runs a job or a call of the payer, which is repeated later if it fails."""
-        try:
+        with suppress(ServiceError, RouterUnavailable):
             act()
-        except (ServiceError, RouterUnavailable):
-            pass
 
     @property
     def _is_in_trouble(self) -> bool:
