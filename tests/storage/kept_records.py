@@ -34,7 +34,8 @@ from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
-from chalicelib.checkout.permits.records import End, PaymentIntent, Stage as PermitStage
+from chalicelib.checkout.permits.records import End, PaymentIntent
+from chalicelib.checkout.permits.records import Stage as PermitStage
 from chalicelib.links.crossings import Crossing, Deposit, Held, Stage
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
