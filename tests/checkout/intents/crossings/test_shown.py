@@ -14,6 +14,7 @@ from chalicelib.checkout.schemas.link import secure_payment_answer
 from chalicelib.links.multicalls import flows as multicalls
 from chalicelib.links.reading import Viewer
 from chalicelib.links.rules import check_payable
+from chalicelib.requests.listing import transaction
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.search.payments import flows as payments
 from chalicelib.search.payments.records import Filters
@@ -176,6 +177,6 @@ def test_a_payment_is_found_by_either_transaction(bridge: Bridge) -> None:
     filled = bridge.fill(sent, payment.requests[0])
     bridge.track()
     for tx_hash in (sent.tx_hash, filled):
-        wanted = Filters(bridge.world.account_id, tx_hash=tx_hash)
+        wanted = Filters(bridge.world.account_id, tx_hash=transaction(tx_hash))
         page = payments.page_at(bridge.world.services, wanted, 0, 10)
         assert [each.tx_hash for each in page.payments] == [filled]
