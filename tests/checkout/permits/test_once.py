@@ -12,7 +12,7 @@ from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.sweeping import SweepIncomplete
 from tests.fakes.crash import Crash, Interruption, Tripwire
-from tests.fakes.permits import Permits, check_conserved
+from tests.fakes.permits import ENOUGH, EXECUTOR, POOL, Permits, check_conserved
 
 STAGES = ("taking", "taken", "spending", "bridged")
 
@@ -63,29 +63,30 @@ def test_two_workers_may_work_at_the_same_payment(stage: str) -> None:
         check_ends(permits, intent)
 
 
-def test_a_worker_that_decided_for_the_bridge_and_one_that_returns_the_tokens_spend_them_once() -> None:
+@pytest.mark.parametrize("slow_first", [True, False])
+def test_a_worker_for_the_bridge_and_one_that_returns_the_tokens_spend_them_once(slow_first: bool) -> None:
     """The slower one has read the state before the route expired, and submits after the faster one."""
-    for slow_first in (True, False):
-        permits, intent = at("taken")
-        permits.settle(1)  # the bridge's contract is approved
-        read = permits.load(intent)
-        request = permits.loaded()
-        if read.stage is not Stage.TAKEN or permits.sent:
-            permits, intent = at("taken")
-            read = permits.load(intent)
+    permits, intent = at("taken")
+    permits.world.advance(120)  # the kept route expires
+    permits.world.router.trouble = RouterUnavailable("down")
+    permits.settle(1)
+    permits.world.router.trouble = None
+    permits.allowances[EXECUTOR.lower(), POOL.lower()] = ENOUGH
+    read, request = permits.load(intent), permits.loaded()
+    assert read.stage is Stage.TAKEN and not permits.sent
 
-        def late(read: PaymentIntent = read, permits: Permits = permits) -> None:
-            with suppress(WriteConflict, ServiceError):
-                running._submit_spend(permits.services, read, request, f"spend/{read.spends}")
+    def late() -> None:
+        with suppress(ServiceError):
+            running._submit_spend(permits.services, read, request, f"spend/{read.spends}")
 
-        def gone(read: PaymentIntent = read, permits: Permits = permits) -> None:
-            permits.world.advance(16 * 60)
-            with suppress(WriteConflict, ServiceError):
-                running._submit_spend(permits.services, read, request, f"spend/{read.spends}")
+    def gone() -> None:
+        permits.world.advance(16 * 60)
+        late()
 
-        for act in (late, gone, late) if slow_first else (gone, late, gone):
-            act()
-        check_ends(permits, intent)
+    for act in (late, gone, late) if slow_first else (gone, late, gone):
+        act()
+    check_ends(permits, intent)
+    assert permits.made["deposit"] == slow_first
 
 
 def test_what_was_taken_is_bridged_or_returned_in_every_history() -> None:
