@@ -207,7 +207,7 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
         yield _secret(stage, "RpcUrls", "rpc-urls")
     if access.knows_signer or access.signs:
         yield from _signing_key(stage, ["kms:Sign", "kms:GetPublicKey"] if access.signs else ["kms:GetPublicKey"])
-    if access.signs or (access.knows_signer and stage == "local"):  # elsewhere a secret is for test networks
+    if access.signs:
         yield _secret(stage, "RelayerTestKey", "relayer-key")
 
 
