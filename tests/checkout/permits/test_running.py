@@ -1,5 +1,6 @@
 """Signed payments are made: the tokens are taken once, and go into the bridge or back to the payer."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.requests.executions import ExecutionStatus
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.permits import EXECUTOR, HAD, PAYER, POOL, Permits, check_conserved
+from tests.fakes.world import PlainSigningKeys
 
 
 @pytest.fixture
@@ -192,10 +194,16 @@ def test_a_node_that_is_silent_delays_and_decides_nothing(permits: Permits) -> N
     check_conserved(permits)
 
 
-def test_an_account_that_was_replaced_spends_nothing(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
+class OtherKeys(PlainSigningKeys):
+    private_key = bytes.fromhex("22" * 32)
+
+
+def test_an_account_that_was_replaced_spends_nothing(permits: Permits) -> None:
     intent = permits.begun()
     permits.minute()
-    monkeypatch.setattr("chalicelib.relayer.flows.account_address", lambda services, network: "0x" + "99" * 20)
+    before = permits.services
+    permits.run()
+    permits.world.services = replace(before, signing_keys=OtherKeys())
     permits.settle(30)
     found = permits.load(intent)
     assert found.stage is Stage.TAKEN and "is not" in str(found.reason) and permits.balance(EXECUTOR) == intent.taking
