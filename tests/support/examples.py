@@ -16,7 +16,7 @@ from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base import ids
 from chalicelib.base.money import Fee
 from chalicelib.bridging import flows as bridging
-from chalicelib.bridging.rules import Wanted
+from chalicelib.bridging.rules import Purpose, Wanted
 from chalicelib.calldata.checkout import pay_one
 from chalicelib.calldata.erc2612 import TokenPermit
 from chalicelib.catalogue.tokens import token_with_id
@@ -231,7 +231,7 @@ def offered_intent(owner: Tenant, way: Way) -> str:
     request = store_request(services, owner.account_id, currency=token.id)
     call = pay_one(direct(Owed(request, request.amount, Fee())).due).payments[0]
     wanted = Wanted(USDC_MAINNET, token, WALLET, WALLET, call, request.amount)
-    route = bridging.quote(services, wanted)
+    route = bridging.quote(services, wanted, Purpose(owner.account_id, request.request_id))
     wish = Wish(request, owner.account_id, None, route, request.amount, WALLET)
     made = offered(wish, services.clock(), services.entropy)
     known = ("USD Coin", "2", 1, WALLET, WALLET, 1, made.permit.deadline)

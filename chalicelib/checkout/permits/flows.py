@@ -14,7 +14,7 @@ from chalicelib.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.contracts import PERMIT2, address_of
 from chalicelib.catalogue.tokens import Token
-from chalicelib.checkout.crosschain.rules import Payer, check_bridged, wanted_for
+from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
 from chalicelib.checkout.permits import rules, store
 from chalicelib.checkout.permits.records import PaymentIntent, Stage
 from chalicelib.checkout.permits.rules import Signed, Wish
@@ -78,7 +78,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
             f"{payer} is a contract on {network} and not on {request.network}, where it gets the tokens if the payment "
             "fails: deploy it there first, or pay from a wallet with a key"
         )
-    route, now = bridging.quote(services, wanted), services.clock()
+    route, now = bridging.quote(services, wanted, purpose_of(position)), services.clock()
     wish = Wish(request, request.account_id, owner.client_id, route, position.due.amount, executor)
     intent, approval = rules.offered(wish, now, services.entropy), None
     if reading.tokens[source.address].allowance < intent.permit.most:
@@ -131,7 +131,7 @@ def _accepted(
     services: Services, intent: PaymentIntent, request: Request, signature: bytes, allowed: Signed | None
 ) -> PaymentIntent:
     """The accepted payment intent. What is taken is what a route costs now. One read, and a quote."""
-    route = bridging.quote(services, rules.wanted_of(intent, request))
+    route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
     if route.source_amount > intent.permit.most:
         raise Conflict("This payment costs more now than was signed: get another payment intent from /pay")
     cursor = scan_store.cursor(services.store, request.network)

@@ -19,7 +19,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
-from chalicelib.bridging.rules import Route, Wanted
+from chalicelib.bridging.rules import Purpose, Route, Wanted
 from chalicelib.calldata import across, permit2
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.transaction import Transaction
@@ -111,6 +111,11 @@ def wanted_of(intent: PaymentIntent, request: Request) -> Wanted:
     """What the bridge is asked for. The payer is the depositor: what nobody brings in time is returned to them."""
     source = source_of(intent)
     return Wanted(source, currency_of(request), intent.payer, intent.payer, intent.call, intent.amount)
+
+
+def purpose_of(intent: PaymentIntent) -> Purpose:
+    """For what its routes are quoted."""
+    return Purpose(intent.account_id, intent.request_id)
 
 
 def source_of(intent: PaymentIntent) -> Token:

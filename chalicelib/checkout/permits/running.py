@@ -158,7 +158,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         made = erc20.transfer(token, intent.payer, intent.taking)
     else:
         try:
-            route = bridging.quote(services, rules.wanted_of(intent, request))
+            route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
         except BadRequest as error:
             return replace(intent, reason=error.message)
         deposit = rules.deposit_of(intent, route)
