@@ -58,7 +58,7 @@ def checked(
 def _measured(
     services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen
 ) -> SourceSeen:
-    """What was read, with whether the deposit covers what is due, if it is one of a link and read for the first time."""
+    """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
     assert intent.crossing is not None, "it comes from another chain"
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
     if isinstance(payment, Bill) or intent.crossing.deposit is not None:
