@@ -146,7 +146,9 @@ def read_source_chain(
     return intent, SourceSeen(outcome, chain.block_facts([newest])[newest].time, proof=intent.proof)
 
 
-def _directed(services: Services, payment: SecurePayment, intent: Intent, seen: SourceSeen) -> SourceSeen:
+def _directed(
+    services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen
+) -> SourceSeen:
     """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
     if that is not read here. At most one read."""
     request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
