@@ -163,16 +163,16 @@ def reserve(
         gas = min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
         cost = gas * fees.max_fee + call.value if fees else 0
         submission = _submission(call, result, fees, account.spent + cost, cost, balance, budget)
-        source, amount = (call.takes.source, call.takes.amount) if call.takes else (None, 0)
-        if submission.status is SubmissionStatus.ACCEPTED and source in left and left[source] < amount:
+        taken = call.takes if call.takes and call.takes.source in left else None
+        if submission.status is SubmissionStatus.ACCEPTED and taken and left[taken.source] < taken.amount:
             submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
         submissions.append(submission)
         if submission.status is not SubmissionStatus.ACCEPTED or fees is None:
             continue
         transactions.append(_transaction(account, call, gas, fees, now))
         calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, now))
-        if source in left:
-            left[source] -= amount
+        if taken:
+            left[taken.source] -= taken.amount
         balance = BaseUnits(balance - cost)
         account = replace(account, next_nonce=account.next_nonce + 1, spent=BaseUnits(account.spent + cost))
     return Reservation(account, tuple(calls), tuple(transactions), tuple(submissions))

@@ -59,11 +59,9 @@ def period_seconds(start: datetime, frequency: Frequency, total: int) -> int:
 
 def started(recurrence: Recurrence, now: datetime) -> Recurrence:
     """The recurrence with its first date after `now` as the next one. The first date of all has its request."""
-    period = recurrence.period or 1
-    after = at_period(recurrence, period)
+    after = at_period(recurrence, recurrence.period)
     while after.next_at is not None and after.next_at <= now:
-        period += 1
-        after = at_period(recurrence, period)
+        after = at_period(recurrence, after.period + 1)
     return after
 
 

@@ -92,8 +92,8 @@ class Recurrence:
     """As it was sent: a date or an instant, in ISO 8601."""
     frequency: Frequency
     is_stopped: bool = False
-    period: int | None = None
-    """The number of the last date that has its request or was passed over; None for the first."""
+    period: int = 1
+    """The number of the last date that has its request or was passed over."""
     next_at: datetime | None = None
     """The date after that. None while it is stopped, and in items from before new requests were created."""
 

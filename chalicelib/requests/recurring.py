@@ -32,7 +32,7 @@ def recurred(original: Request, now: datetime, entropy: Entropy) -> Recurred | N
     recurrence = original.recurrence
     if recurrence is None or recurrence.next_at is None or recurrence.next_at > now:
         return None
-    after = at_period(recurrence, (recurrence.period or 1) + 1)
+    after = at_period(recurrence, recurrence.period + 1)
     request = replace(
         copy_of(original, now, entropy),
         original_request_id=original.request_id,

@@ -366,8 +366,13 @@ def in_process_aws() -> Iterator[Any]:
 @cache
 def _empty_tables() -> dict[str, Table]:
     """Returns empty tables, created once for all tests: creating them takes longer than most tests."""
+    tables = in_process_tables()
+    others = dict(tables)  # of a deployment in this process
+    tables.clear()
     create_tables(_client())
-    return copy.deepcopy(dict(in_process_tables()))
+    made = copy.deepcopy(dict(tables))
+    tables.update(others)
+    return made
 
 
 def in_process_tables() -> dict[str, Table]:

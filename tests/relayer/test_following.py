@@ -8,11 +8,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chain.readings import AccountReading, Receipt
 from chalicelib.relayer.following import (
-    SENT_AGAIN_AFTER,
-    SUPERSEDED_AFTER,
     SUPERSEDED_REASON,
-    UNSIGNED_AFTER,
-    WINDOW,
     ChainState,
     Step,
     finished,
@@ -25,6 +21,8 @@ from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransacti
 from tests.relayer.transactions import NOW, transaction
 
 STUCK = timedelta(seconds=120)
+SUPERSEDED_AFTER, UNSIGNED_AFTER, SENT_AGAIN_AFTER = timedelta(minutes=15), timedelta(seconds=20), timedelta(seconds=30)
+WINDOW = 200
 MOMENT = timedelta(milliseconds=1)
 OLD, NEW = "0x" + "0a" * 32, "0x" + "0b" * 32
 SIGNED = transaction(5, hashes=(OLD, NEW), raw="0x02", signed_at=NOW)
@@ -121,7 +119,7 @@ def test_without_its_key_a_transaction_is_only_sent_again_and_finished() -> None
 
 
 def test_a_call_that_a_fork_took_out_of_the_chain_is_open_again_and_sent_at_once() -> None:
-    closed, call = finished(SIGNED, receipt(88, NEW), None, NOW)
+    closed, call = finished(SIGNED, receipt(88, NEW, success=False), "no", NOW)
     call = replace(call, version=2)
     later = NOW + timedelta(days=1)
     is_open, unknown = reopened(replace(closed, unseen_since=NOW), call, later)
@@ -129,4 +127,5 @@ def test_a_call_that_a_fork_took_out_of_the_chain_is_open_again_and_sent_at_once
     assert (is_open.closed_at, is_open.raw, is_open.unseen_since) == (None, SIGNED.raw, None)
     assert next_step(is_open, chain(), STUCK, later) is Step.SEND
     again, found = finished(is_open, receipt(95, OLD), None, later)
-    assert found == replace(call, tx_hash=OLD, block_number=95, version=3) and again.closed_at == later
+    done = {"status": CallStatus.SUCCEEDED, "tx_hash": OLD, "block_number": 95, "cost": BaseUnits(7)}
+    assert found == replace(unknown, **done, version=3) and again.closed_at == later

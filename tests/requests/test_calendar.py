@@ -117,9 +117,9 @@ def test_the_time_zone_of_the_machine_changes_no_date(monkeypatch: pytest.Monkey
 
 
 def test_after_the_last_date_that_there_is_comes_none() -> None:
-    last = Recurrence("9999-12-31", Frequency.DAILY, next_at=midnight(9999, 12, 31))
-    after = at_period(last, 1)
-    assert (after.period, after.next_at) == (1, None)
+    last = Recurrence("9999-12-30", Frequency.DAILY, next_at=midnight(9999, 12, 31))
+    after = at_period(last, 2)
+    assert (after.period, after.next_at) == (2, None)
 
 
 def test_what_is_no_date_or_no_schedule_is_refused() -> None:

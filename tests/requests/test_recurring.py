@@ -13,7 +13,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.requests.calendar import due_at, start_of, started
 from chalicelib.requests.records import CustomerInfo, Frequency, Recurrence, Request, RequestStatus
-from chalicelib.requests.recurring import recurred, with_recurrence
+from chalicelib.requests.recurring import copy_of, recurred, with_recurrence
 from tests.requests.test_rules import request as plain
 
 NOW = datetime(2030, 1, 31, 12, tzinfo=UTC)
@@ -53,6 +53,15 @@ def test_each_later_date_has_a_new_request_for_the_same_with_an_id_of_its_own() 
     assert new.payment_reference != original.payment_reference
     assert new.recurrence is None and new.created_at == at("2030-02-28")
     assert found.original == replace(original, recurrence=replace(original.recurrence, period=2, next_at=at("2030-03-31")))
+
+
+@pytest.mark.parametrize("invoice", [None, "USD", "FAU-sepolia"])
+def test_a_new_request_is_in_the_same_currencies_with_the_same_fee_for_the_same_recurring_payout(invoice: str | None) -> None:
+    fee = {"fee_percentage": "1", "fee_address": "0x" + "33" * 20, "recurring_payment_id": "01J"}
+    original = recurring(invoice_currency=invoice, **fee)
+    new = copy_of(original, NOW, entropy)
+    assert (new.currency, new.invoice_currency, new.position) == (original.currency, invoice, 0)
+    assert {name: getattr(new, name) for name in fee} == fee
 
 
 def test_missed_dates_are_made_up_for_one_by_one() -> None:
