@@ -18,6 +18,8 @@ from chalicelib.services import Services
 from chalicelib.storage.store import Throttled
 
 _RETRY_SECONDS = 15
+_LARGEST_KEPT = 300_000
+"""Bytes of an answer; DynamoDB refuses items of more than 400 kB."""
 _NOT_OFFERED = "Payments from another chain are not offered here: pay on the network of the request"
 _NOT_SAFE = "No safe route was found for this payment: pay on the network of the request"
 
@@ -98,7 +100,9 @@ def _asked(
     for (name, each), answer in zip(wanted.items(), answers, strict=True):
         found[name] = outcome = _outcome(services, each, answer, services.clock())
         if isinstance(answer, RouterStep) and isinstance(outcome, Route):
-            keep.append(KeptAnswer(name, json.dumps(answer.raw), outcome.fetched_at, outcome.expires_at))
+            text = json.dumps(answer.raw)
+            if len(text) <= _LARGEST_KEPT:
+                keep.append(KeptAnswer(name, text, outcome.fetched_at, outcome.expires_at))
     with suppress(Throttled):  # then it is asked for again
         services.store.put_many(keep)
     return found

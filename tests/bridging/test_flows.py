@@ -244,3 +244,11 @@ def test_the_same_payment_twice_is_one_question(world: World) -> None:
     first, second = quotes(world.services, [wanted(), wanted()])
     assert first == second
     assert len(world.router.seen) == 1
+
+
+def test_an_answer_that_is_too_large_to_be_kept_is_shown_and_not_kept(world: World) -> None:
+    """JSON that is written again may be several times as long as the 256 kB that are read of an answer."""
+    world.router.change = lambda answer: {**answer, "padding": "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 80_000}
+    assert isinstance(quote(world.services, wanted()), Route)
+    assert isinstance(quote(world.services, wanted()), Route)
+    assert len(world.router.seen) == 2

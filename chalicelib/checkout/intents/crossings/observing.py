@@ -36,6 +36,7 @@ from chalicelib.checkout.intents.crossings.rules import (
     Seen,
     Source,
     SourceSeen,
+    redirected,
 )
 from chalicelib.checkout.intents.observing import execution, with_proposal
 from chalicelib.links.crossings import Crossing, Deposit, Held, Stage
@@ -110,7 +111,7 @@ def _on_its_way(crossing: Crossing, seen: SourceSeen) -> Crossing:
     if seen.outcome is not Source.DEPOSITED:
         return crossing
     return replace(
-        crossing,
+        redirected(crossing, seen),
         stage=Stage.BRIDGE,
         deposit=seen.deposit,
         deposit_id=seen.deposit_id,
@@ -140,9 +141,24 @@ def read_source_chain(
     if sent is None and intent.safe_tx_hash is not None and tx_hash is not None:
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
     if sent is not None and tx_hash is not None:
-        return intent, source_seen(chain, payment, newest, sent, tx_hash)
+        return intent, _directed(services, payment, intent, source_seen(chain, payment, newest, sent, tx_hash))
     outcome = _missing(chain, intent, newest, is_unknown)
     return intent, SourceSeen(outcome, chain.block_facts([newest])[newest].time, proof=intent.proof)
+
+
+def _directed(
+    services: Services, payment: Bill | SecurePayment, intent: Intent, seen: SourceSeen
+) -> SourceSeen:
+    """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
+    if that is not read here. At most one read."""
+    request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
+    if request is None or intent.crossing is None or request.network == intent.crossing.destination:
+        return seen
+    cursor = scan_store.cursor(services.store, request.network)
+    if cursor is None:
+        raise ChainUnavailable(f"Detection has not begun on {request.network} yet")
+    first = max(cursor.scanned_to - _network(request.network).log_range, 0)
+    return replace(seen, destination=request.network, searched_to=first)
 
 
 def newest_deep(services: Services, chain: "EvmChain") -> int:

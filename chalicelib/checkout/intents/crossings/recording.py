@@ -7,7 +7,7 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.bridging.rules import read_source
 from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.networks import Network, network
-from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart
+from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart, names_payment
 from chalicelib.checkout.intents.crossings.deposits import (
     PaidDeposit,
     check_source,
@@ -25,14 +25,15 @@ _FOREIGN = "This transaction does not pay this link: announce the one that depos
 
 
 def is_crossing(payment: SecurePayment, draft: IntentDraft) -> bool:
-    """Whether a draft is of a transaction on another chain than the link's."""
-    return bool(payment.requests) and draft.chain != _network(payment.requests[0].network).label
+    """Whether a draft is of a transaction on another chain than the link's; of a multicall, than that of a child."""
+    return any(draft.chain != _network(each.network).label for each in payment.requests)
 
 
 def children_paid(
     services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft
 ) -> tuple[str, ...]:
-    """The tokens of the multicall's children that a transaction of another chain pays; none if it is not known yet.
+    """The tokens of the multicall's children that a transaction of a source chain pays, through a bridge or on that
+    chain itself; none if it is not known yet.
 
     One request to the source chain's node. Raises BadRequest if the transaction pays none of them.
     """
@@ -42,6 +43,10 @@ def children_paid(
     sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
     if sent is None:
         return ()
+    own = [each for each in parts if each.requests and _network(each.requests[0].network) == source]
+    here = tuple(each.link.token for each in own if names_payment(each, sent.to, sent.data))
+    if here:
+        return here
     references = {each.deposit.payment_reference for each in _paid(source, payment, sent)}
     return tuple(
         part.link.token for part in parts if any(each.payment_reference in references for each in part.requests)

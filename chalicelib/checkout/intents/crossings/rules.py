@@ -74,8 +74,9 @@ class SourceSeen:
     """What was read of the source chain; `time` is that of its newest block that is deep enough.
 
     `deposit` is that of the transaction if the node has it, or of what a Safe's owners sign, and `proof` how that is
-    known; `covers` is whether it brings what is due and is large enough to be filled. The rest is set where it is
-    DEPOSITED. `reason` says why it REVERTED, if the node says so.
+    known; `covers` is whether it brings what is due and is large enough to be filled. `destination` is where it leads
+    if that is another chain than was thought, which is searched after the block `searched_to`. The rest is set where it
+    is DEPOSITED. `reason` says why it REVERTED, if the node says so.
     """
 
     outcome: Source
@@ -93,6 +94,8 @@ class SourceSeen:
     reason: str | None = None
     fill_key: str | None = None
     covers: bool = True
+    destination: str | None = None
+    searched_to: int = 0
 
 
 @frozen
@@ -139,7 +142,7 @@ def decide(intent: Intent, seen: Seen, now: datetime) -> Intent:
 def _after_source(intent: Intent, crossing: Crossing, seen: SourceSeen, now: datetime) -> Intent:
     if seen.outcome in (Source.MISSING, Source.REPLACED):
         return _after_missing(intent, crossing, seen, now)
-    is_new, crossing = crossing.deposit is None, replace(crossing, nonce_used_since=None)
+    is_new, crossing = crossing.deposit is None, replace(redirected(crossing, seen), nonce_used_since=None)
     intent = replace(
         intent,
         crossing=crossing,
@@ -180,6 +183,13 @@ def _after_source(intent: Intent, crossing: Crossing, seen: SourceSeen, now: dat
     if _is_refused(intent, seen.time, now):
         return ended(intent, IntentStatus.LAPSED, now, reason="It was in no block before its deadline")
     return _without_lock(intent, now)
+
+
+def redirected(crossing: Crossing, seen: SourceSeen) -> Crossing:
+    """The crossing with the destination that its transaction turned out to have, which a multicall's may not know."""
+    if seen.destination is None:
+        return crossing
+    return replace(crossing, destination=seen.destination, searched_to=seen.searched_to)
 
 
 def _without_lock(intent: Intent, now: datetime) -> Intent:

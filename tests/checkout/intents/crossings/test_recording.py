@@ -1,5 +1,6 @@
 """What may be announced for a link that is paid from another chain."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,8 +10,10 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.across import decode_message, encode_message
 from chalicelib.checkout.intents.announcements import MAX_CLAIMS
+from chalicelib.links.crossings import Stage
 from chalicelib.links.multicalls import flows as multicalls
-from chalicelib.links.records import IntentStatus, Proof
+from chalicelib.links.records import IntentStatus, Proof, SecurePayment
+from chalicelib.scanning.jobs import scan_chain
 from tests.fakes.bridge import Bridge
 from tests.fakes.chain import SENDER
 from tests.fakes.intents import PAGE
@@ -214,3 +217,44 @@ def test_what_the_payer_has_back_is_not_announced_again(bridge: Bridge, ends_as:
     with pytest.raises(BadRequest, match="has this payment back"):
         bridge.announce(payment, sent)
     assert len(bridge.intents(payment)) == 1
+
+
+def mixed(bridge: Bridge) -> tuple[SecurePayment, SecurePayment, SecurePayment]:
+    """A multicall, and its children on the source chain and on the other one."""
+    services, account = bridge.world.services, bridge.world.account_id
+    (here,) = store_payouts(services, account, 1, creator_wallet=SENDER, currency="USDC-base")
+    (there,) = store_payouts(services, account, 1, creator_wallet=SENDER, currency="USDC-arbitrum-one")
+    tokens = [here.link.token, there.link.token]
+    scan_chain(services, json.dumps({"network": "base"}))  # detection begins there
+    return multicalls.create(services, bridge.world.owner, tokens, None).payment, here, there
+
+
+def test_a_route_from_a_chain_on_which_other_children_are_paid_is_recorded_for_its_child(bridge: Bridge) -> None:
+    parent, here, there = mixed(bridge)
+    sent = bridge.send(there)
+    bridge.announce(parent, sent, token=None)
+    assert bridge.intent(there).proof is Proof.SENT
+    assert bridge.intents(parent) == bridge.intents(here) == ()
+
+
+def test_a_route_that_no_node_has_yet_is_followed_to_the_chain_that_it_turns_out_to_lead_to(bridge: Bridge) -> None:
+    parent, _, there = mixed(bridge)
+    sent = bridge.send(there)
+    known = bridge.source.transactions.pop(sent.tx_hash)
+    bridge.announce(parent, sent, token=None)
+    bridge.source.transactions[sent.tx_hash] = known
+    bridge.include(sent)
+    bridge.track()
+    crossing = bridge.intent(parent).crossing
+    assert crossing is not None and (crossing.destination, crossing.stage) == ("arbitrum-one", Stage.BRIDGE)
+    bridge.fill(sent, there.requests[0], fails=True)
+    bridge.track()
+    assert bridge.intent(parent).status is IntentStatus.PARTIAL
+
+
+def test_the_direct_payment_of_children_on_the_source_chain_is_recorded_for_them(bridge: Bridge) -> None:
+    parent, here, there = mixed(bridge)
+    tx_hash = bridge.source.send(here.requests[0])
+    bridge.announce(parent, tx_hash, token=None)
+    assert bridge.intent(here).proof is Proof.SENT
+    assert bridge.intents(parent) == bridge.intents(there) == ()
