@@ -130,7 +130,7 @@ def test_nothing_is_left_in_english(language: str) -> None:
 
 # --- what the page names ---
 
-UNSAFE = [*words("// reason: (.*)", "check.js"), *words(r"const reason = (.*);", "quote.js")]
+UNSAFE = [*words("// reason: (.*)", "check.js"), *words("// reason: (.*)", "bridge.js"), *words(r"const reason = (.*);", "quote.js")]
 STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "follow.js")
 PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
 TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]
@@ -145,8 +145,12 @@ TEMPLATES = {
     "manual.${kind}": ["reset", "approve", "pay"],  # nobody funds an account here: no eoaWallet is expected
     "step.${kind}": words(r"if \(\[(.*)\]\.includes\(kind\)\)", "views.js"),
     "state.${state(index)}": ["done", "now", "todo"],
+    "state.${state}": ["done", "now", "todo"],
     "network.${code}": words(r"NETWORK_TROUBLES = \[(.*)\]", "views.js"),
     "network.${name}": ["name", "chain-id", "rpc", "coin"],
+    "route.${phase}.title": ["source", "bridge", "refunding", "unknown"],
+    "route.${crossing.status}.title": words(r"const ENDS = \[(.*)\]", "crossing.js"),
+    "route.${status}.title": words(r"const ENDS = \[(.*)\]", "crossing.js"),
     'connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}': [
         *("rejected", "timeout", "busy", "failed"),
     ],
@@ -163,7 +167,7 @@ def test_every_message_that_is_named_as_a_whole_is_there() -> None:
 
 
 def test_every_message_that_is_put_together_is_there() -> None:
-    named = set(quoted(r"`([a-z-]+\.\$\{[^`]*\}|\$\{[^`]*\}\.(?:title|text))`"))
+    named = set(quoted(r"`([a-z-]+\.\$\{[^`]*\}|(?:[a-z-]+\.)?\$\{[^`]*\}\.(?:title|text))`"))
     assert {re.sub(r"\.text$", ".title", each) for each in named} == set(TEMPLATES)
     for template in named:
         parts = TEMPLATES[re.sub(r"\.text$", ".title", template)]
