@@ -21,6 +21,7 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
 _COINS = re.compile(r"(?=.*[1-9])(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,18})?")
 _TEST_NETWORKS = ("sepolia",)
+_ROLLUPS = ("arbitrum-one", "optimism", "base")
 
 
 class InvalidSettings(Exception):
@@ -54,6 +55,7 @@ def _matching(pattern: re.Pattern[str], sentence: str) -> Callable[[str], str]:
 
 
 _header = _matching(_HEADER, "must be the name of a header, or empty")
+_client_id = _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _")
 _coins = _matching(_COINS, 'must be an amount of the native coin above 0, as text such as "0.5"')
 _base_url = _matching(_BASE_URL, "must be an http or https URL without a slash at its end")
 _optional_url = _matching(_OPTIONAL_URL, "must be empty, or a URL without a slash at its end")
@@ -233,18 +235,14 @@ class Settings:
     """The name of this service's account at that provider, which its events have to carry."""
     lifi_base_url: str = _setting(_optional_url, "")
     """The router that finds ways to pay from another chain (outbound/lifi.py), without /v1; empty: none is offered."""
-    lifi_integrator: str = _setting(
-        _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "payment-requests"
-    )
-    """The name of this service at the router."""
+    lifi_integrator: str = _setting(_client_id, "payment-requests")
     router_seconds: int = _setting(_whole(1, 20), 8)
-    """How long its answers are waited for; all questions of a request are asked at the same time."""
+    """How long its answers to all questions of a request are waited for."""
     route_seconds: int = _setting(_whole(10, 600), 120)
-    """How long a payer is shown a quoted route before a new one is asked for."""
+    """How long a payer is shown a quoted route."""
     route_cost_bps: int = _setting(_whole(0, 1000), 200)
-    """How much more than the amount due a route may take from the payer, in basis points; and in addition:"""
     route_cost_dollars: int = _setting(_whole(0, 1000), 5)
-    """... so many whole dollars, because of what a small payment costs."""
+    """How much more than the amount a route may take: basis points of it, and in addition so many dollars."""
     price_max_age_seconds: int = _setting(_whole(1), 600)
     """How old a price of the HTTP source may be."""
     feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)
@@ -265,28 +263,12 @@ class Settings:
     test networks only. Without an entry nothing is sent on a network."""
     relayer_daily_limits: Mapping[str, str] = _setting(
         _by_network(_coins, str),
-        {
-            "mainnet": "0.5",
-            "arbitrum-one": "0.1",
-            "optimism": "0.1",
-            "base": "0.1",
-            "matic": "200",
-            "bsc": "0.5",
-            "sepolia": "5",
-        },
+        {"mainnet": "0.5", **dict.fromkeys(_ROLLUPS, "0.1"), "matic": "200", "bsc": "0.5", "sepolia": "5"},
     )
     """What the transactions of a day (UTC) may cost at most, in native coins as text; without an entry no limit."""
     relayer_low_balances: Mapping[str, str] = _setting(
         _by_network(_coins, str),
-        {
-            "mainnet": "0.2",
-            "arbitrum-one": "0.05",
-            "optimism": "0.05",
-            "base": "0.05",
-            "matic": "100",
-            "bsc": "0.2",
-            "sepolia": "1",
-        },
+        {"mainnet": "0.2", **dict.fromkeys(_ROLLUPS, "0.05"), "matic": "100", "bsc": "0.2", "sepolia": "1"},
     )
     """Below which balance of the account an alarm is raised, in native coins as text."""
     relayer_max_fee_gwei: Mapping[str, int] = _setting(
@@ -301,9 +283,7 @@ class Settings:
     recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
-    page_client_id: str = _setting(
-        _matching(_CLIENT_ID, "must be 1 to 64 letters, digits, - or _"), "cli_hosted_payment_page"
-    )
+    page_client_id: str = _setting(_client_id, "cli_hosted_payment_page")
     """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
     page_frame_ancestors: tuple[str, ...] = _setting(
         _texts(_matching(_ORIGIN, "must be origins, such as https://app.example")), ("https://app.safe.global",)

@@ -52,7 +52,7 @@ ACCESS = {
             "sessions": ("BatchGetItem", *_RECORDS),
             "payments": ("BatchGetItem", *_RECORDS, "BatchWriteItem", "UpdateItem"),
             "webhooks": ("BatchGetItem", *_RECORDS, "ConditionCheckItem"),
-            "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem"),
+            "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"),
             "keys": ("GetItem", "PutItem", "DeleteItem"),
         },
         lists=("payments", "webhooks"),

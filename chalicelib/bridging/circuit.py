@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.access.rate_limits.rules import Window, window
-from chalicelib.bridging.records import RouterCircuit
+from chalicelib.bridging.records import ROUTER, RouterCircuit
 from chalicelib.webhooks.circuits.rules import pause
 
 OPEN_AFTER = 5
@@ -57,4 +57,4 @@ def after_failures(
 def quota(has_key: bool, now: datetime) -> Window:
     """The window in which all containers together count their questions."""
     limit, seconds = (QUESTIONS_WITH_KEY, SECONDS_WITH_KEY) if has_key else (QUESTIONS, SECONDS)
-    return window("router", "key" if has_key else "no key", limit, seconds, now)
+    return window("router", ROUTER, limit, seconds, now)

@@ -46,8 +46,8 @@ def quote(services: Services, wanted: Wanted) -> Route:
     (found,) = quotes(services, [wanted])
     if isinstance(found, Route):
         return found
-    if found.retry_after is not None:
-        raise BridgeClosed(found.message, found.retry_after)
+    if found.reason == "unavailable":
+        raise BridgeClosed(found.message)
     raise NoRoute(found.message)
 
 

@@ -1,8 +1,8 @@
 """Routes: what a payer wants from another chain, what is shown to them, and what a transaction of a source chain does.
 
-A route deposits the payer's tokens into Across on the source chain. Whoever fills the deposit sends tokens to
-MulticallHandler on the destination chain, which approves them for the fee proxy and makes the call that pays; if that
-fails they go to the fallback. All of this is in the bytes that the payer signs.
+A route deposits the payer's tokens into Across on the source chain, itself or through LI.FI's diamond. Whoever fills
+the deposit sends tokens to a contract on the destination chain, which approves them for the fee proxy and makes the
+call that pays; if that fails they go to the fallback. All of this is in the bytes that the payer signs.
 """
 
 from dataclasses import replace
@@ -14,8 +14,9 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.across import QUOTE_SECONDS, Deposit, decode_deposit, decode_message
 from chalicelib.calldata.erc20 import approve
+from chalicelib.calldata.lifi import DiamondDeposit, decode_diamond, decode_receiver_message
 from chalicelib.calldata.transaction import Transaction
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, LIFI_DIAMOND, LIFI_RECEIVER, address_of
 from chalicelib.catalogue.networks import Network, network_of_chain
 from chalicelib.catalogue.tokens import Token
 
@@ -28,11 +29,7 @@ class NoRoute(BadRequest):
 
 
 class BridgeClosed(BadRequest):
-    """No route is quoted now. The message says when to try again, which is in `retry_after` seconds."""
-
-    def __init__(self, message: str, retry_after: int) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+    """No route is quoted now; the message says when to try again."""
 
 
 @frozen
@@ -90,10 +87,12 @@ class Route:
 class BridgedCall:
     """What a transaction of a source chain does: a deposit, and the one call it leads to on the destination chain.
 
-    `target` is allowed to take `amount` base units of the deposit's output token, and `data` is sent to it.
+    `taken` is what leaves the payer, in base units of the deposit's input token. `target` is allowed to take `amount`
+    of its output token, and `data` is sent to it. What is left, all of it if the call fails, goes to `fallback`.
     """
 
     deposit: Deposit
+    taken: BaseUnits
     destination: Network
     target: str
     data: str
@@ -113,24 +112,45 @@ class BridgedCall:
 
 def read_source(chain: Network, to: str, data: str) -> BridgedCall | None:
     """What a transaction of a chain does if it is one that a route of ours may have; None for any other."""
-    if not same_address(to, _deployed(ACROSS_SPOKE_POOL, chain)):
+    signed = _signed(chain, to, data)
+    destination = None if signed is None else network_of_chain(signed.deposit.destination_chain_id)
+    if signed is None or destination is None:
         return None
-    deposit = decode_deposit(data)
-    destination = None if deposit is None else network_of_chain(deposit.destination_chain_id)
-    if deposit is None or destination is None:
+    if same_address(signed.deposit.recipient, _deployed(ACROSS_HANDLER, destination)):
+        made = _made_by_handler(signed.deposit)
+    elif same_address(signed.deposit.recipient, _deployed(LIFI_RECEIVER, destination)):
+        made = _made_by_receiver(signed.deposit)
+    else:
         return None
-    if not same_address(deposit.recipient, _deployed(ACROSS_HANDLER, destination)):
-        return None
+    return None if made is None else BridgedCall(signed.deposit, BaseUnits(signed.taken), destination, *made)
+
+
+def _signed(chain: Network, to: str, data: str) -> DiamondDeposit | None:
+    """The deposit of a transaction: its own call of the bridge, or one that the router's contract makes."""
+    if same_address(to, _deployed(ACROSS_SPOKE_POOL, chain)):
+        deposit = decode_deposit(data)
+        return None if deposit is None else DiamondDeposit(deposit, deposit.input_amount)
+    return decode_diamond(data) if same_address(to, _deployed(LIFI_DIAMOND, chain)) else None
+
+
+def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str] | None:
+    """Target, data, amount and fallback of a message that approves all that arrives and makes one call with it."""
     message = decode_message(deposit.message)
     if message is None or len(message.calls) != 2:
         return None
     (token, approval, nothing), (target, call, value) = message.calls
-    amount = int(approval[-64:], 16) if len(approval) == 138 else 0
     if nothing or value or not same_address(token, deposit.output_token):
         return None
-    if approval != approve(token, target, amount).data:
+    if approval != approve(token, target, deposit.output_amount).data:
         return None
-    return BridgedCall(deposit, destination, target, call, BaseUnits(amount), message.fallback)
+    return target, call, BaseUnits(deposit.output_amount), message.fallback
+
+
+def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str] | None:
+    message = decode_receiver_message(deposit.message)
+    if message is None or not same_address(message.token, deposit.output_token):
+        return None
+    return message.target, message.data, BaseUnits(message.amount), message.receiver
 
 
 def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
@@ -140,7 +160,8 @@ def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
 
 def try_again(wanted: Wanted, retry_after: int) -> str:
     """What a payer is told while the router cannot be asked, or does not answer."""
-    wait = f"{retry_after} seconds" if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
+    seconds = f"{retry_after} second{'' if retry_after == 1 else 's'}"
+    wait = seconds if retry_after < 120 else f"{-(-retry_after // 60)} minutes"
     return (
         f"Payments in {wanted.source.symbol} on {wanted.source.network} are not available at the moment: try again in "
         f"{wait}, or pay on {wanted.destination.network}"

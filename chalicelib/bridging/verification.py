@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address, same_address
 from chalicelib.base.frozen import frozen
-from chalicelib.base.money import BaseUnits
 from chalicelib.bridging.rules import BridgedCall, Route, RouteCost, Wanted, read_source
-from chalicelib.calldata.across import QUOTE_SECONDS, Deposit
+from chalicelib.calldata.across import QUOTE_SECONDS
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.networks import Network, network, network_of_chain
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
@@ -55,14 +54,14 @@ def verify(step: RouterStep, wanted: Wanted, now: datetime, limits: Limits) -> R
     if bridged is None:
         raise RouteRefused("its transaction is not one that this service can read")
     _check_call(bridged, wanted)
-    _check_deposit(bridged.deposit, step, wanted, limits)
+    _check_deposit(bridged, step, wanted, limits)
     _check_times(bridged, now)
     return Route(
         wanted=wanted,
         spender=evm_address(step.to.lower()),
         transaction=Transaction(evm_address(step.to.lower()), step.data.lower(), 0),
         gas=step.gas_limit,
-        source_amount=BaseUnits(bridged.deposit.input_amount),
+        source_amount=bridged.taken,
         tool=step.tool,
         step_id=step.id,
         fetched_at=now,
@@ -99,19 +98,22 @@ def _check_call(bridged: BridgedCall, wanted: Wanted) -> None:
         raise RouteRefused(f"its fallback is {bridged.fallback}")
 
 
-def _check_deposit(deposit: Deposit, step: RouterStep, wanted: Wanted, limits: Limits) -> None:
+def _check_deposit(bridged: BridgedCall, step: RouterStep, wanted: Wanted, limits: Limits) -> None:
+    deposit = bridged.deposit
     if not same_address(deposit.depositor, wanted.payer):
         raise RouteRefused(f"it refunds to {deposit.depositor}")
     if not same_address(deposit.input_token, wanted.source.address):
         raise RouteRefused(f"it takes the token {deposit.input_token}")
     if not same_address(deposit.output_token, wanted.destination.address):
         raise RouteRefused(f"it brings the token {deposit.output_token}")
-    if deposit.output_amount != wanted.amount:
+    if deposit.output_amount < wanted.amount:
         raise RouteRefused(f"it brings {deposit.output_amount}")
-    if deposit.input_amount != step.source_amount:
-        raise RouteRefused(f"it takes {deposit.input_amount} and says {step.source_amount}")
-    if not _least(wanted) <= deposit.input_amount <= _most(wanted, limits):
-        raise RouteRefused(f"it takes {deposit.input_amount}")
+    if bridged.taken != step.source_amount:
+        raise RouteRefused(f"it takes {bridged.taken} and says {step.source_amount}")
+    if bridged.taken > _most(wanted, limits):
+        raise RouteRefused(f"it takes {bridged.taken}")
+    if deposit.input_amount * 10_000 < _in_source_units(wanted, deposit.output_amount) * _LEAST_BPS:
+        raise RouteRefused(f"it deposits {deposit.input_amount} for {deposit.output_amount}")
 
 
 def _check_times(bridged: BridgedCall, now: datetime) -> None:
@@ -130,20 +132,16 @@ def _check_times(bridged: BridgedCall, now: datetime) -> None:
         raise RouteRefused("its exclusivity contradicts itself")
 
 
-def _least(wanted: Wanted) -> int:
-    return _in_source_units(wanted) * _LEAST_BPS // 10_000
-
-
 def _most(wanted: Wanted, limits: Limits) -> int:
     dollars: int = limits.cost_dollars * 10**wanted.source.decimals
-    return _in_source_units(wanted) * (10_000 + limits.cost_bps) // 10_000 + dollars
+    return _in_source_units(wanted, wanted.amount) * (10_000 + limits.cost_bps) // 10_000 + dollars
 
 
-def _in_source_units(wanted: Wanted) -> int:
-    """The amount as so many units of the source token, rounded up: both are worth a dollar."""
+def _in_source_units(wanted: Wanted, amount: int) -> int:
+    """An amount of the destination token as so many units of the source token, rounded up: both are worth a dollar."""
     source: int = 10**wanted.source.decimals
     destination: int = 10**wanted.destination.decimals
-    return -(-wanted.amount * source // destination)
+    return -(-amount * source // destination)
 
 
 def _costs(costs: tuple[RouterCost, ...], is_gas: bool) -> tuple[RouteCost, ...]:

@@ -19,6 +19,8 @@ ACROSS_SPOKE_POOL = "AcrossSpokePool"
 ACROSS_HANDLER = "AcrossMulticallHandler"
 """The recipient of Across transfers that are followed by calls: it makes the calls with the tokens it was given."""
 LIFI_DIAMOND = "LiFiDiamond"
+LIFI_RECEIVER = "LiFiReceiverAcrossV4"
+"""The recipient of Across transfers of LI.FI's diamond that are followed by a call, where its address is known."""
 PERMIT2 = "Permit2"
 
 

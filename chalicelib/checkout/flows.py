@@ -19,7 +19,8 @@ from chalicelib.checkout import building, conversions
 from chalicelib.checkout.building import PayOptions, Prepared, payments_of, read_and_build
 from chalicelib.checkout.crosschain import children
 from chalicelib.checkout.crosschain import flows as crosschain
-from chalicelib.checkout.crosschain.rules import is_own, payer_of, source_for
+from chalicelib.checkout.crosschain.rules import is_offered, is_own, payer_of, source_for
+from chalicelib.checkout.crosschain.sources import Sources, read_sources
 from chalicelib.checkout.crosschain.steps import Step, check_step
 from chalicelib.checkout.rules import Owed, Position, check_family, check_payer, direct, owed_of
 from chalicelib.links.errors import WrongWallet
@@ -34,13 +35,15 @@ from chalicelib.services import Services
 
 @frozen
 class Description:
-    """What a payer sees of a link. `multicall` is set for multicalls, `checkout` and `holdings` with a wallet."""
+    """What a payer sees of a link. `multicall` is set for multicalls. With a wallet `positions` are set, and `sources`
+    for a link that can be paid from several chains, else `checkout` and `holdings`."""
 
     payment: SecurePayment
     multicall: MulticallDetails | None = None
     positions: tuple[Position, ...] = ()
     checkout: Checkout | None = None
     holdings: WalletReading | None = None
+    sources: Sources | None = None
     branding: PageBranding | None = None
 
 
@@ -54,7 +57,8 @@ class PreparedLink:
 
 
 def describe(services: Services, token: str, viewer: Viewer, wallet: str | None) -> Description:
-    """A payable link with its branding (one read), and what `wallet` holds if one is given (one call to the node).
+    """A payable link with its branding (one read), and what `wallet` holds if one is given: one call to the node, or to
+    that of each chain from which it can be paid.
 
     A multicall is described even if it cannot be paid, with the block reason of each child. Raises what
     `require_payable` raises, or for a multicall `require_unlocked`.
@@ -72,6 +76,8 @@ def describe(services: Services, token: str, viewer: Viewer, wallet: str | None)
     owed = owed_of((payment,))
     check_family(owed[0].token.network, wallet, "wallet")
     positions = conversions.priced(services, owed, conversions.hold(services, owed))
+    if payment.link.payment_type is PaymentType.SINGLE and services.router.is_configured and is_offered(positions[0]):
+        return replace(description, positions=positions, sources=read_sources(services, wallet))
     chain, batched = services.chains.of(owed[0].token.network), is_batched(payment.link)
     holdings, checkout = read_and_build(chain, [each.due for each in positions], wallet, batched=batched)
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)

@@ -65,7 +65,7 @@ def paid_out(request: Request, payments: Iterable[Payment]) -> BaseUnits:
     """How many tokens of what was paid for a request are paid out: all, or of more than is owed the part that is owed,
     rounded up. What is beyond is the provider's to return."""
     tokens = sum(each.amount for each in payments if each.status is PaymentStatus.CONFIRMED)
-    return BaseUnits(tokens if request.paid <= request.amount else -(-tokens * request.amount // request.paid))
+    return BaseUnits(-(-tokens * request.amount // max(request.paid, request.amount)))
 
 
 def is_of(order: Order, found: ProviderOrder) -> bool:

@@ -40,9 +40,11 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     transfer_log.check_vanished(cursor.network, gone, transfers_of(cursor.network, receipts), last)
     stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
     new = tuple(entry for entry in added if entry.transfer_id not in stored)
-    work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
-    found = ranges.Found(details.of(new), tuple(work))
+    details_of_new = details.of(new)
     cursor = ranges.unfinished(services, cursor, BlockRange(common.scanned_to + 1, last))
+    # numbered after that write: a tick that died before it moved the cursor has left work with the number before
+    work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
+    found = ranges.Found(details_of_new, tuple(work))
     ranges.write(services, found)
     followed = ranges.store_cursor(services, replace(followed, version=cursor.version))
     hint(services, found.bill_ids)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from infra.bench import (
     batches,
+    bridging,
     calldata,
     conversions,
     detection,
@@ -32,6 +33,7 @@ SECTIONS: dict[str, Callable[[], list[Figure]]] = {
     "calldata for one transaction (CPU)": calldata.measure,
     "calldata of conversions (CPU)": conversions.measure,
     "batches: building (CPU) and gas": batches.measure,
+    "verifying a quote of the router (CPU)": bridging.measure,
     "one request through the app (CPU)": handlers.measure,
     "signing in (CPU)": sign_in.measure,
     "reading a payer's wallet (CPU, median of fresh processes)": wallet_reads.measure,

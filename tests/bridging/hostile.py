@@ -143,6 +143,15 @@ def output_token(deposit: Deposit, question: QuoteCall, random: Random) -> Answe
     return answer_of(replace(deposit, output_token=random.choice(others)), question)
 
 
+def another_token_all_the_way(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
+    """Another token arrives, and is what the fee proxy may take."""
+    others = [each for each in stablecoins(question.to_chain, random) if each != question.to_token]
+    token = random.choice(others)
+    approval = approve(token, question.target, question.to_amount)
+    message = HandlerMessage(((approval.to, approval.data, 0), (question.target, question.calldata, 0)), question.fallback)
+    return answer_of(replace(deposit, output_token=token, message=encode_message(message)), question)
+
+
 def takes_too_much(deposit: Deposit, question: QuoteCall, random: Random) -> Answer:
     return answer_of(replace(deposit, input_amount=deposit.input_amount * random.choice([2, 10, 10**6])), question)
 
@@ -356,6 +365,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     recipient,
     input_token,
     output_token,
+    another_token_all_the_way,
     takes_too_much,
     takes_too_little,
     brings_another_amount,

@@ -15,7 +15,7 @@ from chalicelib.outbound.lifi import step_of
 from tests.fakes.router import answer_of, answer_to, deposit_of
 from tests.fakes.world import START, World
 
-from .hostile import MUTATIONS, Mutation
+from .hostile import MUTATIONS, Mutation, with_estimate, with_transaction
 from .routes import PAYER, question, wanted
 
 LIMITS = Limits(200, 5)
@@ -40,7 +40,7 @@ def test_true_quotes_from_every_chain_to_every_other_one_pass(source: str, symbo
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: each.__name__)
 def test_no_mutation_of_a_true_quote_passes(mutation: Mutation) -> None:
-    """Thirty of each kind, so 1,170; of each the quote that is mutated passes."""
+    """Thirty of each kind, so 1,200; of each the quote that is mutated passes."""
     random = Random(mutation.__name__)
     for _ in range(30):
         payment = any_payment(random)
@@ -91,6 +91,29 @@ def test_an_exclusivity_of_seconds_that_a_true_quote_may_have_passes() -> None:
     with pytest.raises(RouteRefused, match="alone may fill it for 61 seconds"):
         deposit = replace(deposit_of(asked, NOW), exclusive_relayer=PAYER, exclusivity=NOW + 61)
         verify(step_of(answer_of(deposit, asked)), wanted(), START, LIMITS)
+
+
+def test_a_gas_limit_at_its_limits_passes_and_a_unit_beyond_them_does_not() -> None:
+    answer = answer_to(question(wanted()), NOW)
+
+    def passes(units: int) -> bool:
+        try:
+            verify(step_of(with_transaction(answer, gasLimit=hex(units))), wanted(), START, LIMITS)
+        except RouteRefused:
+            return False
+        return True
+
+    assert [passes(units) for units in (49_999, 50_000, 1_500_000, 1_500_001)] == [False, True, True, False]
+
+
+def test_costs_in_currencies_that_are_not_known_are_left_out() -> None:
+    answer = answer_to(question(wanted()), NOW)
+    (fee,), (gas,) = answer["estimate"]["feeCosts"], answer["estimate"]["gasCosts"]
+    unknown = [{**fee, "token": {**fee["token"], "chainId": 4242}}, {**fee, "token": {**fee["token"], "address": PAYER}}]
+    coins = [{**gas, "token": {**gas["token"], "chainId": chain}} for chain in (4242, 728126428)]
+    changed = with_estimate(answer, feeCosts=[*unknown, fee], gasCosts=[*coins, gas])
+    route = verify(step_of(changed), wanted(), START, LIMITS)
+    assert [cost.token.id for cost in route.costs] == ["USDC-base", "ETH-base-base"]
 
 
 def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:

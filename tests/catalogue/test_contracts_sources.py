@@ -39,6 +39,7 @@ REVIEWED = {
         "bsc": "0xbb0f20890E9e405f9D4c2e707590525ccAA3De16",
         "sepolia": "0xb6C7448458d8616B00eb8f93883d0081Fa2aDec9",
     },
+    "LiFiReceiverAcrossV4": dict.fromkeys(("arbitrum-one", "base", "bsc"), "0x33b255b5db44A78c34381f89f1a454bc0Ef49871"),
     "LiFiDiamond": dict.fromkeys(BRIDGED, "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"),
 }
 

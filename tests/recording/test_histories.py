@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.lists import Named, Span, list_of
@@ -309,7 +309,17 @@ def check_events(history: History, request: Request, standing: list[Payment]) ->
         assert any(each.tx_hash in told for each in standing if each.is_announced)
 
 
+FORK_AFTER_A_DEATH: list[tuple[Any, ...]] = [
+    ("confirm_and_die", 4, [5000], 7, False),
+    ("pay", 4, [10_000_000]),
+    ("die", 4, False),
+    ("fork", 4, None),
+]
+"""The tick before the fork dies between writing work for a payment, which it has read again, and moving the cursor."""
+
+
 @pytest.mark.parametrize("small_payments", [1, 100])
+@example(steps=FORK_AFTER_A_DEATH)
 @settings(max_examples=HISTORIES // 2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, min_size=4, max_size=20))
 def test_after_any_history_the_totals_the_statuses_and_the_events_are_those_of_the_chain(

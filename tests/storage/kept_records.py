@@ -27,6 +27,7 @@ from chalicelib.accounts.orchestrators.records import Linkage, LinkageStatus, Or
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Counts, Record
+from chalicelib.bridging.records import KeptAnswer, RouterCircuit
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
@@ -628,6 +629,9 @@ RECORDS: dict[str, Record] = {
     "transaction, replaced": replace(RELAYED, hashes=("0x" + HASH, "0x" + HASH[::-1]), raw="0x02f8", signed_at=NOW, version=3),
     "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4),
     "account of the relayer": RelayerAccount("base", WALLET, 13, "2026-03-01", BaseUnits(10**17), version=12),
+    "answer of the router": KeptAnswer(HASH, '{"tool": "across"}', NOW, NOW + HOUR),
+    "circuit of the router": RouterCircuit(5, 1, NOW + HOUR, NOW, version=5),
+    "circuit of the router, closed": RouterCircuit(1, 0, None, NOW),
     "progress of the relayer": RelayerProgress("base", WALLET, 12, NOW, version=40),
     "accounts of the relayer": Senders((Sender("base", WALLET), Sender("sepolia", WALLET))),
     "funds under way": replace(TAKING.counter("base"), amounts=Counts({"under way": 10**34})),

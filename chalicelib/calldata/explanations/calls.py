@@ -7,7 +7,10 @@ of the contract. Every other call is reported as unknown as a whole.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
+from chalicelib.calldata.across import DEPOSIT
+from chalicelib.calldata.explanations.bridges import deposit, diamond_deposit
 from chalicelib.calldata.explanations.conversions import single_converted_payment
 from chalicelib.calldata.explanations.decode import SELECTOR, read
 from chalicelib.calldata.explanations.functions import (
@@ -31,6 +34,7 @@ from chalicelib.calldata.explanations.payments import batch_groups, batch_one_to
 from chalicelib.calldata.explanations.recurring import recurring_payment
 from chalicelib.calldata.explanations.tokens import approve, transfer, transfer_from
 from chalicelib.calldata.explanations.wording import Wording
+from chalicelib.calldata.lifi import START, SWAP_AND_START
 from chalicelib.calldata.safe import unpack_transactions
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.networks import network as network_named
@@ -142,5 +146,8 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,
     TRIGGER_PAYMENT: recurring_payment,
+    DEPOSIT: lambda call: deposit(call, partial(_explain_call, bundled=True)),
+    START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
+    SWAP_AND_START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
     MULTI_SEND_CALLS: _multi_send,
 }

@@ -26,8 +26,8 @@ Kind = str | Array | tuple["Kind", ...]
 The members of a struct without one stand in its place.
 """
 
-NUMBERS = {"uint256": 256, "uint128": 128, "uint32": 32, "uint8": 8, "bool": 1}
-"""The bits of each type of number; a bool is one of one bit."""
+NUMBERS = {"uint256": 256, "bytes32": 256, "uint128": 128, "uint32": 32, "uint8": 8, "bool": 1}
+"""The bits of each type of number; a bool is one of one bit, and bytes32 are read as one."""
 
 
 def read(kinds: tuple[Kind, ...], data: bytes) -> tuple[Any, ...]:

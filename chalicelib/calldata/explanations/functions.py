@@ -2,12 +2,16 @@
 
 
 from chalicelib.base.frozen import frozen
+from chalicelib.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS
 from chalicelib.calldata.explanations.decode import Array, Kind
+from chalicelib.calldata.lifi import START, START_PARAMETERS, SWAP_AND_START, SWAP_AND_START_PARAMETERS
 from chalicelib.calldata.recurring import PERMIT_MEMBERS
 from chalicelib.catalogue.contracts import (
+    ACROSS_SPOKE_POOL,
     BATCH,
     ERC20_CONVERSION_PROXY,
     ERC20_FEE_PROXY,
+    LIFI_DIAMOND,
     MULTI_SEND,
     NATIVE_CONVERSION_PROXY,
     NATIVE_FEE_PROXY,
@@ -117,5 +121,8 @@ FUNCTIONS = {
             ("paymentReference", "bytes"),
         ),
     ),
+    DEPOSIT: Function(ACROSS_SPOKE_POOL, "depositV3", DEPOSIT_PARAMETERS),
+    START: Function(LIFI_DIAMOND, "startBridgeTokensViaAcrossV4", START_PARAMETERS),
+    SWAP_AND_START: Function(LIFI_DIAMOND, "swapAndStartBridgeTokensViaAcrossV4", SWAP_AND_START_PARAMETERS),
     MULTI_SEND_CALLS: Function(MULTI_SEND, "multiSend", (("transactions", "bytes"),)),
 }

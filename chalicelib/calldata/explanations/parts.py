@@ -92,13 +92,15 @@ def explanation_of(
 
 
 def _text(words: Wording, kind: Kind, value: Any) -> str:
-    """A value as text: decimal numbers, hex for up to 65 bytes, and only the length of arrays and of more bytes."""
+    """A value as text: decimal numbers, hex for up to 65 bytes, only the length of longer ones and lists."""
     if kind == "address":
         return words.address(value)
     if isinstance(kind, str) and kind in NUMBERS:
         return str(value)
     if kind == "bytes":
         return f"0x{value.hex()}" if len(value) <= SIGNATURE_BYTES else f"{len(value)} bytes"
+    if isinstance(kind, tuple):
+        return f"{len(value)} members"
     return f"a list of {len(value)}"
 
 

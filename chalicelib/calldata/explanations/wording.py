@@ -6,9 +6,11 @@ from chalicelib.base.addresses import address_of_family, evm_address, same_addre
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import MAX_UINT256, format_amount
 from chalicelib.catalogue.contracts import (
+    ACROSS_SPOKE_POOL,
     BATCH,
     ERC20_CONVERSION_PROXY,
     ERC20_FEE_PROXY,
+    LIFI_DIAMOND,
     MULTI_SEND,
     NATIVE_CONVERSION_PROXY,
     NATIVE_FEE_PROXY,
@@ -29,6 +31,8 @@ _CONTRACTS = (
     TRON_BATCH,
     RECURRING_PROXY,
     MULTI_SEND,
+    ACROSS_SPOKE_POOL,
+    LIFI_DIAMOND,
 )
 
 

@@ -3,7 +3,7 @@
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
-from chalicelib.bridging.rules import Wanted
+from chalicelib.bridging.rules import Route, Wanted
 from chalicelib.calldata.checkout import pay_one
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
 from chalicelib.catalogue.networks import network
@@ -72,6 +72,12 @@ def is_enough(token: Token, debit: BaseUnits) -> bool:
     return debit >= parse_amount(MINIMUM, token.decimals)
 
 
+def is_offered(position: Position) -> bool:
+    """Whether a payment can come from another chain."""
+    due = position.due
+    return is_bridgeable(due.token) and due.conversion is None and is_enough(due.token, due.debit)
+
+
 def check_bridged(position: Position) -> None:
     """Raises BadRequest for a payment that is too small for a bridge, or that a contract converts."""
     due = position.due
@@ -107,3 +113,15 @@ def on_source(units: BaseUnits, destination: Token, source: Token) -> BaseUnits:
     if source.decimals >= destination.decimals:
         return BaseUnits(units * 10 ** (source.decimals - destination.decimals))
     return BaseUnits(-(-units // 10 ** (destination.decimals - source.decimals)))
+
+
+def cost_of(route: Route) -> BaseUnits:
+    """What a route costs in base units of its source: what is taken less what is paid; nothing if less is taken."""
+    wanted = route.wanted
+    return BaseUnits(max(route.source_amount - on_source(wanted.amount, wanted.destination, wanted.source), 0))
+
+
+def gas_in_dollars(route: Route, network_fee: BaseUnits) -> BaseUnits | None:
+    """What a fee in the native coin of the source is worth at the router's price of the coin; None if it says none."""
+    priced = [cost for cost in route.costs if cost.is_gas and cost.token.is_native and cost.dollars and cost.amount]
+    return BaseUnits(network_fee * (priced[0].dollars or 0) // priced[0].amount) if priced else None

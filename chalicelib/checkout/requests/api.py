@@ -26,7 +26,8 @@ def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer:
 
 def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:
     query, caller = call.query, call.caller
-    route = requests.direct_route(
-        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), query.wallet, query.part
+    services = call.services
+    direct, others = requests.routes(
+        services, call.path["request_id"], caller.owner, Viewer.of(caller), query.wallet, query.part
     )
-    return routes_answer(route, call.services.settings.payment_processor)
+    return routes_answer(direct, others, services.settings)

@@ -10,6 +10,7 @@ from chalicelib.catalogue.tokens import Token, dollar, token_with_id
 from chalicelib.checkout import conversions
 from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain import flows as crosschain
+from chalicelib.checkout.crosschain.choices import Choice, choices
 from chalicelib.checkout.crosschain.rules import payer_of, source_for
 from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
 from chalicelib.checkout.rules import Owed, being_paid, check_payer
@@ -104,6 +105,15 @@ def direct_route(
         platform_fee=platform_fee,
         platform_fee_in_dollars=_in_dollars(services, made.owed.token, platform_fee) if platform_fee else None,
     )
+
+
+def routes(
+    services: Services, name: str, owner: Owner, viewer: Viewer, wallet: str, part: Part
+) -> tuple[DirectRoute | None, tuple[Choice, ...]]:
+    """Every route by which `wallet` can pay a request: the direct one, and those from other chains. None, and none of
+    them, as for `direct_route`. Raises as `prepare`."""
+    direct = direct_route(services, name, owner, viewer, wallet, part)
+    return direct, choices(services, direct.prepared.positions[0], wallet) if direct is not None else ()
 
 
 def _prepare(

@@ -10,7 +10,8 @@ OPERATIONS = (
         description=(
             "For a request by itself or of a link, found by its id or payment reference. Sign and send `transactions` "
             "in their order; `metadata.explanation` says what each does. `amount` pays a part. Facts of the wallet are "
-            "there with `wallet` only. `metadata.conversion` says how an amount in another currency is converted."
+            "there with `wallet` only. `metadata.conversion` says how an amount in another currency is converted. With "
+            "`chain` and `token` the transactions pay from another chain."
         ),
         problem_form=ProblemForm.SUMMARY,
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
@@ -22,7 +23,8 @@ OPERATIONS = (
         "The routes by which a request can be paid",
         description=(
             "The direct payment with its costs: the network's fee at the present price of gas, and the platform fee. "
-            "A request that cannot be paid now has no route."
+            "Then up to four routes from other chains on which `wallet` has the tokens, as they are quoted now: pay by "
+            "one with its `chain` and `token`. A request that cannot be paid now has no route."
         ),
         modes=(Mode.API_KEY, Mode.CLIENT_ID),
         scope="requests:read",

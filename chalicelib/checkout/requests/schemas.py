@@ -1,5 +1,7 @@
 """Models of the queries about paying a request, and of their responses."""
 
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
@@ -8,8 +10,11 @@ from pydantic_core import PydanticCustomError
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.catalogue.networks import network
+from chalicelib.catalogue.tokens import Token
+from chalicelib.checkout.crosschain.choices import Choice
+from chalicelib.checkout.crosschain.rules import cost_of, gas_in_dollars, on_source
 from chalicelib.checkout.requests.flows import DirectRoute, PreparedRequest
-from chalicelib.checkout.requests.rules import FAST_SECONDS, Part
+from chalicelib.checkout.requests.rules import FAST_SECONDS, Part, seconds_to_confirm
 from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import WalletQuery, wallet_address
 from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, SourceQuery
@@ -18,7 +23,7 @@ from chalicelib.http.fields import Address, Amount
 from chalicelib.http.schemas import Output, rule
 from chalicelib.offramp.rules import ChosenAccount
 from chalicelib.requests.rules import amount_text
-from chalicelib.settings import ValueForm
+from chalicelib.settings import Settings, ValueForm
 
 PersonId = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
@@ -94,23 +99,28 @@ class RequestRoutesQuery(PartQuery, WalletQuery):
 class RouteFee(Output):
     """One cost of a route. `amountInUSD` is absent where no exchange rate can be had."""
 
-    type: str = Field(description="gas or platform")
-    stage: str = Field(description="When it is paid: with the payment")
+    type: str = Field(description="gas, platform, or crosschain: what the bridge takes")
+    stage: str = Field(description="sending, receiving or overall: when it is paid")
     provider: str = Field(description="Who asks for it")
     amount: str
-    amountInUSD: str | None = Field(None, description="Absent where no exchange rate can be had")
+    amountInUSD: str | None = Field(default=None, description="Absent where no exchange rate can be had")
     currency: str = Field(description="The symbol of what it is paid in")
-    receiverAddress: str | None = Field(None, description="Who receives a platform fee")
+    receiverAddress: str | None = Field(default=None, description="Who receives a platform fee")
     network: str
 
 
 class PaymentRoute(Output):
-    id: str = Field(description="REQUEST_NETWORK_PAYMENT: the request's own token on its own network")
-    fee: float = Field(description="The platform fee as a fraction of the amount: 0.01 is 1 %")
+    id: str = Field(
+        description=(
+            "REQUEST_NETWORK_PAYMENT: the request's own token on its own network; else such as POLYGON_BASE_USDC_USDT: "
+            "from and to which chain, and which token pays which"
+        )
+    )
+    fee: float = Field(description="All fees but gas as a fraction of the amount: 0.01 is 1 %")
     feeInUSD: float | None = Field(None, description="All fees; absent where no exchange rate can be had")
     feeBreakdown: list[RouteFee]
     speed: str | int = Field(description="FAST, or about how many seconds it takes until the payment is confirmed")
-    price_impact: int
+    price_impact: int = Field(description="Always 0: a dollar token is taken for a dollar")
     chain: str = Field(description="The network's label")
     token: str = Field(description="The symbol of what is paid")
 
@@ -128,14 +138,16 @@ def request_pay_answer(made: PreparedRequest, value_form: ValueForm) -> RequestP
     return RequestPayAnswer(transactions=transaction_answers(made.prepared, value_form), metadata=metadata)
 
 
-def routes_answer(route: DirectRoute | None, processor: str) -> RequestRoutesAnswer:
-    """The routes of a request: the direct one. `processor` names who asks for the platform fee."""
-    if route is None:
+def routes_answer(
+    direct: DirectRoute | None, others: Sequence[Choice], settings: Settings
+) -> RequestRoutesAnswer:
+    """The routes of a request: the direct one, and those from other chains."""
+    if direct is None:
         return RequestRoutesAnswer(routes=[], platformFee=None)
-    (position,) = route.prepared.positions
-    fee = position.owed.fee
+    fee = direct.prepared.positions[0].owed.fee
     shown = FeeAnswer(percentage=str(fee.percentage), address=str(fee.address)) if fee.is_charged else None
-    return RequestRoutesAnswer(routes=[_direct(route, processor)], platformFee=shown)
+    routes = [_direct(direct, settings.payment_processor), *(_bridged(each, settings) for each in others)]
+    return RequestRoutesAnswer(routes=routes, platformFee=shown)
 
 
 def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
@@ -176,6 +188,59 @@ def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
         chain=chain.label,
         token=owed.token.symbol,
         **({"feeInUSD": float(format_amount(sum(known), FIAT_DECIMALS_ON_CHAIN))} if len(known) == len(worth) else {}),
+    )
+
+
+def _bridged(choice: Choice, settings: Settings) -> PaymentRoute:
+    """A route from another chain. Amounts of its token are taken for dollars."""
+    route, due = choice.route, choice.position.due
+    source, wanted = route.wanted.source, route.wanted
+    here, there = network(source.network), network(wanted.destination.network)
+    assert here is not None and there is not None, "a route is between catalogued networks"
+    cost, platform = cost_of(route), on_source(due.fee, due.token, source)
+    gas = gas_in_dollars(route, choice.network_fee)
+    listed = [
+        RouteFee(
+            type="gas",
+            stage="sending",
+            provider=here.name,
+            amount=format_amount(choice.network_fee, here.coin.decimals),
+            currency=here.coin.symbol,
+            network=here.name,
+            **_dollars("amountInUSD", gas),
+        ),
+        _token_fee("crosschain", "overall", route.tool, cost, source),
+    ]
+    if due.fee:
+        fee = _token_fee("platform", "receiving", settings.payment_processor, platform, source)
+        listed.append(fee.model_copy(update={"receiverAddress": due.fee_address}))
+    in_tokens = Decimal(format_amount(BaseUnits(cost + platform), source.decimals))
+    whole = Decimal(format_amount(on_source(due.amount, due.token, source), source.decimals))
+    worth = {} if gas is None else {"feeInUSD": float(in_tokens + Decimal(format_amount(gas, FIAT_DECIMALS_ON_CHAIN)))}
+    seconds = route.seconds + seconds_to_confirm(there, settings.confirmations.get(there.name, there.confirmations))
+    return PaymentRoute(
+        id=f"{here.label}_{there.label}_{source.symbol}_{wanted.destination.symbol}",
+        fee=float(round(in_tokens / whole, 6)),
+        feeBreakdown=listed,
+        speed="FAST" if seconds <= FAST_SECONDS else seconds,
+        price_impact=0,
+        chain=here.label,
+        token=source.symbol,
+        **worth,
+    )
+
+
+def _token_fee(kind: str, stage: str, provider: str, units: BaseUnits, token: Token) -> RouteFee:
+    """A fee in a dollar token."""
+    text = format_amount(units, token.decimals)
+    return RouteFee(
+        type=kind,
+        stage=stage,
+        provider=provider,
+        amount=text,
+        amountInUSD=text,
+        currency=token.symbol,
+        network=token.network,
     )
 
 

@@ -10,9 +10,13 @@ from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.catalogue.bridges import source_networks
 from chalicelib.catalogue.conversions import on_chain_decimals
 from chalicelib.catalogue.networks import network
+from chalicelib.checkout.crosschain.rules import on_source
+from chalicelib.checkout.crosschain.sources import Sources, tokens_of
 from chalicelib.checkout.flows import Description
+from chalicelib.checkout.rules import Position
 from chalicelib.http.fields import Address
 from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.fees.rules import plan_of
@@ -47,8 +51,10 @@ class PaymentOption(Output):
     """One token in the payer's wallet."""
 
     balance: str
-    hasEnoughBalance: bool
-    neededAmount: str
+    hasEnoughBalance: bool = Field(description="Whether `balance` reaches `neededAmount`")
+    neededAmount: str = Field(
+        description="What is due with its fee. From another chain the quote of `/pay` adds the cost of the route"
+    )
 
 
 class LinkAnswer(Output):
@@ -69,6 +75,13 @@ class LinkAnswer(Output):
     feePlan: FeePlanAnswer | None
     paymentOptions: dict[str, dict[str, PaymentOption]] | None = Field(
         None, description="With `wallet`: what it has and needs, by network label and token symbol"
+    )
+    unavailableChains: list[str] | None = Field(
+        None,
+        description=(
+            "With `wallet`, of a link that can be paid from several chains: those whose nodes did not answer in time. "
+            "`paymentOptions` says nothing of them"
+        ),
     )
 
 
@@ -173,6 +186,8 @@ def _request_facts(request: Request) -> dict[str, Any]:
 
 def _payment_options(description: Description) -> dict[str, Any]:
     """By chain label and token symbol; absent without a wallet."""
+    if description.sources is not None:
+        return _source_options(description.positions[0], description.sources)
     holdings, checkout = description.holdings, description.checkout
     if holdings is None or checkout is None:
         return {}
@@ -187,3 +202,19 @@ def _payment_options(description: Description) -> dict[str, Any]:
             neededAmount=format_amount(debit, token.decimals),
         )
     return {"paymentOptions": {chain.label: options}}
+
+
+def _source_options(position: Position, sources: Sources) -> dict[str, Any]:
+    """The token that is due on its own network, and every token that pays it from another one."""
+    due, options = position.due, dict[str, dict[str, PaymentOption]]()
+    for chain in source_networks():
+        tokens = [due.token] if chain.name == due.token.network else tokens_of(chain)
+        for token in tokens if chain.name in sources.holdings else ():
+            balance = sources.holdings[chain.name].balance_of(token)
+            needed = on_source(due.debit, due.token, token)
+            options.setdefault(chain.label, {})[token.symbol] = PaymentOption(
+                balance=format_amount(balance, token.decimals),
+                hasEnoughBalance=balance >= needed,
+                neededAmount=format_amount(needed, token.decimals),
+            )
+    return {"paymentOptions": options, "unavailableChains": list(sources.unavailable)}

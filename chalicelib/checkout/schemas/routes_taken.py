@@ -10,7 +10,7 @@ from chalicelib.calldata.checkout import TRANSFER_GAS
 from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token
 from chalicelib.checkout.building import Prepared
-from chalicelib.checkout.crosschain.rules import on_source
+from chalicelib.checkout.crosschain.rules import cost_of
 from chalicelib.checkout.crosschain.steps import Step
 from chalicelib.checkout.schemas.crosschain import (
     BridgeDeadline,
@@ -65,12 +65,6 @@ def bundle_facts(prepared: Prepared) -> dict[str, Any]:
 def taken(prepared: Prepared) -> list[Route]:
     """The routes, in the order of the positions that they pay."""
     return [route for route in prepared.routes if route is not None]
-
-
-def cost_of(route: Route) -> BaseUnits:
-    """What a route costs in base units of its source: what is taken less what is paid; nothing if less is taken."""
-    wanted = route.wanted
-    return BaseUnits(max(route.source_amount - on_source(wanted.amount, wanted.destination, wanted.source), 0))
 
 
 def raw_step(prepared: Prepared, link_token: str) -> RawStep:

@@ -37,8 +37,8 @@ def world() -> Iterator[World]:
 
 def answer(world: World, request: Request, part: Part = ALL_THAT_IS_LEFT) -> dict[str, Any]:
     owner, viewer = Owner(request.account_id, None, None), Viewer(request.account_id, None)
-    route = paying.direct_route(world.services, request.request_id, owner, viewer, WALLET, part)
-    return routes_answer(route, "service-network").model_dump(exclude_unset=True)
+    direct, others = paying.routes(world.services, request.request_id, owner, viewer, WALLET, part)
+    return routes_answer(direct, others, world.services.settings).model_dump(exclude_unset=True)
 
 
 def test_the_direct_route_costs_gas_and_the_platform_fee(world: World) -> None:
