@@ -134,10 +134,14 @@ UNSAFE = [*words("// reason: (.*)", "check.js"), *words("// reason: (.*)", "brid
 STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "follow.js")
 PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
 TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]
+ROUTES = [
+    f"route-{each}"
+    for each in ("source", "bridge", "refunding", "unknown", *words(r"const ENDS = \[(.*)\]", "crossing.js"))
+]
 TEMPLATES = {
     "${key}.title": [*words(r"const known = \[(.*)\]", "ends.js"), "closed", "paid"],
     "${kind}.title": [*words(r"const kind = \[(.*)\]", "page.js"), "odd"],
-    "${name}.title": [*PROBLEMS, *TROUBLES],
+    "${name}.title": [*PROBLEMS, *TROUBLES, *ROUTES],
     "${state}.title": re.findall(r'"([\w-]+)"', " ".join(STATES)),
     "unsafe.${verdict.reason}": UNSAFE,
     "unsafe.${this.verdict.reason}": UNSAFE,
@@ -148,9 +152,6 @@ TEMPLATES = {
     "state.${state}": ["done", "now", "todo"],
     "network.${code}": words(r"NETWORK_TROUBLES = \[(.*)\]", "views.js"),
     "network.${name}": ["name", "chain-id", "rpc", "coin"],
-    "route.${phase}.title": ["source", "bridge", "refunding", "unknown"],
-    "route.${crossing.status}.title": words(r"const ENDS = \[(.*)\]", "crossing.js"),
-    "route.${status}.title": words(r"const ENDS = \[(.*)\]", "crossing.js"),
     'connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}': [
         *("rejected", "timeout", "busy", "failed"),
     ],
@@ -167,7 +168,7 @@ def test_every_message_that_is_named_as_a_whole_is_there() -> None:
 
 
 def test_every_message_that_is_put_together_is_there() -> None:
-    named = set(quoted(r"`([a-z-]+\.\$\{[^`]*\}|(?:[a-z-]+\.)?\$\{[^`]*\}\.(?:title|text))`"))
+    named = set(quoted(r"`([a-z-]+\.\$\{[^`]*\}|\$\{[^`]*\}\.(?:title|text))`"))
     assert {re.sub(r"\.text$", ".title", each) for each in named} == set(TEMPLATES)
     for template in named:
         parts = TEMPLATES[re.sub(r"\.text$", ".title", template)]

@@ -35,7 +35,8 @@ function readOne(raw) {
   };
 }
 
-function readHeld({ amount, currency, network, walletAddress } = {}) {
+function readHeld(raw) {
+  const { amount, currency, network, walletAddress } = raw ?? {};
   const isRight = AMOUNT.test(amount) && /^\w{1,20}$/.test(currency) && Object.hasOwn(NETWORKS, network);
   return isRight && ADDRESS.test(walletAddress) ? { amount, symbol: currency, network, wallet: walletAddress } : null;
 }
@@ -69,7 +70,8 @@ function persistently(task) {
 
 /** Goes on with a payment that was sent: shows where it is or how it ended. Returns false if only the wallet can say. */
 export async function goOn(app, note) {
-  app.show("route-told", () => view(app, "source", null, [sentFrom(app, note)]));
+  const { state, head, parts } = describe(app, null, note);
+  app.show(state, () => ({ ...head(), tone: "busy", body: parts("sent") }));
   if (!(await persistently(() => tellOnce(app, note)))) return false;
   const outcome = await persistently(() => app.load());
   if (outcome.kind !== "open") return app.settle(outcome);
@@ -87,13 +89,15 @@ const sentFrom = (app, { txHash, source }) => transaction(app, txHash, networkOf
 // --- views ---
 
 const networkOf = (network) => chainOf({ network, chain: { label: "", confirmations: 0 } });
+const nameOf = ({ clean }, network) => clean(networkOf(network).name);
 const phaseOf = ({ status, stage }) =>
   OPEN.includes(status) && status !== "pending" ? status : status === "lapsed" ? "unknown" : stage === "source" ? "source" : "bridge";
 
 /** What is shown of a payment in place of its transactions, `hashes`; `own` is the note of one that is sent, if it is here. */
 export function describe(app, crossing, own) {
-  const phase = crossing ? phaseOf(crossing) : "source";
-  const head = () => (({ title, text }) => ({ title, text }))(view(app, phase, crossing, []));
+  const name = `route-${crossing ? phaseOf(crossing) : "source"}`;
+  const networkNames = crossing && { from: nameOf(app, crossing.sourceNetwork), to: nameOf(app, crossing.destinationNetwork) };
+  const head = () => ({ title: app.t(`${name}.title`), text: app.t(`${name}.text`, networkNames ?? {}) });
   const parts = (kind) => {
     if (!crossing) return [sentFrom(app, own)];
     const isLate = kind === "completed" || !isUnderWay(crossing);
@@ -101,30 +105,23 @@ export function describe(app, crossing, own) {
     return [text && app.paragraph(text, "note"), trail(app, crossing)];
   };
   const hashes = crossing ? [crossing.sent, crossing.arrived] : [own.txHash.toLowerCase()];
-  return { head, parts, hashes, isUnderWay: !crossing || isUnderWay(crossing) };
-}
-
-function view(app, phase, crossing, body) {
-  const { t, clean } = app;
-  const name = (network) => clean(networkOf(network).name);
-  const time = new Intl.DateTimeFormat(app.language(), { dateStyle: "short", timeStyle: "short" });
-  const ends = crossing ? { from: name(crossing.sourceNetwork), to: name(crossing.destinationNetwork) } : {};
-  const until = crossing?.fillBy ? { time: time.format(crossing.fillBy) } : { time: "\u2013" };
-  return { title: t(`route.${phase}.title`), text: t(`route.${phase}.text`, { ...ends, ...until }), tone: "busy", body };
+  return { state: name, head, parts, hashes, isUnderWay: !crossing || isUnderWay(crossing) };
 }
 
 /** What became of a payment that did not pay the link, with what the payer has now. */
-function endText({ t, money, units, clean }, { status, stage, isSurplus, held }) {
+function endText(app, { status, stage, isSurplus, held }) {
+  const { t, money, units, clean } = app;
   if (isSurplus) return t("route.surplus");
   if (isUnderWay({ status, stage })) return t("route.second");
   if (!ENDS.includes(status)) return "";
   const decimals = (text) => text.split(".")[1]?.length ?? 0;
   const values = held && {
     amount: money(units(held.amount, decimals(held.amount)), decimals(held.amount), clean(held.symbol)),
-    network: clean(networkOf(held.network).name),
+    network: nameOf(app, held.network),
     wallet: `${held.wallet.slice(0, 8)}\u2026${held.wallet.slice(-6)}`,
   };
-  return t(`route.${status}.text`, values ?? { amount: "\u2013", network: "\u2013", wallet: "\u2013" });
+  const name = `route-${status}`;
+  return t(`${name}.text`, values ?? { amount: "\u2013", network: "\u2013", wallet: "\u2013" });
 }
 
 /** Shows how a payment ended while its link can be paid again; the payer decides whether to. */
@@ -133,8 +130,9 @@ function showEnd(app, note, crossing) {
     app.notes.over(note);
     location.reload();
   };
-  app.show(`route-${crossing.status}`, () => ({
-    title: app.t(`route.${crossing.status}.title`),
+  const name = `route-${crossing.status}`;
+  app.show(name, () => ({
+    title: app.t(`${name}.title`),
     text: endText(app, crossing),
     tone: "bad",
     body: [trail(app, crossing), app.button("again", app.t("route.again"), again)],
@@ -144,13 +142,13 @@ function showEnd(app, note, crossing) {
 
 /** The way of a payment: source, bridge and destination, each with its state and transaction. */
 function trail(app, crossing) {
-  const { t, el, clean } = app;
+  const { t, el } = app;
   const { stage, status, sourceNetwork, destinationNetwork, sent, arrived, returned } = crossing;
   const place = { source: 0, bridge: 1, refunding: 1, destination: 3, returned: 3 }[stage];
   const isOver = !isUnderWay(crossing);
   const item = (index, key, network, hash) => {
     const state = index < place || (isOver && hash) ? "done" : index === place && !isOver ? "now" : "todo";
-    const words = el("span", { class: "words" }, t(key, { network: clean(networkOf(network).name) }));
+    const words = el("span", { class: "words" }, t(key, { network: nameOf(app, network) }));
     const unseen = el("span", { class: "unseen" }, t(`state.${state}`));
     return el("li", { class: state, "aria-current": state === "now" && "step" }, unseen, words,
       hash && transaction(app, hash, networkOf(network)));

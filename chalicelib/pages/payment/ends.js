@@ -51,7 +51,7 @@ export async function ended(app, outcome) {
   const shown = valid.filter((hash) => !way?.hashes.includes(hash));
   if (isDone) for (const name of ["pay", "from"]) app.stored.set(`${name}:${app.token}`, null);
   if (app.link) app.summary(app.link);
-  app.show(known, () => ({
+  app.show(known === "sent" && way ? way.state : known, () => ({
     title: app.t(`${key}.title`),
     text: app.t(`${key}.text`),
     tone: TONES[known] ?? "plain",

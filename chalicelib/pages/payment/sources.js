@@ -39,7 +39,7 @@ export function sourceButtons(app, { choices, unread }, chosen, choose) {
   };
   const list = new Intl.ListFormat(language(), { type: "conjunction" });
   return el("div", { class: "from", role: "group", "aria-labelledby": "from-title" },
-    el("h3", { id: "from-title" }, t("from.title")),
+    el("h3", { id: "from-title" }, t("from.choose")),
     el("ul", { class: "wallets" }, choices.map(item)),
     unread.length > 0 && paragraph(t("from.unread", { networks: list.format(unread.map(clean)) }), "note"));
 }
