@@ -121,8 +121,13 @@ ACCESS = {
         rpc_urls=True,
     ),
     "track_intents": Access(
-        tables={"payments": ("BatchGetItem", "GetItem", "Query", "PutItem"), "ops": ("GetItem",)},
+        tables={
+            "payments": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem"),
+            "ops": ("GetItem",),
+            "webhooks": ("PutItem",),
+        },
         due=("payments",),
+        sends=("announcements",),
         rpc_urls=True,
     ),
     "run_recurring": Access(due=("payments",), sends=("recurring",)),

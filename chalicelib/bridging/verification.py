@@ -38,8 +38,8 @@ class RouteRefused(Exception):
 class Limits:
     """What a route may take in addition to the amount: basis points of it, and whole dollars."""
 
-    cost_bps: int = 200
-    cost_dollars: int = 5
+    cost_bps: int
+    cost_dollars: int
 
 
 def verify(step: RouterStep, wanted: Wanted, now: datetime, limits: Limits) -> Route:

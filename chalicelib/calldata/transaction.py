@@ -1,7 +1,12 @@
 """The two kinds of contract calls: transactions to sign, and reads."""
 
 
+from typing import TYPE_CHECKING
+
 from chalicelib.base.frozen import frozen
+
+if TYPE_CHECKING:
+    from chalicelib.calldata.across import Deposit
 
 
 @frozen
@@ -22,11 +27,19 @@ class Call:
 
 
 @frozen
+class LoggedDeposit:
+    """A deposit as the source chain's event says it. `deposit.exclusivity` is the deadline of it, in Unix time."""
+
+    deposit: "Deposit"
+    deposit_id: int
+
+
+@frozen
 class SentTransaction:
     """A transaction that a node has, signed by `sender`; `to` is None if it creates a contract.
 
-    `block` and `success` are None while it is in no block. `paid_topics` are the topics of the events that the fee
-    proxies emitted in it: keccak256 of each payment reference.
+    `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that
+    the fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
     """
 
     sender: str
@@ -36,3 +49,5 @@ class SentTransaction:
     block: int | None = None
     success: bool | None = None
     paid_topics: tuple[str, ...] = ()
+    block_hash: str | None = None
+    deposits: tuple[LoggedDeposit, ...] = ()

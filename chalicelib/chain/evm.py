@@ -9,7 +9,8 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, ranges, receipts, relaying, safe_reads, sent, wallets
+from chalicelib.chain import blocks, bridges, ranges, receipts, relaying, safe_reads, sent, wallets
+from chalicelib.chain.bridges import LoggedFill, LoggedReturn
 from chalicelib.chain.conversions import past_rates
 from chalicelib.chain.conversions import rates as conversion_rates
 from chalicelib.chain.hex_values import quantity
@@ -165,3 +166,16 @@ class EvmChain:
     def safe_event(self, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
         """The Safe's event of a transaction in a block range; None if there is none. Raises RangeTooLarge."""
         return safe_reads.safe_event(self._node, safe, safe_tx_hash, blocks)
+
+    def fills(self, origin_chain_id: int, deposit_id: int, blocks: BlockRange) -> tuple[LoggedFill, ...]:
+        """The fills of a bridge's deposit in a block range. Raises RangeTooLarge."""
+        return bridges.fills(self._node, origin_chain_id, deposit_id, blocks)
+
+    def fill_status(self, relay_hash: str, block: int) -> int:
+        """The state of a bridge's deposit after a block; `bridges.UNFILLED` as long as it was not filled."""
+        return bridges.fill_status(self._node, relay_hash, block)
+
+    def returns(self, token: str, depositor: str, least: int, blocks: BlockRange) -> tuple[LoggedReturn, ...]:
+        """What the bridge sent of a token to a depositor in a block range, `least` base units or more at once. Raises
+        RangeTooLarge."""
+        return bridges.returns(self._node, token, depositor, least, blocks)

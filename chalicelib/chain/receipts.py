@@ -5,6 +5,9 @@ the payer is then the address that sent it the token in the same transaction. An
 
 The payer of a native payment is the transaction's sender if the transaction calls a payment contract directly. It is
 unknown otherwise, because somebody else may send the transaction of a Safe or a smart account.
+
+A payment that the bridge brought comes from the contract that makes the bridge's calls. Its payer is who deposited it
+on another network, by the event of the fill before the payment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +16,10 @@ from typing import Any
 from chalicelib.base.addresses import address_bytes, address_of_log
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
-from chalicelib.catalogue.contracts import payment_contracts
-from chalicelib.catalogue.networks import network
-from chalicelib.chain.hex_values import hash_of
+from chalicelib.catalogue.contracts import ACROSS_HANDLER, address_of, payment_contracts
+from chalicelib.catalogue.networks import network, network_of_chain
+from chalicelib.chain.bridges import LoggedFill, fills_in
+from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
 
@@ -37,11 +41,13 @@ class PaidTransfer:
 class PaymentSender:
     """The address that a payment came from. `is_wallet` if a key owns it, so that a refund to it reaches the payer.
 
-    Other addresses are contracts: contract wallets, or contracts that forward payments and would keep a refund.
+    Other addresses are contracts: contract wallets, or contracts that forward payments and would keep a refund. With
+    `bridged_from`, the address is a wallet on that other network, and nothing is known of it on this one.
     """
 
     address: str
     is_wallet: bool
+    bridged_from: str | None = None
 
 
 @unavailable_if_malformed
@@ -62,11 +68,41 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     """
     receipts = receipts_by_hash(node, [payment.tx_hash for payment in payments])
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
+    bridged = [
+        _bridged(node.network, receipts[payment.tx_hash], payment, raw)
+        for payment, raw in zip(payments, payers, strict=True)
+    ]
     senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
     return tuple(
-        None if raw is None else PaymentSender(_text(node.network, raw), raw not in contracts) for raw in payers
+        found or (None if raw is None else PaymentSender(_text(node.network, raw), raw not in contracts))
+        for raw, found in zip(payers, bridged, strict=True)
     )
+
+
+def _bridged(
+    name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer, payer: bytes | None
+) -> PaymentSender | None:
+    """Who deposited a payment that the bridge brought; None for other payments, and for one of two equal ones."""
+    if not receipt or payer is None or paid.token_address is None or payer != _handler(name):
+        return None
+    token, wanted = address_bytes(paid.token_address), (payer, address_bytes(paid.payee), paid.amount)
+    fill, found = None, list[LoggedFill]()
+    for log in sorted(receipt["logs"], key=lambda each: quantity(each["logIndex"])):
+        fill = next(iter(fills_in(name, [log])), fill)
+        if fill is not None and _token_transfer(log, token) == wanted:
+            found.append(fill)
+    origin = network_of_chain(found[0].origin_chain_id) if len(found) == 1 else None
+    if origin is None or found[0].depositor is None:
+        return None
+    return PaymentSender(found[0].depositor, is_wallet=False, bridged_from=origin.name)
+
+
+def _handler(name: str) -> bytes | None:
+    try:
+        return address_bytes(address_of(ACROSS_HANDLER, name))
+    except LookupError:
+        return None
 
 
 def receipts_by_hash(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:

@@ -6,6 +6,7 @@ from typing import Any
 from chalicelib.base.addresses import address_bytes, evm_address, same_address
 from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.contracts import payment_proxies
+from chalicelib.chain.bridges import deposits_in
 from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
@@ -33,6 +34,8 @@ def sent_transaction(node: JsonRpcClient, tx_hash: str) -> SentTransaction | Non
         block=quantity(receipt["blockNumber"]) if receipt else None,
         success=quantity(receipt["status"]) == 1 if receipt else None,
         paid_topics=_paid_topics(node.network, receipt) if receipt else (),
+        block_hash=hash_of(receipt["blockHash"]) if receipt else None,
+        deposits=deposits_in(node.network, receipt["logs"]) if receipt else (),
     )
 
 

@@ -83,7 +83,7 @@ def read_by_multicall(
         raise ChainUnavailable(f"A contract on {node.network} does not answer balanceOf, allowance or batchFee")
     fee = _checked_batch_fee(node.network, known.pop()) if batch_fee else 0
     reading = _wallet_reading(tokens, known, quantity(gas_price, _HIGHEST_GAS_PRICE), fee)
-    return replace(reading, is_contract=any(len(each) > 2 and not delegates(each) for each in code))
+    return replace(reading, is_contract=any(map(_is_contract, code)))
 
 
 @unavailable_if_malformed
@@ -124,6 +124,13 @@ def _checked_batch_fee(network: str, batch_fee_bps: int) -> int:
     if batch_fee_bps > _HIGHEST_BATCH_FEE_BPS:
         raise ChainUnavailable(f"The batch contract on {network} takes a fee out of reason")
     return batch_fee_bps
+
+
+def _is_contract(code: str) -> bool:
+    """Raises ValueError for what is no code: a refund could be lost with a contract that is taken for a wallet."""
+    if code[:2] != "0x":
+        raise ValueError("the node did not return code")
+    return len(code) > 2 and not delegates(code)
 
 
 def _uint(returned: str) -> int:

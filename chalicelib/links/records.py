@@ -9,6 +9,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place
 from chalicelib.base.money import Fee
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.links.crossings import Crossing
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import Request, RequestStatus
 
@@ -114,13 +115,17 @@ class Link(Record):
 class IntentStatus(StrEnum):
     PENDING = "pending"
     SETTLED = "settled"
-    """Executed, and its payment completed the link."""
+    """Executed, and its payment completed the link; from another chain: it reached the payee."""
     FAILED = "failed"
     """Executed without completing the link: its call failed, or it did not pay all of this link."""
     REPLACED = "replaced"
     """Its wallet executed another transaction with the same nonce."""
     LAPSED = "lapsed"
     """Its deadline passed, nobody who has to know it did so in time, or the link's owner withdrew it."""
+    PARTIAL = "partial"
+    """From another chain: the payment failed on the link's chain, and the payer has the tokens there."""
+    REFUNDED = "refunded"
+    """From another chain: nobody brought it to the link's chain in time, and the payer has it back."""
 
 
 class Proof(StrEnum):
@@ -150,6 +155,8 @@ class Intent(Record):
     most blocks per request to the node after a refusal, None for the usual number. `is_public` means that it was
     announced with a public client id, such as the payment page's, which anybody who has the link can do. An intent
     that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
+    A payment from another chain has a `crossing`; its `network` is then the one that is paid from, and it ends by what
+    both chains say (checkout/intents/crossings).
     """
 
     KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "INTENT")
@@ -179,6 +186,9 @@ class Intent(Record):
     proof: Proof | None = None
     unseen_since: datetime | None = None
     locks: bool = True
+    crossing: Crossing | None = None
+    failures_told: int = 0
+    """In the stored record: how many of the link's crossings were announced as failed."""
     others: "tuple[Intent, ...]" = ()
     version: int = 0
 

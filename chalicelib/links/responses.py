@@ -1,5 +1,6 @@
 """The bodies of the errors about links."""
 
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.accounts.branding.records import PageBranding
@@ -7,6 +8,7 @@ from chalicelib.accounts.branding.rules import link_branding
 from chalicelib.catalogue.networks import network
 from chalicelib.http.errors import details_of
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, LinkCompleted, LinkLocked, WrongWallet
+from chalicelib.links.progress import crosschain_intents
 from chalicelib.links.records import Intent, LinkStatus, SecurePayment
 from chalicelib.requests.records import Request, RequestStatus
 
@@ -16,14 +18,16 @@ def _(error: LinkCompleted) -> dict[str, Any]:
     paid = [
         {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payment.requests
     ]
-    return {"status": LinkStatus.COMPLETED.value, **_page_facts(error.payment, error.branding), "requestStatuses": paid}
+    facts = {**_page_facts(error.payment, error.branding), "requestStatuses": paid, **_crossings(error.payment)}
+    return {"status": LinkStatus.COMPLETED.value, **facts}
 
 
 @details_of.register
 def _(error: LinkLocked) -> dict[str, Any]:
     statuses = [_locked_status(request, error.intent) for request in error.payment.requests]
     facts = _page_facts(error.payment, error.branding)
-    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses}
+    crossings = _crossings(replace(error.payment, intent=error.intent))
+    return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **crossings}
 
 
 @details_of.register
@@ -41,6 +45,12 @@ def _(error: LinkClosed) -> dict[str, Any]:
 @details_of.register
 def _(error: WrongWallet) -> dict[str, Any]:
     return {"creatorWalletAddress": error.creator_wallet}
+
+
+def _crossings(payment: SecurePayment) -> dict[str, Any]:
+    """The payments from other chains of a link that has any."""
+    found = crosschain_intents(payment.intent)
+    return {"crosschainIntents": found} if found else {}
 
 
 def _page_facts(payment: SecurePayment, branding: PageBranding | None) -> dict[str, Any]:

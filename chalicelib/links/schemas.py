@@ -23,6 +23,7 @@ from chalicelib.http.schemas import Input, Output, rule
 from chalicelib.links.creation import Draft
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
+from chalicelib.links.progress import crosschain_intents
 from chalicelib.links.records import Link, LinkStatus, SecurePayment
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
@@ -178,6 +179,52 @@ class CreateSecurePayment(NewLink):
 class Branding(Output):
     whitelabelEnabled: bool
     source: Literal["client_id", "service"]
+
+
+class HeldAnswer(Output):
+    """Tokens that the payer got back."""
+
+    amount: str = Field(description="In units of the token")
+    currency: str = Field(description="The symbol of the token")
+    network: str
+    walletAddress: str = Field(description="Who has them")
+
+
+class CrosschainIntentAnswer(Output):
+    """A payment from another chain that was announced for the link: where its money is, by what both chains prove."""
+
+    intentId: str
+    status: Literal[
+        "pending", "unknown", "refunding", "settled", "partial", "refunded", "failed", "replaced", "lapsed"
+    ] = Field(
+        description="The first three are open, and lock the link. unknown: nobody has the transaction, or its time has "
+        "passed; refunding: the bridge has to return it; partial: the payer has the tokens on the link's network; "
+        "refunded: on the source's; lapsed: withdrawn, or the source chain would refuse it now"
+    )
+    stage: Literal["source", "bridge", "refunding", "destination", "returned"] = Field(description="Where the money is")
+    since: str = Field(description="Since when, ISO 8601 in UTC")
+    sourceNetwork: str
+    sourceTxHash: str | None
+    safeTxHash: str | None
+    destinationNetwork: str
+    destinationTxHash: str | None
+    refundTxHash: str | None = Field(description="On the source network")
+    bridgeTool: str | None = Field(description="As it was announced")
+    payerAddress: str | None = Field(description="Who deposited it; before that is known, as it was announced")
+    executionDeadline: str | None = Field(description="Until when the source chain accepts it")
+    fillDeadline: str | None = Field(description="Until when it can arrive")
+    failureReason: str | None
+    held: HeldAnswer | None
+    isSurplus: bool = Field(description="Whether it arrived after the request was paid: the payee is to return it")
+
+
+def crosschain_answers(payment: SecurePayment | None, request: Request | None = None) -> list[CrosschainIntentAnswer]:
+    """The payments from other chains that were announced for a link, or for one request of it."""
+    if payment is None:
+        return []
+    is_one_of_several = request is not None and len(payment.requests) > 1
+    references = [request.payment_reference] if request is not None and is_one_of_several else None
+    return [CrosschainIntentAnswer(**each) for each in crosschain_intents(payment.intent, references)]
 
 
 class SecurePaymentFound(Output):

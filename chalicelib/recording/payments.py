@@ -16,7 +16,7 @@ from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.links.records import Bill, Link, LinkStatus
 from chalicelib.recording.events import failed_event, payment_event
 from chalicelib.recording.valuing import Worth
-from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
+from chalicelib.requests.payments.records import Origin, Payment, PaymentKind, PaymentStatus, UnmatchedTransfer
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.scanning.records import LoggedTransfer
 from chalicelib.webhooks.records import Event
@@ -216,7 +216,8 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         detected_at=now,
         paid_at=transfer.paid_at,
         payer=transfer.payer,
-        type=PaymentKind.RECURRING if request.recurring_payment_id else worth.type,
+        type=_kind_of(request, transfer, worth),
+        origin=Origin(transfer.bridged_from) if transfer.bridged_from is not None else None,
         rate=worth.rate,
         value=worth.value,
         dollar_rate=worth.dollar_rate,
@@ -229,6 +230,12 @@ def _payment_of(bill: Bill, request: Request, transfer: LoggedTransfer, worth: W
         reference=bill.reference_of(request),
         recurring_payment_id=request.recurring_payment_id,
     )
+
+
+def _kind_of(request: Request, transfer: LoggedTransfer, worth: Worth) -> PaymentKind:
+    if request.recurring_payment_id:
+        return PaymentKind.RECURRING
+    return PaymentKind.CROSSCHAIN if transfer.bridged_from is not None else worth.type
 
 
 def _is_listed(before: Request, after: Request, payment: Payment) -> bool:

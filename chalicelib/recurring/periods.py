@@ -276,8 +276,9 @@ def _sent(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
 
 
 def _looked_again(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
-    since = now - schedule.sent_at if schedule.sent_at is not None else timedelta(0)
-    return replace(schedule, check_at=now + min(max(since / _LOOKS_PER_AGE, MIN_LOOK_DELAY), MAX_LOOK_DELAY))
+    assert schedule.sent_at is not None, "it was sent"
+    delay = (now - schedule.sent_at) / _LOOKS_PER_AGE
+    return replace(schedule, check_at=now + min(max(delay, MIN_LOOK_DELAY), MAX_LOOK_DELAY))
 
 
 def later(schedule: RecurringPayment, at: datetime) -> RecurringPayment:

@@ -19,9 +19,7 @@ def activated(schedule: RecurringPayment, signature: str, context: EventContext)
     if schedule.status is not RecurringStatus.PENDING:
         ended = {RecurringStatus.CANCELLED: "cancelled", RecurringStatus.COMPLETED: "completed"}
         raise BadRequest(f"Recurring payment is already {ended.get(schedule.status, 'active')}")
-    signed = _signed(schedule, signature)
-    _check_deadline(schedule, context.now)
-    active = replace(schedule, status=RecurringStatus.ACTIVE, signature=signed)
+    active = replace(schedule, status=RecurringStatus.ACTIVE, signature=_signed(schedule, signature))
     step, request = with_request(active, context)
     after = replace(
         step.schedule,
@@ -49,10 +47,9 @@ def resumed(schedule: RecurringPayment, now: datetime) -> Step:
     """
     if schedule.status is not RecurringStatus.PAUSED:
         raise BadRequest("Recurring payment is not paused")
-    _check_deadline(schedule, now)
-    active = replace(
-        schedule, status=RecurringStatus.ACTIVE, failures=0, failure_reason=None, unrecorded_since=None
-    )
+    if now.timestamp() > schedule.permit.deadline:
+        raise BadRequest("The permit of this recurring payment can be used no longer: create another one")
+    active = replace(schedule, status=RecurringStatus.ACTIVE, failures=0, failure_reason=None, unrecorded_since=None)
     return Step(later(active, now))
 
 
@@ -65,8 +62,3 @@ def _signed(schedule: RecurringPayment, text: str) -> str:
     if recover_digest(calldata.digest(schedule.permit, schedule.network), signature) != schedule.permit.subscriber:
         raise BadRequest("Invalid signature provided")
     return "0x" + (signature[:64] + bytes([27 + signature[64] % 27])).hex()
-
-
-def _check_deadline(schedule: RecurringPayment, now: datetime) -> None:
-    if now.timestamp() > schedule.permit.deadline:
-        raise BadRequest("The permit of this recurring payment can be used no longer: create another one")

@@ -41,6 +41,7 @@ def of_payment(payment: "Payment") -> dict[str, str]:
             "by_payee": wallet(payment.payee),
             "by_reference": payment.reference,
             "by_tx": transaction(payment.tx_hash),
+            "by_source_tx": transaction(payment.origin.tx_hash) if payment.origin and payment.origin.tx_hash else None,
             "by_request": payment.request_id,
             "by_network": payment.network,
             "by_type": payment.type,

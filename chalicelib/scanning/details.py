@@ -12,6 +12,7 @@ from chalicelib.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.catalogue.networks import Network
+    from chalicelib.chain.receipts import PaymentSender
 
 RECEIPTS_PER_TICK = {"evm": 500, "tron": 20}
 RECEIPTS_PER_REQUEST = {"evm": 50, "tron": 1}
@@ -39,18 +40,23 @@ class Details:
             return ()
         payers, amounts = self._payers(entries), self._path_amounts(entries)
         return tuple(
-            replace(each, payer=payers.get(each.transfer_id), path_amount=amounts.get(each.transfer_id))
+            replace(
+                each,
+                payer=payer.address if (payer := payers.get(each.transfer_id)) is not None else None,
+                bridged_from=payer.bridged_from if payer is not None else None,
+                path_amount=amounts.get(each.transfer_id),
+            )
             for each in entries
         )
 
-    def _payers(self, entries: Sequence[LoggedTransfer]) -> dict[TransferId, str | None]:
+    def _payers(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
         """Only for tokens of the catalogue, because no others are payments."""
         from chalicelib.catalogue.tokens import token_of_log
 
         wanted = [each for each in entries if token_of_log(each.network, each.token_address) is not None]
         hashes = list(dict.fromkeys(each.tx_hash for each in wanted))
         most = RECEIPTS_PER_REQUEST[self._network.family]
-        found = dict[TransferId, str | None]()
+        found: dict[TransferId, PaymentSender | None] = {}
         for start in range(0, len(hashes), most):
             part = set(hashes[start : start + min(most, self._receipts)])
             if not part or not self._has_time():
@@ -62,7 +68,7 @@ class Details:
                 self._receipts = 0 if self._is_slow("payers not read", error) else self._receipts
         return found
 
-    def _payers_by_receipts(self, entries: Sequence[LoggedTransfer]) -> dict[TransferId, str | None]:
+    def _payers_by_receipts(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
         from chalicelib.chain.receipts import PaidTransfer
 
         senders = self._services.chains.of(self._network.name).payers_of(
@@ -72,7 +78,7 @@ class Details:
             ]
         )
         pairs = zip(entries, senders, strict=True)
-        return {entry.transfer_id: None if sender is None else sender.address for entry, sender in pairs}
+        return {entry.transfer_id: sender for entry, sender in pairs}
 
     def _path_amounts(self, entries: Sequence[LoggedTransfer]) -> dict[TransferId, BaseUnits]:
         """What each conversion would have moved by the path of the catalogue, by the rates after its block.

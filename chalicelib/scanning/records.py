@@ -134,6 +134,8 @@ class LoggedTransfer(Record):
     conversion: LoggedConversion | None = None
     path_amount: BaseUnits | None = None
     value: BaseUnits | None = None
+    bridged_from: str | None = None
+    """The network from which a bridge brought it; `payer` is then a wallet there."""
     version: int = 0
 
     @property

@@ -34,6 +34,7 @@ _ATTEMPTS = 3
 """How often offers are stored again after another list of the same transfers stored them first."""
 _BY_PROVIDER = "The off-ramp provider has received it: ask the provider to return it"
 _BY_PAYEE = "The payee paid itself: there is nothing to return"
+_BY_BRIDGE = "A bridge brought it from another network: ask the payer where to send it on this one"
 _BY_CONTRACT = "A contract paid, maybe with the money of somebody else: ask the payer where to send it"
 
 
@@ -110,7 +111,8 @@ def _known_wallets(*payments: SecurePayment) -> frozenset[str]:
     """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
     executed an announced transaction, or that the link's owner has named. Others may be named by anybody."""
     known = [each.link.creator_wallet for each in payments]
-    intents = (intent for each in payments if each.intent is not None for intent in each.intent.all)
+    intents = [intent for each in payments if each.intent is not None for intent in each.intent.all]
+    intents = [each for each in intents if each.crossing is None]  # its wallet is one of another network
     named = (each for each in intents if not each.is_public or each.proof is Proof.PROPOSED or each.executed_block)
     known += [each.wallet for each in named]
     return _wallets(known)
@@ -182,7 +184,17 @@ def _payers(
     if not refundable:
         return {}
     chain = services.chains.of(refundable[0].request.network)
-    return dict(zip(refundable, chain.payers_of([_paid_transfer(each) for each in refundable]), strict=True))
+    read = chain.payers_of([_paid_transfer(each) for each in refundable])
+    return {each: _reachable(each, payer) for each, payer in zip(refundable, read, strict=True)}
+
+
+def _reachable(each: ClassifiedTransfer, payer: PaymentSender | None) -> PaymentSender | None:
+    """The address on this network that the payer of a bridged payment named for tokens that cannot be paid, in the
+    deposit itself; else the payer as it was read."""
+    origin = each.transfer.origin if isinstance(each.transfer, Payment) else None
+    if payer is None or payer.bridged_from is None or origin is None or origin.refund_to is None:
+        return payer
+    return PaymentSender(origin.refund_to, is_wallet=True)
 
 
 def _paid_transfer(each: ClassifiedTransfer) -> PaidTransfer:
@@ -223,4 +235,6 @@ def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets:
         return "The chain does not tell who paid"
     if hex_address(payer.address) == each.request.payee_in_logs:
         return _BY_PAYEE
+    if payer.bridged_from is not None:
+        return _BY_BRIDGE
     return None if payer.is_wallet or hex_address(payer.address) in wallets else _BY_CONTRACT

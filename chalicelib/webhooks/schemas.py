@@ -167,18 +167,20 @@ class ClientPaymentPayload(_ConfirmedPayload):
 
 class FailedPayload(_AmountPayload):
     """A confirmed payment that a chain reorganization removed, so that `totalAmountPaid` is what is still paid; a
-    recurring payout that is paused, because its payment failed three times; or fiat that did not reach a bank account.
+    recurring payout that is paused, because its payment failed three times; fiat that did not reach a bank account; or
+    a payment from another chain that did not arrive, whose `amount` is then not part of `totalAmountPaid`.
     """
 
     event: Literal["payment.failed"] = Field(description="The kind of the event")
     txHash: str | None = Field(description="The transaction of the payment; null without one")
     subStatus: Literal["failed", "bounced", "insufficient_funds"] = Field(
-        description="bounced: the bank returned the money; insufficient_funds: the payer of a recurring payout does "
-        "not have the amount, or fewer tokens arrived at the off-ramp provider than were ordered"
+        description="bounced: the bank returned the money, or the payer of another chain has the tokens back; "
+        "insufficient_funds: the payer of a recurring payout or on another chain does not have the amount, or fewer "
+        "tokens arrived at the off-ramp provider than were ordered"
     )
     failureReason: str = Field(
         description="chain_reorganization; why the payment of a recurring payout failed; or a code of the off-ramp "
-        "provider, or its status: also cancelled, refunded"
+        "provider, or its status: also cancelled, refunded; or what became of a payment from another chain, in words"
     )
     offrampId: str = Field("", description="As in payment.processing; only if it is about fiat, as the next one")
     rawPayload: dict[str, Any] = Field(default_factory=dict, description="As in payment.processing")

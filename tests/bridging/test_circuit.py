@@ -49,6 +49,11 @@ def test_failures_open_it_for_longer_each_time() -> None:
     assert after_failures(replace(opened, openings=40), 1, None, LATER).open_until == LATER + timedelta(minutes=15)
 
 
+def test_five_failures_in_a_row_open_it() -> None:
+    assert after_failures(CLOSED, 4, None, LATER).open_until is None
+    assert after_failures(CLOSED, 5, None, LATER).open_until is not None
+
+
 def test_a_pause_that_the_router_asks_for_opens_it_at_once() -> None:
     for said, pause in ((5, 15), (7200, 7200)):
         assert after_failures(CLOSED, 1, said * SECOND, LATER).open_until == LATER + pause * SECOND

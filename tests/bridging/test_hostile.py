@@ -88,6 +88,11 @@ def test_an_exclusivity_of_seconds_that_a_true_quote_may_have_passes() -> None:
     for exclusivity in (1, 60, NOW + 60):
         deposit = replace(deposit_of(asked, NOW), exclusive_relayer=PAYER, exclusivity=exclusivity)
         verify(step_of(answer_of(deposit, asked)), wanted(), START, LIMITS)
+    year = 365 * 24 * 3600
+    past = replace(deposit_of(asked, NOW), exclusive_relayer=PAYER, exclusivity=year + 1)  # an instant, long ago
+    verify(step_of(answer_of(past, asked)), wanted(), START, LIMITS)
+    with pytest.raises(RouteRefused, match=f"alone may fill it for {year} seconds"):
+        verify(step_of(answer_of(replace(past, exclusivity=year), asked)), wanted(), START, LIMITS)
     with pytest.raises(RouteRefused, match="alone may fill it for 61 seconds"):
         deposit = replace(deposit_of(asked, NOW), exclusive_relayer=PAYER, exclusivity=NOW + 61)
         verify(step_of(answer_of(deposit, asked)), wanted(), START, LIMITS)

@@ -24,7 +24,7 @@ seconds = st.integers(0, 2**32 - 1)
 deposits = st.builds(
     Deposit, *(addresses,) * 4, amounts, amounts, st.integers(0, 2**256 - 1), addresses, *(seconds,) * 3, st.binary(max_size=100)
 )
-fees = st.lists(st.tuples(addresses, amounts), min_size=1, max_size=4).map(tuple)
+fees = st.lists(st.tuples(addresses, st.integers(0, 2**200)), min_size=1, max_size=4).map(tuple)
 
 
 @given(deposits)

@@ -57,6 +57,11 @@ NAMED = {
     "CONVERSION_TOPIC": ("Erc20ConversionProxy", "TransferWithConversionAndReference"),
     "TRIGGER_PAYMENT": ("ERC20RecurringPaymentProxy", "triggerRecurringPayment"),
     "DEPOSIT": ("AcrossSpokePool", "depositV3"),
+    "START": ("LiFiDiamond", "startBridgeTokensViaAcrossV4"),
+    "SWAP_AND_START": ("LiFiDiamond", "swapAndStartBridgeTokensViaAcrossV4"),
+    "FORWARD_FEES": ("LiFiFeeForwarder", "forwardERC20Fees"),
+    "PERMIT": ("ERC2612", "permit"),
+    "TAKE": ("Permit2", "permitWitnessTransferFrom"),
     "AGGREGATE3": ("Multicall3", "aggregate3"),
     "GET_ETH_BALANCE": ("Multicall3", "getEthBalance(address)"),
     "NONCE": ("Safe", "nonce()"),
@@ -211,6 +216,12 @@ def test_errors_of_contracts_are_said_by_their_names(sources: dict[str, Any]) ->
         "ERC20RecurringPaymentProxy__AlreadyPaid()": "already made",
         "ERC20InsufficientAllowance(address,uint256,uint256)": "allowance",
         "ERC20InsufficientBalance(address,uint256,uint256)": "balance",
+        "SignatureExpired(uint256)": "expired",
+        "InvalidNonce()": "nonce",
+        "InvalidSigner()": "signature",
+        "InvalidSignature()": "signature",
+        "InvalidContractSignature()": "signature",
+        "InvalidSignatureLength()": "signature",
     }
     known = signatures(sources)
     assert {signature for digits in _CONTRACT_ERRORS for signature in known[digits]} == words.keys()

@@ -297,6 +297,24 @@ def test_one_batch_reads_every_token_the_gas_price_and_the_batch_fee(node: Node)
     assert node.chain.read_batch_fee() == 30
 
 
+@pytest.mark.parametrize(
+    ("code", "is_contract"), [("0x", False), ("0x6001", True), ("0xef0100" + "11" * 20, False), ("0xef0100", True)]
+)
+def test_the_same_batch_says_whether_a_contract_is_at_an_address(node: Node, code: str, is_contract: bool) -> None:
+    """A key's address that delegates to a contract (EIP-7702) has none of its own."""
+    node.results(aggregated(7, 1, 2), "0x5", code)
+    assert node.chain.read_wallet(WALLET, ["0x" + "22" * 20], SPENDER, code_of=WALLET).is_contract is is_contract
+    node.results(aggregated(7, 1, 2), "0x5")
+    assert not node.chain.read_wallet(WALLET, ["0x" + "22" * 20], SPENDER).is_contract
+
+
+@pytest.mark.parametrize("code", [None, 7, [], {}, "", "6001", True])
+def test_code_of_another_form_is_no_answer(node: Node, code: Any) -> None:
+    node.results(aggregated(7, 1, 2), "0x5", code)
+    with pytest.raises(ChainUnavailable):
+        node.chain.read_wallet(WALLET, ["0x" + "22" * 20], SPENDER, code_of=WALLET)
+
+
 @pytest.mark.parametrize("fee", [1_001, 20_000, 2**255])
 def test_a_batch_fee_out_of_reason_is_no_answer(node: Node, fee: int) -> None:
     node.results(aggregated(7, fee), "0x5")

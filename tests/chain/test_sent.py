@@ -14,7 +14,8 @@ HASH, TOPIC = "0x" + "ab" * 32, "0x" + "cd" * 32
 SENDER, PROXY = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57", address_of(ERC20_FEE_PROXY, "sepolia")
 PENDING = {"hash": HASH, "from": SENDER.lower(), "to": PROXY.lower(), "input": "0x1234", "nonce": "0x7", "blockNumber": None}
 LOG = {"address": PROXY.lower(), "topics": ["0x" + "11" * 32, TOPIC.upper().replace("0X", "0x")]}
-RECEIPT = {"transactionHash": HASH, "blockNumber": "0x64", "status": "0x1", "logs": [LOG, {**LOG, "address": SENDER}]}
+BLOCK = "0x" + "ef" * 32
+RECEIPT = {"transactionHash": HASH, "blockNumber": "0x64", "blockHash": BLOCK, "status": "0x1", "logs": [LOG, {**LOG, "address": SENDER}]}
 
 
 def read(transaction: Any, receipt: Any) -> SentTransaction | None:
@@ -26,9 +27,9 @@ def test_one_that_waits_has_no_block_and_one_of_a_block_has_its_outcome() -> Non
     waiting = SentTransaction(SENDER, PROXY, "0x1234", 7)
     assert read(PENDING, None) == waiting
     assert read(None, None) is None
-    assert read(PENDING, RECEIPT) == SentTransaction(SENDER, PROXY, "0x1234", 7, 100, True, (TOPIC,))
+    assert read(PENDING, RECEIPT) == SentTransaction(SENDER, PROXY, "0x1234", 7, 100, True, (TOPIC,), BLOCK)
     failed = read(PENDING, {**RECEIPT, "status": "0x0", "logs": []})
-    assert failed == SentTransaction(SENDER, PROXY, "0x1234", 7, 100, False)
+    assert failed == SentTransaction(SENDER, PROXY, "0x1234", 7, 100, False, block_hash=BLOCK)
     created = read({**PENDING, "to": None}, None)
     assert created is not None and created.to is None
 

@@ -166,9 +166,11 @@ def test_a_native_link_shows_the_native_balance(shop: Shop, node: Node) -> None:
     }
 
 
-def test_each_network_has_its_chain_label(shop: Shop) -> None:
-    token = shop.link(item(invoiceCurrency="USDC-base", paymentCurrency="USDC-base"))
-    assert set(shop.get(f"/v2/secure-payments/{token}?wallet={WALLET}").json["paymentOptions"]) == {"BASE"}
+@pytest.mark.parametrize(("currency", "labels"), [("USDC-base", {"BASE", "ETHEREUM"}), ("DAI-base", {"BASE"})])
+def test_each_network_has_its_chain_label(shop: Shop, currency: str, labels: set[str]) -> None:
+    """This deployment has nodes of base and mainnet; what the bridge carries is shown for both."""
+    token = shop.link(item(invoiceCurrency=currency, paymentCurrency=currency))
+    assert set(shop.get(f"/v2/secure-payments/{token}?wallet={WALLET}").json["paymentOptions"]) == labels
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,16 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
 from chalicelib.catalogue.contracts import (
+    ACROSS_SPOKE_POOL,
     ERC20_CONVERSION_PROXY,
     ERC20_FEE_PROXY,
     NATIVE_CONVERSION_PROXY,
     NATIVE_FEE_PROXY,
     address_of,
 )
+from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
 from chalicelib.chain.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, BlockFacts, BlockRange, Checkpoint
 from chalicelib.chain.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
@@ -62,6 +65,7 @@ class FakeChain:
         self.holding = TokenReading(BaseUnits(10**15), BaseUnits(0))
         self.holdings: dict[str, TokenReading] = {}
         self.payers: dict[str, str] = {}
+        self.filled: dict[str, int] = {}
         self.simulated: Simulation | None = None
         self.sent: list[bytes] = []
         self.refusal: BroadcastResult | None = None
@@ -239,8 +243,44 @@ class FakeChain:
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""
         self._read()
-        found = (self.payers.get(payment.tx_hash) for payment in payments)
-        return tuple(None if address is None else PaymentSender(address, address not in self.contracts) for address in found)
+        return tuple(self._payer_of(payment.tx_hash) for payment in payments)
+
+    def _payer_of(self, tx_hash: str) -> PaymentSender | None:
+        for fill in fills_in(self.network, self.logs_of_transactions([tx_hash])):
+            origin = network_of_chain(fill.origin_chain_id)
+            assert fill.depositor is not None and origin is not None
+            return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)
+        address = self.payers.get(tx_hash)
+        return None if address is None else PaymentSender(address, address not in self.contracts)
+
+    def fills(self, origin_chain_id: int, deposit_id: int, blocks: BlockRange) -> tuple[LoggedFill, ...]:
+        found = fills_in(self.network, self._logs_in(blocks))
+        return tuple(each for each in found if (each.origin_chain_id, each.deposit_id) == (origin_chain_id, deposit_id))
+
+    def returns(self, token: str, depositor: str, least: int, blocks: BlockRange) -> tuple[LoggedReturn, ...]:
+        pool = address_of(ACROSS_SPOKE_POOL, self.network)
+        sent = ((log, sent_tokens([log], token, pool, depositor)) for log in self._logs_in(blocks))
+        return tuple(
+            LoggedReturn(amount, log["transactionHash"], int(log["blockNumber"], 16), log["blockHash"])
+            for log, amount in sent
+            if amount >= max(least, 1)
+        )
+
+    def fill_status(self, relay_hash: str, block: int) -> int:
+        """Returns 2 from the block on in `filled`, {relay hash: block}."""
+        self._read()
+        filled = self.filled.get(relay_hash)
+        return 2 if filled is not None and filled <= block else 0
+
+    def _logs_in(self, blocks: BlockRange) -> list[dict[str, Any]]:
+        self._read()
+        self.spans.append(blocks.last - blocks.first + 1)
+        if self.spans[-1] > self.largest_range:
+            raise RangeTooLarge("too many blocks")
+        if blocks.last >= len(self.blocks) - self.lag:
+            raise ChainUnavailable("lags behind")
+        found = [log for block in self.blocks[blocks.first : blocks.last + 1] for log in block.logs]
+        return [] if self.hides_logs else found
 
     def send(self, request: Request, nonce: int = 0, **altered: Any) -> str:
         """Puts a transaction that pays the request among those that wait for a block; returns its hash."""
@@ -253,7 +293,8 @@ class FakeChain:
     def include(self, tx_hash: str, success: bool = True) -> None:
         """Mines a block with a transaction that was sent; its events are those of `pay`."""
         self.mine()
-        transaction = replace(self.transactions[tx_hash], block=len(self.blocks) - 1, success=success)
+        place = {"block": len(self.blocks) - 1, "block_hash": self.blocks[-1].hash}
+        transaction = replace(self.transactions[tx_hash], success=success, **place)
         self.transactions[tx_hash] = transaction
 
     def sent_transaction(self, tx_hash: str) -> SentTransaction | None:

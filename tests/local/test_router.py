@@ -223,7 +223,7 @@ class TestTheService:
         step = Lifi(router.url, "tests", lambda: KEY).quote_call(asked)
         payment = Transaction(target, calldata, 0)
         known = Wanted(HERE, THERE, payer.address, payer.address, payment, BaseUnits(AMOUNT + FEE))
-        route = verify(step, known, datetime.now(UTC), Limits())
+        route = verify(step, known, datetime.now(UTC), Limits(200, 5))
         assert route.source_amount == int(payer.quote()["estimate"]["fromAmount"])
 
     def test_a_status_is_read(self, payer: BridgePayer, router: Router, relayer: Relayer) -> None:

@@ -250,14 +250,15 @@ class Choice:
         return (-self.found[path, test.name], not near, test.file if near else "", test.seconds)
 
     def _executing(self, mutant: Any) -> list[ObservedTest]:
-        """Returns the tests that execute the mutant's statement; if an import does, those that use its names."""
+        """Returns the tests that execute the mutant's statement; if an import does, those near or using its names."""
         tests, statement = self._coverage.tests, (mutant.path, mutant.statement)
         if mutant.statement and statement not in self._coverage.at_import:
             return [test for test in tests if statement in test.lines]
         names = self._all_names(mutant)
         wanted = {statement} | {(mutant.path, line) for line in mutant.span} | (self._lines_with(names) if names else set())
-        found = [test for test in tests if test.lines & wanted or test.names & names]
-        return found or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
+        using = [test for test in tests if test.lines & wanted or test.names & names]
+        using = using or [test for test in tests if any(path == mutant.path for path, _ in test.lines)] or tests
+        return using + [test for test in tests if _is_near(mutant.path, test) and test not in using]
 
     def _all_names(self, mutant: Any) -> set[str]:
         """Returns the names that the statement defines, and those at module level that are defined by them."""

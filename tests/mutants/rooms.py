@@ -15,7 +15,7 @@ TARGETS = {
     "access": "**/rules.py callers.py idempotency/flows.py",
     "webhooks": "**/rules.py samples.py",
     "http": "edge.py operation.py idempotency.py",
-    "outbound": "sender.py compliance.py lifi.py",
+    "outbound": "sender.py compliance.py",
     "privacy": "rules.py",
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
     "payees": "**/rules.py",

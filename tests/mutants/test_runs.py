@@ -68,3 +68,17 @@ def test_a_mutant_meets_the_tests_of_its_module_first_and_few_others_where_it_is
 
     assert chosen(set()) == ["near", "fast", "slow"]
     assert chosen({"f: a"}) == ["near", "fast"]
+
+
+def test_a_mutant_of_what_an_import_executes_meets_also_the_tests_near_its_module() -> None:
+    """A name may stand within a statement of several lines, of which only the first one is recorded."""
+    tests = [
+        ObservedTest("tests/links/test_rules.py::near", lines={("/links/rules.py", 3)}),
+        ObservedTest("tests/links/test_rules.py::elsewhere"),
+        ObservedTest("tests/links/test_api.py::using", names=frozenset({"LIMIT"})),
+        ObservedTest("tests/links/test_api.py::other", lines={("/links/rules.py", 3)}),
+    ]
+    facts = {"path": "/links/rules.py", "statement": 0, "names": frozenset({"LIMIT"}), "span": range(0), "key": "f: a"}
+    sources = {"/links/rules.py": ["LIMIT = 3", "def is_over(n):", "    return (", "        n > LIMIT", "    )"]}
+    chosen = Choice(Coverage(tests, set(), []), sources).tests(type("M", (), facts))
+    assert {test.name.split("::")[1] for test in chosen} == {"near", "elsewhere", "using"}

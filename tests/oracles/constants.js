@@ -39,6 +39,15 @@ const CONTRACTS = {
   ChainlinkConversionPath: ARTIFACTS.chainlinkConversionPath,
 };
 
+const BRIDGE_DATA = "(bytes32 transactionId, string bridge, string integrator, address referrer, "
+  + "address sendingAssetId, address receiver, uint256 minAmount, uint256 destinationChainId, bool hasSourceSwaps, "
+  + "bool hasDestinationCall)";
+const SWAP_DATA = "(address callTo, address approveTo, address sendingAssetId, address receivingAssetId, "
+  + "uint256 fromAmount, bytes callData, bool requiresDeposit)";
+const ACROSS_DATA = "(bytes32 receiverAddress, bytes32 refundAddress, bytes32 receivingAssetId, uint256 outputAmount, "
+  + "uint128 outputAmountMultiplier, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline, "
+  + "uint32 exclusivityDeadline, bytes message)";
+
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
 const acrossArtifact = (path) => read(join(ACROSS, "artifacts/contracts", path));
 const safeArtifact = (path) => read(join(SAFE, "build/artifacts/contracts", path));
@@ -139,6 +148,31 @@ console.log(JSON.stringify({
     MultiSendCallOnly: described(multiSendCallOnly.abi),
     AcrossSpokePool: described(acrossArtifact("Ethereum_SpokePool.sol/Ethereum_SpokePool.json").abi),
     AcrossMulticallHandler: described(acrossArtifact("handlers/MulticallHandler.sol/MulticallHandler.json").abi),
+    // AcrossFacetV4 and FeeForwarder of github.com/lifinance/contracts, which no package has.
+    LiFiDiamond: described([
+      "function startBridgeTokensViaAcrossV4(" + BRIDGE_DATA + " _bridgeData, " + ACROSS_DATA + " _acrossData) payable",
+      "function swapAndStartBridgeTokensViaAcrossV4(" + BRIDGE_DATA + " _bridgeData, " + SWAP_DATA + "[] _swapData, "
+        + ACROSS_DATA + " _acrossData) payable",
+    ]),
+    LiFiFeeForwarder: described([
+      "function forwardERC20Fees(address _token, (address recipient, uint256 amount)[] _distributions)",
+    ]),
+    // SignatureTransfer and SignatureVerification of github.com/Uniswap/permit2; the package of its runtime has no ABI.
+    Permit2: described([
+      "function permitWitnessTransferFrom(((address token, uint256 amount)[] permitted, uint256 nonce, uint256 deadline) "
+        + "permit, (address to, uint256 requestedAmount)[] transferDetails, address owner, bytes32 witness, "
+        + "string witnessTypeString, bytes signature)",
+      "error SignatureExpired(uint256 signatureDeadline)",
+      ...["InvalidNonce", "InvalidSigner", "InvalidSignature", "InvalidContractSignature", "InvalidSignatureLength"]
+        .map((name) => `error ${name}()`),
+    ]),
+    // ERC-2612, with the version that some tokens tell.
+    ERC2612: described([
+      "function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)",
+      "function nonces(address owner) view returns (uint256)",
+      "function DOMAIN_SEPARATOR() view returns (bytes32)",
+      "function version() view returns (string)",
+    ]),
     // AggregatorV3Interface of Chainlink's documentation; npm @chainlink/contracts would bring 100 packages.
     Aggregator: described([
       "function decimals() view returns (uint8)",

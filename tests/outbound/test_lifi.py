@@ -332,3 +332,53 @@ def test_other_numbers_make_no_step(other: Any) -> None:
     for path in (("transactionRequest", "value"), ("transactionRequest", "gasLimit"), ("estimate", "fromAmount")):
         with pytest.raises(RouterUnavailable):
             step_of(replaced(ANSWER, path, other))
+
+
+def reads(path: tuple[str, str], other: Any) -> bool:
+    try:
+        step_of(replaced(ANSWER, path, other))
+    except RouterUnavailable:
+        return False
+    return True
+
+
+def test_fields_at_their_limits_are_read_and_beyond_them_not() -> None:
+    (fee,) = ANSWER["estimate"]["feeCosts"]
+    seconds = ("estimate", "executionDuration")
+    assert [reads(seconds, each) for each in (-1, 0, 604_800, 604_801)] == [False, True, True, False]
+    assert [reads(("estimate", "feeCosts"), [fee] * count) for count in (20, 21)] == [True, False]
+    assert [reads(("estimate", "fromAmount"), each) for each in (2**256 - 1, 2**256)] == [True, False]
+
+
+@pytest.mark.parametrize("dollars", [None, 5, 0.5, "x", "-1", "1e3", "", ["1"]])
+def test_a_cost_whose_dollars_are_not_told_has_none(dollars: Any) -> None:
+    (fee,) = ANSWER["estimate"]["feeCosts"]
+    for name in ("name", "amountUSD"):
+        step = step_of(replaced(ANSWER, ("estimate", "feeCosts"), [{**fee, "amountUSD": dollars, name: None}]))
+        assert [(cost.name, cost.dollars) for cost in step.fee_costs] == [("Relayer fee" if name != "name" else "fee", None)]
+
+
+def test_an_answer_of_many_brackets_is_not_parsed(router: Server) -> None:
+    own = json.dumps(ANSWER).count("{") + json.dumps(ANSWER).count("[")
+    for wanted, few in ((2_000, True), (2_001, False)):
+        says(router, 200, {**ANSWER, "more": [[]] * (wanted - own - 1)})
+        if few:
+            assert router.client.quote_call(QUESTION).tool == "across"
+        else:
+            with pytest.raises(RouterUnavailable):
+                router.client.quote_call(QUESTION)
+
+
+def test_a_refusal_needs_a_code_that_is_a_number_and_no_message(router: Server) -> None:
+    says(router, 404, {"code": 1002})
+    with pytest.raises(RouterRefused, match="no reason given"):
+        router.client.quote_call(QUESTION)
+    says(router, 404, {"code": "1002", "message": "No available quotes"})
+    with pytest.raises(RouterUnavailable):
+        router.client.quote_call(QUESTION)
+
+
+def test_the_bridge_of_a_transfer_is_named_only_if_it_is_known(router: Server) -> None:
+    says(router, 200, {"status": "NOT_FOUND"})
+    router.client.status(TX_HASH, 8453, 42161)
+    assert "bridge" not in router.seen[0][1]

@@ -11,6 +11,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chain.readings import AccountReading, StepResult
 from chalicelib.relayer.records import RelayerAccount, Taking
 from chalicelib.relayer.rules import (
+    COIN_DECIMALS,
+    GWEI,
     MOST_BYTES,
     MOST_GAS,
     Budget,
@@ -182,8 +184,14 @@ def test_higher_fees_add_what_they_may_cost_more() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [{"key": ""}, {"key": "k" * 201}, {"data": "0x" + "00" * (MOST_BYTES + 1)}, {"value": -1}],
+    [{"key": ""}, {"key": "k" * 201}, {"data": "0x" + "00" * 24_001}, {"value": -1}],
 )
 def test_a_call_that_no_node_takes_cannot_be_made(broken: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="a call has"):
         Call(**{"key": "k", "network": "sepolia", "to": TO, "data": "0x", **broken})  # type: ignore[arg-type]
+
+
+def test_the_largest_call_has_24_000_bytes_a_key_of_200_characters_and_5_million_gas() -> None:
+    largest = Call("k" * 200, "sepolia", TO, "0x" + "00" * 24_000)
+    assert (largest.value, largest.most_gas) == (0, 5_000_000)
+    assert (MOST_BYTES, MOST_GAS, GWEI, COIN_DECIMALS) == (24_000, 5_000_000, 1_000_000_000, 18)

@@ -30,6 +30,7 @@ from chalicelib.base.records import Counts, Record
 from chalicelib.bridging.records import KeptAnswer, RouterCircuit
 from chalicelib.calldata.recurring import SchedulePermit
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
+from chalicelib.links.crossings import Crossing, Deposit, Held, Stage
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.payers.records import AccountStatus, AgreementStatus, BankAccount, KycStatus, Payer, PayerName
@@ -47,7 +48,14 @@ from chalicelib.relayer.records import (
     Taking,
 )
 from chalicelib.requests.offramps.records import Order, OrderStatus
-from chalicelib.requests.payments.records import Payment, PaymentKind, PaymentStatus, Refund, UnmatchedTransfer
+from chalicelib.requests.payments.records import (
+    Origin,
+    Payment,
+    PaymentKind,
+    PaymentStatus,
+    Refund,
+    UnmatchedTransfer,
+)
 from chalicelib.requests.quotes.records import Quote
 from chalicelib.requests.records import (
     CustomerAddress,
@@ -455,6 +463,33 @@ RECORDS: dict[str, Record] = {
     "intent, settled": replace(
         INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
     ),
+    "intent, of a payment from another chain": replace(
+        INTENT,
+        network="base",
+        transaction_hash="0x" + HASH,
+        failures_told=1,
+        crossing=Crossing(
+            "arbitrum-one",
+            NOW,
+            8_000_000,
+            Stage.RETURNED,
+            Deposit(
+                WALLET, WALLET, "USDC-base", BaseUnits(7), BaseUnits(6), "0x0123456789abcdef", BaseUnits(5), NOW, NOW + HOUR
+            ),
+            deposit_id=MAX_UINT256,
+            relay_hash="0x" + OTHER_HASH,
+            deposited_block=8_000_100,
+            deposited_at=NOW,
+            refund_searched_to=8_000_200,
+            refund_hash="0x" + OTHER_HASH,
+            held=Held(WALLET, "USDC-base", BaseUnits(7)),
+            reason="nobody brought it",
+            tool="across",
+        ),
+    ),
+    "payment, from another chain": replace(
+        PAYMENT, type=PaymentKind.CROSSCHAIN, origin=Origin("base", "0x" + HASH, WALLET)
+    ),
     "payment": PAYMENT,
     "payment, with an event key, not announced": replace(PAYMENT, event_key=f"{HASH[:16]}-1", is_announced=False),
     "payment, converted": replace(
@@ -480,6 +515,7 @@ RECORDS: dict[str, Record] = {
     ),
     "logged transfer": LOGGED,
     "logged transfer, recorded": replace(LOGGED, token_address=WALLET.lower(), state=TransferState.PAYMENT, version=1),
+    "logged transfer, from another chain": replace(LOGGED, payer=WALLET, bridged_from="base"),
     "logged transfer, converted": replace(
         LOGGED,
         payer=WALLET,

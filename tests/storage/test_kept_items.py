@@ -38,7 +38,7 @@ ADDED = {
         "is_moved",
         "is_crypto_to_fiat",
     },
-    "Intent": {"others", "locks"},
+    "Intent": {"others", "locks", "failures_told"},
     "Payment": {
         "event_key",
         "is_announced",

@@ -21,6 +21,7 @@ from chalicelib.catalogue.contracts import payment_contracts
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.checkout.intents.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
+from chalicelib.links.crossings import LONGEST_QUOTE, Crossing
 from chalicelib.links.errors import LinkClosed, LinkLocked, WrongWallet
 from chalicelib.links.records import Intent, IntentStatus, Link, LinkStatus, Proof, SecurePayment
 from chalicelib.requests.references import reference_topic
@@ -36,20 +37,28 @@ MAX_PENDING = 12
 
 @frozen
 class IntentDraft:
-    """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe."""
+    """An announcement by a payer: `chain` and `token` are the label and symbol paid with, `payer_address` the Safe.
+
+    `token` is None in the form for multicalls. `bridge_tool` is the bridge that a payment from another chain goes
+    through, as the payer says.
+    """
 
     tx_hash: str | None
     safe_tx_hash: str | None
     deadline: datetime | None
     chain: str
-    token: str
+    token: str | None
     payer_address: str | None
+    bridge_tool: str | None = None
 
 
 @frozen
 class IntentStart:
     """The initial state of an intent: the wallet and its transaction's nonce if known, the last block not to search,
-    how long the intent can be pending, whether anybody could announce it, and its proof."""
+    how long the intent can be pending, whether anybody could announce it, and its proof.
+
+    A payment from another chain has that `network`, and a `crossing`.
+    """
 
     wallet: str | None
     nonce: int | None
@@ -57,6 +66,8 @@ class IntentStart:
     lifetime: timedelta
     is_public: bool = False
     proof: Proof | None = None
+    network: str | None = None
+    crossing: Crossing | None = None
 
 
 def pending_for(payment: SecurePayment, draft: IntentDraft) -> Intent | None:
@@ -71,6 +82,9 @@ def pending_for(payment: SecurePayment, draft: IntentDraft) -> Intent | None:
 
 def _repeats(draft: IntentDraft, intent: Intent) -> bool:
     if intent.status is not IntentStatus.PENDING or intent.safe_tx_hash != draft.safe_tx_hash:
+        return False
+    chain = network(intent.network)
+    if chain is None or chain.label != draft.chain:
         return False
     if intent.safe_tx_hash is None:
         return intent.transaction_hash == draft.tx_hash
@@ -99,13 +113,23 @@ def check_draft(payment: SecurePayment, draft: IntentDraft, now: datetime) -> Ne
             "Unsupported crosschain configuration: this link is paid in "
             f"{payment.requests[0].currency} on {chain.label}, and not from {draft.token} on {draft.chain}"
         )
-    if draft.deadline is not None and draft.deadline <= now:
-        raise BadRequest("safePaymentDeadline must be in the future")
+    check_deadline(draft, now)
     return chain
 
 
-def _pays_in(payment: SecurePayment, symbol: str, chain: Network) -> bool:
-    """Whether a request is in a token with that symbol, or with the id `<symbol>-<network>`, such as USDC-sepolia."""
+def check_deadline(draft: IntentDraft, now: datetime) -> None:
+    """Raises BadRequest if the payer's own deadline has passed."""
+    if draft.deadline is not None and draft.deadline <= now:
+        raise BadRequest("safePaymentDeadline must be in the future")
+
+
+def _pays_in(payment: SecurePayment, symbol: str | None, chain: Network) -> bool:
+    """Whether a request is in a token with that symbol, or with the id `<symbol>-<network>`, such as USDC-sepolia.
+
+    True if none is named.
+    """
+    if symbol is None:
+        return True
     named = token_with_id(f"{symbol}-{chain.name}")
     currencies = (token_with_id(request.currency) for request in payment.requests)
     return any(token is not None and (token == named or token.symbol == symbol) for token in currencies)
@@ -150,10 +174,15 @@ def create_intent(
 ) -> Intent:
     """A new intent, which is not part of the link's record yet."""
     end = now + start.lifetime
+    if start.crossing is not None:  # it ends by the chains' clocks, whatever the payer says
+        known = start.crossing.deposit
+        ends_at = known.execution_deadline if known is not None else now + LONGEST_QUOTE
+    else:
+        ends_at = min(draft.deadline, end) if draft.deadline else end
     return Intent(
         link_token=payment.link.token,
         intent_id=ids.ulid(now, entropy),
-        network=payment.requests[0].network,
+        network=start.network or payment.requests[0].network,
         safe_tx_hash=draft.safe_tx_hash,
         wallet=start.wallet,
         nonce=start.nonce,
@@ -161,7 +190,7 @@ def create_intent(
         payer_address=draft.payer_address,
         status=IntentStatus.PENDING,
         created_at=now,
-        ends_at=min(draft.deadline, end) if draft.deadline else end,
+        ends_at=ends_at,
         check_at=now + MIN_CHECK_DELAY,
         scanned_to=start.scanned_to,
         is_public=start.is_public,
@@ -169,6 +198,7 @@ def create_intent(
         proof=start.proof,
         transaction_hash=draft.tx_hash,
         unseen_since=now if draft.tx_hash is not None and start.proof is None else None,
+        crossing=start.crossing,
     )
 
 
@@ -186,6 +216,8 @@ def admit(payment: SecurePayment, new: Intent, lifetime: timedelta) -> tuple[Int
         bounded = min(new.ends_at, same.created_at + lifetime) if new.is_public else new.ends_at
         intent = merged(same, replace(new, ends_at=bounded))
         return together(before, (intent if each is same else each for each in known)), intent
+    if any(each.status in _RETURNED and is_same(each, new) for each in known):
+        raise BadRequest("The payer has this payment back: get the transactions from /pay again")
     if any(each.status in _NONCE_USED and is_same(each, new) for each in known):
         raise BadRequest(
             "This transaction failed or was replaced: get the transactions from /pay again"
@@ -224,3 +256,5 @@ _VOUCHED = (Proof.PROPOSED, Proof.SENT)
 """Proofs that take a wallet of one's own."""
 _NONCE_USED = (IntentStatus.FAILED, IntentStatus.REPLACED)
 """A transaction that ended so cannot be executed any more, because its nonce is used."""
+_RETURNED = (IntentStatus.PARTIAL, IntentStatus.REFUNDED)
+"""A deposit that ended so has been announced to the merchant, and cannot arrive any more."""

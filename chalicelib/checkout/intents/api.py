@@ -3,13 +3,21 @@
 from typing import Any
 
 from chalicelib.checkout.intents import flows as intents
-from chalicelib.checkout.intents.schemas import IntentRecorded, IntentWithdrawn, RecordIntent
+from chalicelib.checkout.intents.schemas import (
+    IntentRecorded,
+    IntentWithdrawn,
+    MulticallIntentRecorded,
+    RecordIntent,
+)
 from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
+from chalicelib.links.records import Intent
 
 
-def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded:
+def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallIntentRecorded:
     payment, intent = intents.record(call.services, call.path["token"], Viewer.of(call.caller), call.body.draft())
+    if call.body.transactionIndices is not None:
+        return _of_multicall(call.body, payment.link.token, intent, call.body.transactionIndices)
     is_sent = intent.safe_tx_hash is None
     optional: dict[str, Any] = {"txHash": intent.transaction_hash} if is_sent else {"safeTxHash": intent.safe_tx_hash}
     if intent.deadline is not None:
@@ -20,6 +28,24 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded:
         intentId=intent.intent_id,
         paymentReference=payment.requests[0].payment_reference,
         isListening=True,
+        **optional,
+    )
+
+
+def _of_multicall(
+    body: RecordIntent, token: str, intent: Intent, indices: list[dict[str, Any]]
+) -> MulticallIntentRecorded:
+    optional = {} if intent.safe_tx_hash is None else {"safeTxHash": intent.safe_tx_hash}
+    return MulticallIntentRecorded(
+        receiptId=intent.intent_id,
+        multicallId=token,
+        parentToken=token,
+        txHash=intent.transaction_hash,
+        sourceChain=body.chain,
+        smartAccountAddress=body.smartAccountAddress,
+        userOpHash=body.userOpHash,
+        transactionIndices=indices,
+        isListening=False,
         **optional,
     )
 

@@ -12,6 +12,7 @@ from chalicelib.chain.evm import EvmChain
 from chalicelib.checkout.flows import safe_transactions
 from chalicelib.checkout.intents import announcements
 from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart
+from chalicelib.checkout.intents.crossings import recording as crossings
 from chalicelib.checkout.intents.observing import proof_of, read_proposal
 from chalicelib.checkout.intents.rules import withdraw as withdrawn
 from chalicelib.checkout.intents.tracking import with_children
@@ -34,9 +35,10 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
 
     The intent is written with the link, on condition that the link's version is unchanged: so two intents, or an intent
     and the payment that completes the link, conflict, and the later one is decided again. An intent of a multicall
-    locks the multicall, not its children, and ends when the last child is paid. Raises what `check_payable` raises, but
-    not because of other pending intents of this link; BadRequest, ChainUnavailable, and WriteConflict after five
-    conflicts.
+    locks the multicall, not its children, and ends when the last child is paid; a transaction of another chain is
+    recorded for each child that it pays, and for the multicall only as long as that is not known. Raises what
+    `check_payable` raises, but not because of other pending intents of this link; BadRequest, ChainUnavailable, and
+    WriteConflict after five conflicts.
     """
     for _ in range(_ATTEMPTS):
         stored = load_visible(services, token, viewer)
@@ -47,8 +49,14 @@ def record(services: Services, token: str, viewer: Viewer, draft: IntentDraft) -
         now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_intent_lifetime_seconds)
         if known is not None:
             start = IntentStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
+            start = replace(start, network=known.network, crossing=known.crossing)
         else:
             _check_open(payment, now)
+            if crossings.is_crossing(payment, draft):
+                children = crossings.children_paid(services, payment, parts, draft)
+                if children:
+                    recorded = [record(services, child, viewer, draft) for child in children]
+                    return payment, recorded[0][1]
             start = _start(services, payment, parts, draft, IntentStart(None, None, 0, lifetime, viewer.is_public))
         new = announcements.create_intent(payment, draft, start, now, services.entropy)
         written, intent = announcements.admit(payment, new, lifetime)
@@ -91,6 +99,8 @@ def _start(
 ) -> IntentStart:
     """The start of a new intent. Events are read from one range before detection's cursor, because the owners may have
     executed the transaction before they announced it."""
+    if crossings.is_crossing(payment, draft):
+        return _start_elsewhere(services, payment, parts, draft, start)
     chain = announcements.check_draft(payment, draft, services.clock())
     cursor = scan_store.cursor(services.store, chain.name)
     if cursor is None:
@@ -103,6 +113,22 @@ def _start(
         announcements.check_sent(payment, sent, cursor.scanned_to)
         return replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT)
     start = _with_safe(services, chain, payment, parts, draft, start)
+    for part in parts:
+        announcements.check_payer(part.link, start.wallet)
+    return start
+
+
+def _start_elsewhere(
+    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
+) -> IntentStart:
+    """The start of an intent on another chain than the link's. A Safe's events are read from one range before the
+    newest block on."""
+    announcements.check_deadline(draft, services.clock())
+    chain, start = crossings.started(services, payment, parts, draft, start)
+    if draft.safe_tx_hash is None:
+        return start
+    first = max(services.chains.evm(chain.name).head() - chain.log_range, 0)
+    start = _with_safe(services, chain, payment, (), draft, replace(start, scanned_to=first))
     for part in parts:
         announcements.check_payer(part.link, start.wallet)
     return start

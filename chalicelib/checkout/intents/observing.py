@@ -42,15 +42,15 @@ def observed(
     detected_to = cursor.read_until
     if intent.safe_tx_hash is None:
         return _observed_sent(services, chain, payment, intent, cursor)
-    intent, is_unknown = _with_proposal(services, payment, intent, unavailable)
-    intent, block, execution = _execution(services, chain, intent, cursor)
+    intent, is_unknown = with_proposal(services, payment, intent, unavailable)
+    intent, block, executed = execution(services, chain, intent, cursor.scanned_to, cursor.range_limit)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
         block_time = chain.block_facts([block])[block].time
-    elif intent.wallet is not None and intent.nonce is not None and execution is None:
+    elif intent.wallet is not None and intent.nonce is not None and executed is None:
         safe = intent.wallet
         nonce = _read_or_none(lambda: chain.safe_nonce(safe, block))
-    observation = Observation(block, block_time, detected_to, execution, nonce, False, is_unknown)
+    observation = Observation(block, block_time, detected_to, executed, nonce, False, is_unknown)
     return intent, observation
 
 
@@ -85,20 +85,20 @@ def _observed_sent(
     return known, replace(observation, execution=execution)
 
 
-def _execution(
-    services: Services, chain: "EvmChain", intent: Intent, cursor: Cursor
+def execution(
+    services: Services, chain: "EvmChain", intent: Intent, newest: int, range_limit: int
 ) -> tuple[Intent, int, Execution | None]:
     """The intent with its span updated, the last block read for the Safe's events, and the execution if found.
 
-    Ranges are at most half as long as those that detection reads next, which the node may refuse. After a refusal for
-    this Safe, later checks read smaller ranges. If a deep fork rolled detection back, reading is rolled back, too.
-    Reads nothing while the Safe is unknown.
+    Events are read up to the block `newest`, in ranges at most half as long as `range_limit`, which the node may
+    refuse. After a refusal for this Safe, later checks read smaller ranges. If a deep fork rolled detection back,
+    reading is rolled back, too. Reads nothing while the Safe is unknown.
     """
-    if intent.wallet is None or intent.safe_tx_hash is None or cursor.scanned_to <= intent.scanned_to:
-        return intent, cursor.scanned_to, None
-    block, max_span = intent.scanned_to, max(cursor.range_limit // 2, 1)
+    if intent.wallet is None or intent.safe_tx_hash is None or newest <= intent.scanned_to:
+        return intent, newest, None
+    block, max_span = intent.scanned_to, max(range_limit // 2, 1)
     for _ in range(_RANGES_PER_CHECK):
-        last = min(block + intents.span_of(intent, max_span), cursor.scanned_to)
+        last = min(block + intents.span_of(intent, max_span), newest)
         try:
             event = chain.safe_event(intent.wallet, intent.safe_tx_hash, BlockRange(block + 1, last))
         except (RangeTooLarge, ChainUnavailable) as error:
@@ -108,7 +108,7 @@ def _execution(
         block, intent = last, intents.widened(intent, max_span)
         if event is not None:
             return intent, block, Execution(event.success, event.block_number, event.transaction_hash)
-        if block == cursor.scanned_to:
+        if block == newest:
             break
     return intent, block, None
 
@@ -121,7 +121,7 @@ def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
         return None
 
 
-def _with_proposal(
+def with_proposal(
     services: Services, payment: SecurePayment, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, bool]:
     """The intent with Safe, nonce and proof from the Safe Transaction Service, and whether the service answered that it

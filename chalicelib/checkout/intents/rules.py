@@ -16,6 +16,7 @@ from itertools import zip_longest
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
+from chalicelib.links.crossings import Crossing
 from chalicelib.links.records import Intent, IntentStatus, LinkStatus, Proof, SecurePayment
 
 MIN_CHECK_DELAY, MAX_CHECK_DELAY = timedelta(seconds=10), timedelta(minutes=5)
@@ -88,9 +89,9 @@ def together(before: Intent | None, intents: Iterable[Intent]) -> Intent:
             (pending if intent.locks else unlocking).append(intent)
     for listed, most in ((unlocking, KEPT_UNLOCKING), (ended, KEPT_ENDED)):
         pending += sorted(listed, key=lambda each: each.created_at, reverse=True)[:most]
-    first, *others = (replace(each, others=(), public_claims=0, version=0) for each in pending)
-    claims, version = (before.public_claims, before.version) if before else (0, 0)
-    return replace(first, others=tuple(others), public_claims=claims, version=version)
+    first, *others = (replace(each, others=(), public_claims=0, failures_told=0, version=0) for each in pending)
+    claims, told, version = (before.public_claims, before.failures_told, before.version) if before else (0, 0, 0)
+    return replace(first, others=tuple(others), public_claims=claims, failures_told=told, version=version)
 
 
 def is_same(one: Intent, other: Intent) -> bool:
@@ -125,7 +126,13 @@ def merged(known: Intent, new: Intent) -> Intent:
         unseen_since=None if new.proof is Proof.SENT else known.unseen_since,
         is_public=known.is_public and new.is_public,
         locks=known.locks or not new.is_public or new.proof is Proof.SENT,
+        crossing=_fuller(known.crossing, new.crossing),
     )
+
+
+def _fuller(known: Crossing | None, new: Crossing | None) -> Crossing | None:
+    """What is known of a crossing: what was read before, unless that was nothing and the new one says more."""
+    return new if known is not None and known.deposit is None else known
 
 
 def decide(intent: Intent, observation: Observation, now: datetime) -> Intent:

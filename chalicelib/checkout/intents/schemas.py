@@ -1,14 +1,14 @@
 """Models of intents."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.checkout.intents.announcements import IntentDraft
-from chalicelib.http.fields import WHOLE, EvmAddress, together
+from chalicelib.http.fields import WHOLE, EvmAddress, ShortText, together
 from chalicelib.http.schemas import Input, Output, rule
 
 _END_OF_TIME = 253_402_300_799
@@ -33,14 +33,20 @@ class RecordIntent(Input):
     safeTxHash: Hash | None = Field(None, description="The Safe transaction that pays the link, once it is proposed")
     safePaymentDeadline: UnixSeconds | None = Field(None, description="Unix seconds; only with safeTxHash")
     chain: Literal["BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB", "SEPOLIA", "TRON"] = Field(
-        description="The network of the transaction"
+        description="The network of the transaction: that of the link, or the one that it is paid from"
     )
-    token: Annotated[str, StringConstraints(min_length=1, max_length=20)] = Field(
-        description="Symbol of the currency that the link is paid in, such as USDC"
+    token: Annotated[str, StringConstraints(min_length=1, max_length=20)] | None = Field(
+        None, description="Symbol of the token that is paid with, such as USDC; required without transactionIndices"
     )
     payerAddress: EvmAddress | None = Field(None, description="The Safe, or the wallet that sent the transaction")
+    bridgeTool: ShortText | None = Field(None, description="The bridge of a payment from another chain, as across")
+    smartAccountAddress: EvmAddress | None = Field(None, description="Who sent the transaction of a multicall")
+    userOpHash: Hash | None = Field(None, description="The user operation of it")
+    transactionIndices: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=250)] | None = Field(
+        None, description="Which call of a multicall's transaction is of which child; returned as they are"
+    )
 
-    @field_validator("payerAddress")
+    @field_validator("payerAddress", "smartAccountAddress")
     @classmethod
     def _address(cls, value: str | None) -> str | None:
         try:
@@ -54,6 +60,8 @@ class RecordIntent(Input):
             raise rule("Give exactly one of txHash and safeTxHash")
         if self.safePaymentDeadline is not None and self.safeTxHash is None:
             raise rule("can only be given with safeTxHash", "safePaymentDeadline")
+        if self.token is None and self.transactionIndices is None:
+            raise rule("is required", "token")
         return self
 
     def draft(self) -> IntentDraft:
@@ -66,6 +74,7 @@ class RecordIntent(Input):
             chain=self.chain,
             token=self.token,
             payer_address=self.payerAddress,
+            bridge_tool=self.bridgeTool,
         )
 
 
@@ -79,6 +88,21 @@ class IntentRecorded(Output):
     safePaymentDeadline: int | None = None
     isListening: Literal[True]
     payerAddress: str | None = Field(None, description="The Safe, or the wallet that sent the transaction")
+
+
+class MulticallIntentRecorded(Output):
+    """The answer to an announcement with `transactionIndices`, which is for a multicall's transaction."""
+
+    receiptId: str = Field(description="The id of the intent")
+    multicallId: str
+    parentToken: str
+    txHash: str | None
+    safeTxHash: str | None = None
+    sourceChain: str
+    smartAccountAddress: str | None
+    userOpHash: str | None
+    transactionIndices: list[dict[str, Any]]
+    isListening: Literal[False]
 
 
 class IntentWithdrawn(Output):

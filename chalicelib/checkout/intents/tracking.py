@@ -5,16 +5,22 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.checkout.intents import rules as intents
+from chalicelib.checkout.intents.crossings import following as crossings
+from chalicelib.checkout.intents.crossings.rules import postponed
 from chalicelib.checkout.intents.observing import observed
 from chalicelib.checkout.intents.rules import Observation
 from chalicelib.links import store as link_store
 from chalicelib.links.reading import load
 from chalicelib.links.records import Intent, IntentStatus, LinkStatus, PaymentType, SecurePayment
+from chalicelib.requests.payments.records import Payment
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
 from chalicelib.storage import sweeping
-from chalicelib.storage.store import WriteConflict
+from chalicelib.storage.store import Add, WriteConflict
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.records import Event
 
 _DUE_PER_SHARD = 60
 _PER_ACCOUNT = 20
@@ -31,6 +37,9 @@ def track_due(services: Services) -> int:
     their own. A run begins at a random shard of the index and stops in time. A node or Safe Transaction Service that
     does not answer is called once per run; the other intents that need it are checked by a later run. A failure that
     concerns one intent, or one Safe, which can be any contract, delays no others.
+
+    A record that is due costs two reads and one write, and one query per link if one of its intents ends; its intents
+    cost a read of the cursor each, and what observing.py and crossings/observing.py say.
     """
     now, shard = services.clock(), services.entropy(1)[0]
     deadline = now + _TIME_PER_RUN
@@ -47,7 +56,8 @@ def track_due(services: Services) -> int:
         return _write(services, record, _tracked(services, record, unavailable))
 
     def put_off(record: Intent) -> int:
-        return _write(services, record, _replaced(record, [intents.postpone(each, now) for each in _due(record, now)]))
+        later = [_postponed(each, now) for each in _due(record, now)]
+        return _write(services, record, Checked(_replaced(record, later)))
 
     ended = 0
     with sweeping.Sweep(services.log) as sweep:
@@ -72,12 +82,24 @@ def _replaced(record: Intent, changed: Iterable[Intent]) -> Intent:
     return intents.together(record, (by_id.get(each.intent_id, each) for each in record.all))
 
 
-def _write(services: Services, before: Intent, after: Intent) -> int:
-    """Writes the record of a link's intents after a check; returns how many of them have ended."""
+@frozen
+class Checked:
+    """The record of a link's intents after a check, and what is written with it."""
+
+    record: Intent
+    payments: tuple[Payment, ...] = ()
+    counts: tuple[Add, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+def _write(services: Services, before: Intent, checked: Checked) -> int:
+    """Writes what follows from a check in one transaction; returns how many of the link's intents have ended."""
+    after = checked.record
     try:
-        services.store.write(after)
+        services.store.write(after, *checked.payments, *checked.counts, *checked.events)
     except WriteConflict:
         return 0  # another run was faster
+    webhooks.queue_announcements(services, checked.events)
     pending = {each.intent_id for each in before.all if each.status is IntentStatus.PENDING}
     ended = [each for each in after.all if each.intent_id in pending and each.status is not IntentStatus.PENDING]
     for each in ended:
@@ -97,25 +119,37 @@ def with_children(services: Services, stored: SecurePayment) -> tuple[SecurePaym
     return SecurePayment(replace(stored.link, status=status), details.requests, stored.intent), parts
 
 
-def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Intent:
+def _tracked(services: Services, record: Intent, unavailable: set[str]) -> Checked:
     """The record of a link's intents after a check of those that are due.
 
     The link is read after the cursor. An intent ends without payment only if the recorder has no work left for the
     link, for links that were merged into it, or for its children: then the link, read again, has every payment up to
-    the cursor. An intent of a completed link is settled even if the node does not answer.
+    the cursor; one from another chain ends only then at all. An intent of a completed link is settled even if the node
+    does not answer, unless it comes from another chain: what it brings is the payer's, so its own end is read.
     """
     now, payment = services.clock(), _payment(services, record)
     due = _due(record, now)
-    seen = [_seen(services, payment, each, unavailable) for each in due]
-    decided = _decided(seen, _is_completed(services, record), now)
-    if any(intents.ends_unpaid(each) for each in decided):
+    here = [each for each in due if each.crossing is None]
+    crossing = [each for each in due if each.crossing is not None]
+    seen = [_seen(services, payment, each, unavailable) for each in here]
+    crossed = [crossings.checked(services, payment, each, unavailable) for each in crossing]
+    decided = _decided(seen, _is_completed(services, record), now) if here else []
+    has_ended = [each for each in crossed if each.status is not IntentStatus.PENDING]
+    if any(intents.ends_unpaid(each) for each in decided) or has_ended:
         link = payment.link
         if scan_store.has_work(services.store, (link.token, *link.merged_tokens, *link.child_tokens)):
-            later = (intents.postpone(each, now) for each in due)
+            later = (intents.postpone(each, now) for each in here)
             decided = [b if intents.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
-        else:  # by what was recorded since the link was read
-            decided = _decided(seen, _is_completed(services, record), now)
-    return _replaced(record, decided)
+            return Checked(_replaced(record, (*decided, *crossings.put_off(crossing, crossed, now))))
+        payment = _payment(services, record)
+        decided = _decided(seen, payment.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
+    concluded = crossings.concluded(services, payment, record, crossing, crossed)
+    checked = replace(_replaced(record, (*decided, *concluded.intents)), failures_told=concluded.failures_told)
+    return Checked(checked, concluded.payments, concluded.counts, concluded.events)
+
+
+def _postponed(intent: Intent, now: datetime) -> Intent:
+    return intents.postpone(intent, now) if intent.crossing is None else postponed(intent, now)
 
 
 def _seen(

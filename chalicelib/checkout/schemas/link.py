@@ -18,11 +18,18 @@ from chalicelib.checkout.crosschain.sources import Sources, tokens_of
 from chalicelib.checkout.flows import Description
 from chalicelib.checkout.rules import Position
 from chalicelib.http.fields import Address
-from chalicelib.http.schemas import Input, Output, rule
+from chalicelib.http.schemas import Input, Output, rule, unsent
 from chalicelib.links.fees.rules import plan_of
 from chalicelib.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.links.records import PaymentType, SecurePayment
-from chalicelib.links.schemas import ChainAnswer, DestinationAnswer, chain_answer, destination_answer
+from chalicelib.links.schemas import (
+    ChainAnswer,
+    CrosschainIntentAnswer,
+    DestinationAnswer,
+    chain_answer,
+    crosschain_answers,
+    destination_answer,
+)
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
 
@@ -75,6 +82,9 @@ class LinkAnswer(Output):
     feePlan: FeePlanAnswer | None
     paymentOptions: dict[str, dict[str, PaymentOption]] | None = Field(
         None, description="With `wallet`: what it has and needs, by network label and token symbol"
+    )
+    crosschainIntents: list[CrosschainIntentAnswer] = Field(
+        default_factory=unsent, description="Payments from other chains that did not pay it; absent without any"
     )
     unavailableChains: list[str] | None = Field(
         None,
@@ -130,6 +140,8 @@ def secure_payment_answer(
     facts = {**_link_facts(payment), **_payment_options(description)}
     facts["chain"] = chain_answer(payment.requests[0].network, confirmations)
     facts["branding"] = LinkBranding.of(description.branding)
+    if crossings := crosschain_answers(payment):
+        facts["crosschainIntents"] = crossings
     if payment.link.payment_type is PaymentType.SINGLE:
         return SecurePaymentAnswer(paymentType="single", **_request_facts(payment.requests[0]), **facts)
     each = [_request_facts(request) for request in payment.requests]

@@ -24,6 +24,21 @@ class PaymentKind(StrEnum):
     """Invoice and payment are in different currencies."""
     RECURRING = "recurring"
     """It pays one period of a recurring payout."""
+    CROSSCHAIN = "crosschain"
+    """A bridge brought it from another network."""
+
+
+@frozen
+class Origin:
+    """Where a payment that a bridge brought came from: a network, and the transaction there if it was announced.
+
+    `refund_to` is the address on the payment's network that the payer named for tokens that cannot be paid; None as
+    long as that is not known.
+    """
+
+    network: str
+    tx_hash: str | None = None
+    refund_to: str | None = None
 
 
 @frozen
@@ -74,11 +89,23 @@ class Payment(Record):
     is_counted: bool = False
     """Whether the daily counts of its account have it (recording/counting.py)."""
     recurring_payment_id: str | None = None
+    origin: Origin | None = None
+    """Of a payment that a bridge brought; `payer` is then the wallet that deposited it on the other network."""
     version: int = 0
 
     @property
     def payment_id(self) -> str:
         return listing.payment_id(self)
+
+    @property
+    def source_network(self) -> str:
+        """The network that the payer paid from."""
+        return self.network if self.origin is None else self.origin.network
+
+    @property
+    def source_hash(self) -> str | None:
+        """The transaction that the payer sent; None if a bridge brought it and it was not announced."""
+        return self.tx_hash if self.origin is None else self.origin.tx_hash
 
     @property
     def invoiced_in(self) -> str:

@@ -16,7 +16,7 @@ from chalicelib.search.payments.records import Filters
 
 INDEXES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("request_id", ("by_request",)),
-    ("tx_hash", ("by_tx",)),
+    ("tx_hash", ("by_tx", "by_source_tx")),
     ("reference", ("by_reference",)),
     ("payer", ("by_payer",)),
     ("wallet", ("by_payer", "by_payee")),

@@ -191,10 +191,10 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
     known: dict[str, Any] = {
         "id": payment.payment_id,
         "amount": amount,
-        "sourceNetwork": payment.network,
+        "sourceNetwork": payment.source_network,
         "destinationNetwork": payment.network,
-        "sourceTxHash": payment.tx_hash,
-        "destinationTxHash": None,
+        "sourceTxHash": payment.source_hash,
+        "destinationTxHash": payment.tx_hash if payment.origin is not None else None,
         "timestamp": iso(payment.at),
         "type": payment.type,
         "conversionRateSource": rate_text(rate) if rate else None,

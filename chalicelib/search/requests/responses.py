@@ -6,6 +6,7 @@ from typing import Any
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
+from chalicelib.links.schemas import crosschain_answers
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import inverted, rate_text
 from chalicelib.requests.payments.records import Payment
@@ -41,6 +42,7 @@ def request_answer(
         conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
         isCryptoToFiatAvailable=request.is_crypto_to_fiat,
         **given({"offramp": found.order and OfframpAnswer.of(found.order)}),
+        **given({"crosschainIntents": crosschain_answers(found.link, request) or None}),
         detectionSource=processor if request.paid else None,
         note=None,
     )
@@ -55,10 +57,10 @@ def payment_item(payment: Payment, request: Request, processor: str) -> PaymentI
         amount=counts,
         currency=invoice_of(request).symbol,
         paymentCurrency=token.symbol,
-        sourceNetwork=payment.network,
+        sourceNetwork=payment.source_network,
         destinationNetwork=payment.network,
-        sourceTxHash=payment.tx_hash,
-        destinationTxHash=None,
+        sourceTxHash=payment.source_hash,
+        destinationTxHash=payment.tx_hash if payment.origin is not None else None,
         payerAddress=payment.payer,
         timestamp=iso(payment.at),
         type=payment.type.value,

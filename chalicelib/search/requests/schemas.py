@@ -5,7 +5,8 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from chalicelib.base.timestamps import iso
-from chalicelib.http.schemas import Output
+from chalicelib.http.schemas import Output, unsent
+from chalicelib.links.schemas import CrosschainIntentAnswer
 from chalicelib.rates.records import RateSource
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.records import CustomerInfo
@@ -61,11 +62,11 @@ class PaymentItem(Output):
     paymentCurrency: str = Field(description="The symbol of the token that was paid")
     sourceNetwork: str
     destinationNetwork: str
-    sourceTxHash: str
+    sourceTxHash: str | None
     destinationTxHash: str | None = Field(description="null, as it is the same transaction")
     payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
     timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
-    type: Literal["direct", "conversion", "recurring"]
+    type: Literal["direct", "conversion", "crosschain", "recurring"]
     conversionRateSource: str | None = Field(
         description="What one unit of the invoice currency costs in the token; null, as the next three, if it is direct"
     )
@@ -166,6 +167,9 @@ class RequestAnswer(Output):
     originalRequestId: str = Field("", description="Absent if it was not given")
     originalRequestPaymentReference: str = Field("", description="Absent if it was not given")
     isCryptoToFiatAvailable: bool = Field(description="Whether it may be paid out to a bank account")
+    crosschainIntents: list[CrosschainIntentAnswer] = Field(
+        default_factory=unsent, description="Payments from other chains that were announced; absent without any"
+    )
     offramp: OfframpAnswer | None = Field(None, description="Of a request that is; otherwise absent")
     amountInUsd: str | None = Field(
         description="What it was paid with, at the rates of its payments, and what is left, at the rate of now; null "

@@ -1,4 +1,4 @@
-"""Payments from another chain: a link, payouts on two chains, and a payment that fails behind the bridge."""
+"""Payments from another chain: one that fails behind the bridge, a link, and payouts on two chains."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,9 +19,27 @@ def run(demo: Demo) -> None:
     """Raises Failed at the first step that fails."""
     payer = demo.payer(SOURCE)
     currency = demo.currency(*LINK)
+    failed = fail(demo, payer, currency)
     pay_link(demo, payer, currency)
     pay_several(demo, payer)
-    fail(demo, payer, currency)
+    failure = demo.await_event("payment.failed", requestId=failed)
+    with demo.steps.step("read why") as result:
+        result.append(f"{failure['subStatus']}: {failure['failureReason']}")
+
+
+def fail(demo: Demo, payer: Payer, currency: Currency) -> str:
+    """Pays a link whose payment reverts behind the bridge: the payer has the tokens there. Returns the request's id."""
+    amount, fee_address = "7", fresh_address()
+    due = Decimal(amount) + fee(amount)
+    there = demo.payer(currency.network)
+    with demo.must_receive(there.balance, [Expected("payer", payer.address, currency, due)]):
+        link = create(demo, currency, demo.stack["payee"], amount, fee_address)
+        with held_relayer(demo):
+            *_, sent = pay(demo, payer, link["token"])
+            with demo.steps.step("the payment fails there") as result:
+                command(demo, "fill", {"txHash": sent, "fails": True})
+                result.append("the tokens go to the payer")
+    return str(link["requestIds"][0])
 
 
 def pay_link(demo: Demo, payer: Payer, currency: Currency) -> None:
@@ -52,22 +70,6 @@ def pay_several(demo: Demo, payer: Payer) -> None:
         pay(demo, payer, parent["token"])
         demo.await_deliveries([payout["requestIds"][0] for payout in payouts])
         demo.read_settled(parent["token"], payer.address)
-
-
-def fail(demo: Demo, payer: Payer, currency: Currency) -> None:
-    amount, fee_address = "7", fresh_address()
-    due = Decimal(amount) + fee(amount)
-    there = demo.payer(currency.network)
-    with demo.must_receive(there.balance, [Expected("payer", payer.address, currency, due)]):
-        link = create(demo, currency, demo.stack["payee"], amount, fee_address)
-        with held_relayer(demo):
-            *_, sent = pay(demo, payer, link["token"])
-            with demo.steps.step("the payment fails there") as result:
-                command(demo, "fill", {"txHash": sent, "fails": True})
-                result.append("the tokens go to the payer")
-        failure = demo.await_event("payment.failed", requestId=link["requestIds"][0])
-        with demo.steps.step("read why") as result:
-            result.append(f"{failure['subStatus']}: {failure['failureReason']}")
 
 
 def create(demo: Demo, currency: Currency, payee: str, amount: str, fee_address: str) -> dict[str, Any]:

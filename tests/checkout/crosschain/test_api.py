@@ -1,13 +1,17 @@
 """Payments from another chain over HTTP: requests and payouts, and queries and bodies that are wrong."""
 
+import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from chalicelib.bridging.store import known
-from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
+from chalicelib.outbound.lifi import Lifi
+from chalicelib.services import Services
 from chalicelib.storage.store import Delete
 from tests.fakes.router import FakeRouter
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -20,6 +24,55 @@ PAYOUT = {"payee": PAYEE, "amount": "12.50", "invoiceCurrency": "USDC-base", "pa
 FROM_MAINNET = {"chain": "ETHEREUM", "token": "USDC", "payerWallet": WALLET}
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a router answers to everything, after a pause in seconds."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+    pause: float = 0
+
+
+@contextmanager
+def routed_by(answer: Answer) -> Iterator[None]:
+    """Has the app ask a server that answers so, by its own client, and wait for one second."""
+    released = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            released.wait(answer.pause)
+            self.send_response(answer.status)
+            for name, value in {**answer.headers, "content-length": str(len(answer.body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    services = running()
+    router = Lifi(f"http://127.0.0.1:{server.server_port}", "test")
+    run_on(replace(services, router=router, settings=replace(services.settings, router_seconds=1)))
+    try:
+        yield
+    finally:
+        released.set()
+        run_on(services)
+        server.shutdown()
+        server.server_close()
+        close_circuit(services)
+
+
+def close_circuit(services: Services) -> None:
+    """Makes what one test did to the router's circuit nothing to the next one."""
+    _, circuit = known(services.store, ())
+    if circuit is not None:
+        services.store.write(Delete(circuit))
+
+
 @pytest.fixture
 def router(shop: Shop, node: Node) -> Iterator[FakeRouter]:
     services = running()
@@ -27,9 +80,7 @@ def router(shop: Shop, node: Node) -> Iterator[FakeRouter]:
     run_on(replace(services, router=router))
     yield router
     run_on(services)
-    _, circuit = known(services.store, ())
-    if circuit is not None:  # what one test did to it is nothing to the next one
-        services.store.write(Delete(circuit))
+    close_circuit(services)
 
 
 def on_base(shop: Shop) -> str:
@@ -71,15 +122,33 @@ def test_a_payout_is_created_with_the_transactions_of_another_chain(shop: Shop, 
     assert_bridged(made.json)
 
 
-@pytest.mark.parametrize("trouble", [RouterUnavailable("HTML"), RouterUnavailable("slow"), RouterUnavailable("busy", 60), RouterRefused(1002, "no")])
-def test_a_payout_whose_quote_fails_is_not_created(shop: Shop, router: FakeRouter, trouble: Exception) -> None:
-    before = shop.api.request("GET", "/v2/request?limit=100", None, shop.by_key).json["pagination"]["total"]
-    router.trouble = trouble
-    amount = {"amount": f"12.{id(trouble) % 10**6}"}
-    refused = shop.api.request("POST", "/v2/payouts", {**PAYOUT, **FROM_MAINNET, **amount}, shop.by_key)
-    assert refused.status == 400, refused.json
-    after = shop.api.request("GET", "/v2/request?limit=100", None, shop.by_key).json["pagination"]["total"]
-    assert after == before
+def requests_of(shop: Shop) -> int:
+    total: int = shop.api.request("GET", "/v2/request?limit=1", None, shop.by_key).json["pagination"]["total"]
+    return total
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (Answer(200, b"<html>Welcome</html>", {"content-type": "text/html"}), "try again"),
+        (Answer(200, b"{}"), "try again"),
+        (Answer(200, b'{"id": ' + b"[" * 50_000), "try again"),
+        (Answer(429, b'{"message": "slow down", "code": 1005}', {"retry-after": "40"}), "try again in 40 seconds"),
+        (Answer(500, b""), "try again"),
+        (Answer(302, b"", {"location": "http://127.0.0.1:1/"}), "try again"),
+        (Answer(200, b"{}", pause=30), "try again"),
+        (Answer(404, b'{"message": "No available quotes", "code": 1002}'), "No available quotes"),
+    ],
+    ids=["html", "empty", "nested", "429", "500", "redirect", "never", "no route"],
+)
+def test_a_router_in_trouble_is_a_clear_400_and_nothing_is_created(shop: Shop, answer: Answer, told: str) -> None:
+    path, before = f"/v2/secure-payments/{on_base(shop)}", requests_of(shop)
+    with routed_by(answer):
+        refused = shop.api.request("POST", "/v2/payouts", {**PAYOUT, **FROM_MAINNET}, shop.by_key)
+        assert (refused.status, told in refused.message) == (400, True), refused.json
+        assert pay(shop, path).status == 400
+    assert requests_of(shop) == before
+    assert pay(shop, path, f"wallet={WALLET}").status == 200
 
 
 @pytest.mark.parametrize(

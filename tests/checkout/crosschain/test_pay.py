@@ -14,6 +14,7 @@ from chalicelib.chain.wallets import TokenReading
 from chalicelib.checkout.rules import SourceToken
 from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
 from chalicelib.requests.targets import Item
+from infra.bench.calls import counted
 from tests.checkout.crosschain.conftest import BASE_USDC, Bridged
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 
@@ -125,7 +126,10 @@ def test_a_token_that_refuses_to_change_an_allowance_gets_it_withdrawn_first(wor
 def test_what_is_signed_is_explained_from_its_bytes(world: Bridged) -> None:
     approving, bridging = world.pay(world.link())["metadata"]["explanation"]
     assert "12.6551 USDC" in approving["summary"]
-    assert bridging["to"] == SPOKE
+    assert (bridging["to"], bridging["function"]) == (SPOKE, "depositV3")
+    payment = bridging["calls"][-1]
+    assert payment["function"] == "transferFromWithReferenceAndFee"
+    assert payment["expectedEvent"]["payee"] == PAYEE
 
 
 def test_the_same_source_as_the_link_pays_directly(world: Bridged) -> None:
@@ -179,6 +183,20 @@ def test_one_quote_and_one_read_of_the_source_suffice(world: Bridged, monkeypatc
         monkeypatch.setattr(chain, "_read", lambda name=name: reads.append(name))
     world.pay(world.link())
     assert (reads, len(world.router.seen)) == (["base"], 1)
+
+
+def test_a_kept_route_costs_one_read_more_than_a_direct_payment(world: Bridged) -> None:
+    payment = world.link()
+
+    def calls(source: SourceToken | None) -> dict[str, int]:
+        with counted(world.client) as made:
+            world.pay(payment, source)
+        return dict(made.by_operation)
+
+    direct = calls(None)
+    first, again = calls(BASE_USDC), calls(BASE_USDC)
+    assert again == {**direct, "BatchGetItem": direct.get("BatchGetItem", 0) + 1}
+    assert sum(first.values()) == sum(again.values()) + 2
 
 
 def test_a_simulation_runs_on_the_source_alone(world: Bridged) -> None:

@@ -273,7 +273,7 @@ def test_a_link_of_somebody_else_is_as_unknown_as_none(shop: Shop) -> None:
         ({"token": "x" * 21}, "token must have at most 20 characters"),
         (
             {"chain": "BASE"},
-            "Unsupported crosschain configuration: this link is paid in fUSDC-sepolia on SEPOLIA, and not from USDC on BASE",
+            "Unsupported crosschain configuration: this link is paid in fUSDC-sepolia on SEPOLIA, and not from USDC on BASE: fUSDC is not supported in crosschain payment.",
         ),
         (
             {"token": "USDT"},

@@ -1,0 +1,108 @@
+"""Records an announced payment from another chain: where it comes from, and what is known of it already."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.bridging.rules import read_source
+from chalicelib.calldata.transaction import SentTransaction
+from chalicelib.catalogue.networks import Network, network
+from chalicelib.checkout import conversions
+from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart
+from chalicelib.checkout.intents.crossings.deposits import PaidDeposit, check_source, covers, paid_by, request_of
+from chalicelib.checkout.rules import Owed, by_quote, direct, owed_of
+from chalicelib.links.crossings import Crossing
+from chalicelib.links.records import PaymentType, Proof, SecurePayment
+from chalicelib.scanning import store as scan_store
+from chalicelib.services import Services
+
+_FOREIGN = "This transaction does not pay this link: announce the one that deposits into the bridge, not an approval"
+
+
+def is_crossing(payment: SecurePayment, draft: IntentDraft) -> bool:
+    """Whether a draft is of a transaction on another chain than the link's."""
+    return bool(payment.requests) and draft.chain != _network(payment.requests[0].network).label
+
+
+def children_paid(
+    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft
+) -> tuple[str, ...]:
+    """The tokens of the multicall's children that a transaction of another chain pays; none if it is not known yet.
+
+    One request to the source chain's node. Raises BadRequest if the transaction pays none of them.
+    """
+    if payment.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
+        return ()
+    source = check_source(payment, draft.chain, draft.token)
+    sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
+    if sent is None:
+        return ()
+    references = {each.deposit.payment_reference for each in _paid(source, payment, sent)}
+    return tuple(
+        part.link.token for part in parts if any(each.payment_reference in references for each in part.requests)
+    )
+
+
+def started(
+    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], draft: IntentDraft, start: IntentStart
+) -> tuple[Network, IntentStart]:
+    """The source chain, and the start of an intent on it, without the Safe of a Safe's transaction.
+
+    One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
+    ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
+    """
+    source = check_source(payment, draft.chain, draft.token)
+    destination = _network(payment.requests[0].network)
+    cursor = scan_store.cursor(services.store, destination.name)
+    if cursor is None:
+        raise ChainUnavailable(f"Detection has not begun on {destination.name} yet: try again in a minute")
+    searched_to = max(cursor.scanned_to - destination.log_range, 0)
+    crossing = Crossing(destination.name, services.clock(), searched_to, tool=draft.bridge_tool)
+    start = replace(start, network=source.name, crossing=crossing)
+    if draft.tx_hash is None:
+        return source, start
+    sent = services.chains.evm(source.name).sent_transaction(draft.tx_hash)
+    if sent is None:
+        return source, start
+    paid = _paid(source, payment, sent)
+    if not paid:
+        return source, start  # of a smart wallet, maybe: it is known once it is in a block
+    _check_amount(services, payment, parts, paid[0])
+    known = replace(crossing, deposit=paid[0].deposit)
+    return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, crossing=known)
+
+
+def _paid(source: Network, payment: SecurePayment, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
+    """The deposits that pay the link. Raises BadRequest if there can be none."""
+    if sent.success is False:
+        raise BadRequest("This transaction failed: get the transactions from /pay again")
+    paid = paid_by(source, payment.requests, sent)
+    if not paid and (sent.block is not None or read_source(source, sent.to or "", sent.data) is not None):
+        raise BadRequest(_FOREIGN)
+    return paid
+
+
+def _check_amount(
+    services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], paid: PaidDeposit
+) -> None:
+    """Raises BadRequest if a deposit brings less than what is due, or takes too little to be filled."""
+    request = request_of(payment.requests, paid.deposit)
+    assert request is not None, "the deposit pays a request of the link"
+    owed = [each for each in owed_of(parts) if each.request.request_id == request.request_id]
+    least = min((_due(services, each) for each in owed), default=0)
+    if not covers(paid.deposit, request, least):
+        raise BadRequest("This transaction does not pay what is due of this link: get the transactions from /pay again")
+
+
+def _due(services: Services, owed: Owed) -> int:
+    """What is due in the token that is paid: at the cheapest quote that is held now, if it is converted."""
+    if owed.invoice == owed.token:
+        return direct(owed).due.amount
+    held = conversions.valid_quotes(services, [owed])
+    return min((by_quote(owed, quote).due.amount for each in held for quote in each.values()), default=0)
+
+
+def _network(name: str) -> Network:
+    known = network(name)
+    assert known is not None, "a stored request is on a catalogued network"
+    return known

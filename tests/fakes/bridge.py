@@ -1,0 +1,191 @@
+"""Across in memory over two chains of a world: deposits on base pay links in USDC on arbitrum-one."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from chalicelib.base.addresses import hex_address
+from chalicelib.calldata import fee_proxy
+from chalicelib.calldata.abi import address_word, uint_word
+from chalicelib.calldata.across import Deposit, encode_deposit
+from chalicelib.calldata.transaction import LoggedDeposit, SentTransaction
+from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.networks import network
+from chalicelib.chain.bridges import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
+from chalicelib.checkout.intents import flows as intents
+from chalicelib.checkout.intents import tracking
+from chalicelib.checkout.intents.announcements import IntentDraft
+from chalicelib.links.reading import Viewer
+from chalicelib.links.records import Intent, SecurePayment
+from chalicelib.outbound.lifi import QuoteCall
+from chalicelib.requests.records import Request
+from tests.fakes.chain import SENDER, FakeChain, FakeChains
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.router import deposit_of
+from tests.fakes.world import World
+
+SOURCE, DESTINATION = "base", "arbitrum-one"
+SOURCE_USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+DESTINATION_USDC = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
+CONFIRMATIONS = 3
+MINUTE = 60
+
+
+@dataclass
+class Sent:
+    """A deposit that a payer sent, by its transaction's hash; `deposit_id` once it is in a block."""
+
+    tx_hash: str
+    deposit: Deposit
+    deposit_id: int = 0
+
+    @property
+    def logged(self) -> LoggedDeposit:
+        return LoggedDeposit(self.deposit, self.deposit_id)
+
+
+class Bridge:
+    """The world and its two chains, whose blocks have the world's time. What is not mined is not deep enough."""
+
+    def __init__(self, client: Any = None, seed: int = 0, **settings: Any) -> None:
+        """Without a client the tables are in memory, which is faster."""
+        self.source, self.destination = FakeChain(SOURCE, seed), FakeChain(DESTINATION, seed)
+        confirmations = {SOURCE: CONFIRMATIONS, DESTINATION: CONFIRMATIONS}
+        chains = FakeChains(self.source, self.destination)
+        self.world = World(client or object(), chains, seed, confirmations=confirmations, **settings)
+        if client is None:
+            self.world.services = replace(self.world.services, store=MemoryStore())
+        self.world.chain = self.destination
+        for chain in (self.source, self.destination):
+            chain.clock = self.world.clock
+            chain.genesis = self.world.now - timedelta(seconds=len(chain.blocks))
+        self._ids = 0
+        self.tick()
+
+    def link(self, **changes: Any) -> SecurePayment:
+        return self.world.create_link(currency="USDC-arbitrum-one", **changes)
+
+    def tick(self, minutes: float = 0) -> None:
+        """Lets time pass, both chains grow, and detection and the recorder run."""
+        self.world.advance(minutes * MINUTE)
+        for chain in (self.source, self.destination):
+            chain.mine(CONFIRMATIONS)
+        self.world.tick()
+
+    def track(self, minutes: float = 1) -> None:
+        """What the schedule does, some time later."""
+        self.tick(minutes)
+        tracking.track_due(self.world.services)
+
+    def deposit_for(self, request: Request, payer: str = SENDER, amount: int | None = None, fee: int = 125_000) -> Deposit:
+        """The deposit of a true quote that pays a request now."""
+        paid = request.amount if amount is None else amount
+        call = fee_proxy.pay_erc20(
+            DESTINATION,
+            token=DESTINATION_USDC,
+            payee=request.payee,
+            amount=paid,
+            reference=bytes.fromhex(request.payment_reference[2:]),
+            fee_amount=fee,
+            fee_address="0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef" if fee else None,
+        )
+        wanted = QuoteCall(
+            8453, SOURCE_USDC, payer, 42161, DESTINATION_USDC, paid + fee, call.to, call.data, 200_000, payer
+        )
+        return deposit_of(wanted, int(self.world.now.timestamp()))
+
+    def send(self, payment: SecurePayment, payer: str = SENDER, nonce: int = 0, **changes: Any) -> Sent:
+        """A payer sends the deposit, which is in no block yet."""
+        return self.send_deposit(replace(self.deposit_for(payment.requests[0], payer), **changes), payer, nonce)
+
+    def send_deposit(self, deposit: Deposit, payer: str = SENDER, nonce: int = 0) -> Sent:
+        data = encode_deposit(deposit)
+        tx_hash = "0x" + hashlib.sha256(f"{payer}/{nonce}/{data}".encode()).hexdigest()
+        pool = address_of(ACROSS_SPOKE_POOL, SOURCE)
+        self.source.transactions[tx_hash] = SentTransaction(payer, pool, data, nonce)
+        return Sent(tx_hash, deposit)
+
+    def include(self, sent: Sent, success: bool = True) -> None:
+        """Mines the transaction on the source chain; a success deposits."""
+        self.source.include(sent.tx_hash, success)
+        if success:
+            self._ids += 1
+            sent.deposit_id = self._ids
+            known = self.source.transactions[sent.tx_hash]
+            self.source.transactions[sent.tx_hash] = replace(known, deposits=(sent.logged,))
+        self.source.counts[self.source.transactions[sent.tx_hash].sender] = 1
+
+    def fill(self, sent: Sent, request: Request, fails: bool = False) -> str:
+        """A relayer fills the deposit: the call pays the request, or fails and the fallback gets the tokens."""
+        chain, deposit = self.destination, sent.deposit
+        chain.mine()
+        self._log(chain, address_of(ACROSS_SPOKE_POOL, DESTINATION), self._filled(sent))
+        handler = address_of(ACROSS_HANDLER, DESTINATION)
+        if fails:
+            self._log(chain, DESTINATION_USDC, _transfer(handler, deposit.depositor, deposit.output_amount))
+        else:
+            amount = deposit.output_amount - 125_000
+            self._log(chain, DESTINATION_USDC, _transfer(handler, request.payee, amount))
+            chain.pay_too(request, amount, 125_000)
+        chain.filled[relay_hash(sent.logged, self._chain_id)] = len(chain.blocks) - 1
+        return str(chain.blocks[-1].logs[0]["transactionHash"])
+
+    def refund(self, sent: Sent) -> str:
+        """The bridge returns the deposit on the source chain."""
+        pool = address_of(ACROSS_SPOKE_POOL, SOURCE)
+        self.source.mine()
+        transfer = _transfer(pool, sent.deposit.depositor, sent.deposit.input_amount)
+        return self._log(self.source, sent.deposit.input_token, transfer)
+
+    def announce(self, payment: SecurePayment, sent: Sent | str, viewer: Viewer | None = None, **changes: Any) -> Intent:
+        tx_hash = sent if isinstance(sent, str) else sent.tx_hash
+        draft = replace(IntentDraft(tx_hash, None, None, "BASE", "USDC", None), **changes)
+        viewer = viewer or Viewer(self.world.account_id, None)
+        return intents.record(self.world.services, payment.link.token, viewer, draft)[1]
+
+    def intents(self, payment: SecurePayment) -> tuple[Intent, ...]:
+        record = self.world.load(payment).intent
+        return record.all if record is not None else ()
+
+    def intent(self, payment: SecurePayment) -> Intent:
+        (found,) = self.intents(payment)
+        return found
+
+    @property
+    def _chain_id(self) -> int:
+        known = network(SOURCE)
+        assert known is not None
+        return known.chain_id
+
+    def _filled(self, sent: Sent) -> tuple[list[str], bytes]:
+        deposit = sent.deposit
+        topics = [
+            FILLED_TOPIC,
+            *("0x" + word.hex() for word in (uint_word(self._chain_id), uint_word(sent.deposit_id), address_word(SENDER))),
+        ]
+        words = [
+            address_word(deposit.input_token), address_word(deposit.output_token), uint_word(deposit.input_amount),
+            uint_word(deposit.output_amount), uint_word(self._chain_id), uint_word(deposit.fill_deadline),
+            uint_word(0), bytes(32), address_word(deposit.depositor), address_word(deposit.recipient), *[bytes(32)] * 5,
+        ]
+        return topics, b"".join(words)
+
+    def _log(self, chain: FakeChain, address: str, event: tuple[list[str], bytes]) -> str:
+        block = chain.blocks[-1]
+        tx_hash = "0x" + hashlib.sha256(f"tx{block.hash}".encode()).hexdigest()
+        log = {
+            "address": hex_address(address),
+            "topics": event[0],
+            "data": "0x" + event[1].hex(),
+            "transactionHash": tx_hash,
+            "logIndex": hex(len(block.logs)),
+            "blockNumber": hex(block.number),
+            "blockHash": block.hash,
+        }
+        block.logs.append(log)
+        return tx_hash
+
+
+def _transfer(sender: str, receiver: str, amount: int) -> tuple[list[str], bytes]:
+    return [TRANSFER_TOPIC, *("0x" + address_word(each).hex() for each in (sender, receiver))], uint_word(amount)
