@@ -221,7 +221,7 @@ def test_a_route_that_was_changed_on_its_way_is_not_signed(
 
 
 def test_what_the_bridge_returns_is_told(crossings: Crossings, purse: TwoChains, new_visitor: NewVisitor) -> None:
-    """The last test here: the destination chain's clock is ahead from now on."""
+    """The last test here: the clocks of both chains are ahead from now on."""
     token = crossings.link()
     visitor = chosen(new_visitor(purse).open(token), purse).pay("route-source")
     crossings.bury()
@@ -230,6 +230,8 @@ def test_what_the_bridge_returns_is_told(crossings: Crossings, purse: TwoChains,
     crossings.track(9_000)
     crossings.track()
     visitor.reach("route-refunding").shows("Nothing can be paid here until that is certain")
+    crossings.base.rpc("evm_increaseTime", 9_000)
     crossings.bridge.refund(crossings.deposited(purse))
     crossings.bury()
+    crossings.track(3_600)
     visitor.reach("route-refunded").shows("12.6551 USDC on Base")

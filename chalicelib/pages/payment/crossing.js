@@ -100,19 +100,18 @@ export function describe(app, crossing, own) {
   const head = () => ({ title: app.t(`${name}.title`), text: app.t(`${name}.text`, networkNames ?? {}) });
   const parts = (kind) => {
     if (!crossing) return [sentFrom(app, own)];
-    const isLate = kind === "completed" || !isUnderWay(crossing);
-    const text = kind === "sent" ? "" : isLate ? endText(app, crossing) : head().text;
+    const isOpen = isUnderWay(crossing); // for a link that is paid, `ended` says what that means
+    const text = kind === "sent" || (isOpen && kind === "completed") ? "" : isOpen ? head().text : endText(app, crossing);
     return [text && app.paragraph(text, "note"), trail(app, crossing)];
   };
   const hashes = crossing ? [crossing.sent, crossing.arrived] : [own.txHash.toLowerCase()];
   return { state: name, head, parts, hashes, isUnderWay: !crossing || isUnderWay(crossing) };
 }
 
-/** What became of a payment that did not pay the link, with what the payer has now. */
-function endText(app, { status, stage, isSurplus, held }) {
+/** What became of a payment that did not pay the link, with what the payer has now; "" for one that did. */
+function endText(app, { status, isSurplus, held }) {
   const { t, money, units, clean } = app;
   if (isSurplus) return t("route.surplus");
-  if (isUnderWay({ status, stage })) return t("route.second");
   if (!ENDS.includes(status)) return "";
   const decimals = (text) => text.split(".")[1]?.length ?? 0;
   const values = held && {

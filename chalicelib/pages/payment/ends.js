@@ -37,7 +37,8 @@ export async function ended(app, outcome) {
   const statuses = requests.filter((each) => each instanceof Object);
   const known = ["completed", "safe", "sent", "awaiting", "expired", "invalidated", "missing"].includes(kind)
     ? kind : "closed";
-  const note = paymentNote(app);
+  const note = paymentNote(app) ?? (kind === "completed" ? app.followed : null); // another tab may have deleted it
+  if (note?.source) app.followed = note;
   const sent = note?.txHash?.toLowerCase();
   const way = await crossingIn(app, body, note); // of a payment from another chain
   const crossing = way?.crossing;
@@ -56,6 +57,7 @@ export async function ended(app, outcome) {
     text: app.t(`${key}.text`),
     tone: TONES[known] ?? "plain",
     ...(known === "sent" && way?.head()),
+    ...(known === "completed" && crossing && way.isUnderWay && { text: app.t("route.second") }),
     body: [
       ...shown.map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
       ...(way ? way.parts(known) : []),
