@@ -234,4 +234,4 @@ def test_what_the_bridge_returns_is_told(crossings: Crossings, purse: TwoChains,
     crossings.bridge.refund(crossings.deposited(purse))
     crossings.bury()
     crossings.track(3_600)
-    visitor.reach("route-refunded").shows("12.6551 USDC on Base")
+    visitor.reach("route-refunded").shows("12.6551 USDC back on Base")
