@@ -3,7 +3,7 @@ PYTHON ?= python3
 STAGE ?= local
 
 # The rooms of the tests: every folder below tests/ that holds tests, `links` as well as `links/multicalls`.
-TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py))))
+TESTED := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py tests/*/*/*/test_*.py))))
 ROOMS := $(sort $(TESTED) $(foreach folder,$(TESTED),$(firstword $(subst /, ,$(folder)))))
 
 .PHONY: help setup demo local test lint docs fuzz mutants chaos bench page-hash screens package deploy clean

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 from chalicelib.access.rate_limits.rules import seconds_until
 from chalicelib.access.rate_limits.store import count
-from chalicelib.bridging.circuit import PROBE_LEASE, after_answers, after_failures, closed_for, probing, quota
+from chalicelib.bridging.circuit import PROBE_LEASE, after_answers, after_failures, closed_for, probing, quotas
 from chalicelib.bridging.records import RouterCircuit
+from chalicelib.bridging.rules import Purpose
 from chalicelib.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable
 from chalicelib.services import Services
 from chalicelib.storage.store import Throttled, WriteConflict
@@ -19,11 +20,15 @@ Answer = RouterStep | RouterRefused | RouterUnavailable
 
 
 def ask(
-    services: Services, questions: Sequence[QuoteCall], circuit: RouterCircuit | None, now: datetime
+    services: Services,
+    questions: Sequence[QuoteCall],
+    purpose: Purpose,
+    circuit: RouterCircuit | None,
+    now: datetime,
 ) -> list[Answer]:
     """The answer to each question, RouterUnavailable if there is none within ROUTER_SECONDS or it was not asked.
 
-    One call to DynamoDB, and one more before and after if the circuit is or was not closed.
+    Three calls to DynamoDB, and one more before and after if the circuit is or was not closed.
     """
     wait = closed_for(circuit, now)
     if wait is not None:
@@ -34,7 +39,7 @@ def ask(
             return _not_asked(questions, "another process probes", _LEASE_SECONDS)
         circuit = replace(probe, version=probe.version + 1)
     asked = questions[:1] if probe is not None else questions
-    refused = _counted(services, len(asked), now)
+    refused = _counted(services, len(asked), purpose, now)
     if refused is not None:
         return _not_asked(questions, "the quota is used up", refused)
     answers = _answers(services, asked)
@@ -46,17 +51,18 @@ def _not_asked(questions: Sequence[QuoteCall], reason: str, retry_after: int) ->
     return [RouterUnavailable(reason, retry_after) for _ in questions]
 
 
-def _counted(services: Services, questions: int, now: datetime) -> int | None:
-    """Counts questions against the quota. Returns None, or in how many seconds there is room if they do not all fit."""
-    window = quota(services.router.has_key, now)
-    try:
-        used = count(services.store, window, questions)
-    except Throttled:
-        return 1
-    if used is not None:
-        return None
-    services.log.warning("router quota used up", extra={"limit": window.limit, "until": window.ends_at.isoformat()})
-    return seconds_until(window.ends_at, now)
+def _counted(services: Services, questions: int, purpose: Purpose, now: datetime) -> int | None:
+    """Counts questions against the quotas. Returns None, or in how many seconds there is room if not all fit."""
+    for window in quotas(services.router.has_key, purpose, now):
+        try:
+            used = count(services.store, window, questions)
+        except Throttled:
+            return 1
+        if used is None:
+            facts = {"quota": window.key, "limit": window.limit, "until": window.ends_at.isoformat()}
+            services.log.warning("router quota used up", extra=facts)
+            return seconds_until(window.ends_at, now)
+    return None
 
 
 def _answers(services: Services, questions: Sequence[QuoteCall]) -> list[Answer]:

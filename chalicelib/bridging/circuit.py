@@ -1,4 +1,4 @@
-"""The circuit breaker of the router and the quota of its requests. Pure.
+"""The circuit breaker of the router and the quotas of its requests. Pure.
 
     closed   questions are asked
     open     nobody asks until `open_until`: after OPEN_AFTER failures in a row, or when the router says so itself
@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.access.rate_limits.rules import Window, window
 from chalicelib.bridging.records import ROUTER, RouterCircuit
+from chalicelib.bridging.rules import Purpose
 from chalicelib.webhooks.circuits.rules import pause
 
 OPEN_AFTER = 5
@@ -54,7 +55,15 @@ def after_failures(
     return replace(failed, openings=before.openings + 1, open_until=now + wait)
 
 
-def quota(has_key: bool, now: datetime) -> Window:
-    """The window in which all containers together count their questions."""
+def quotas(has_key: bool, purpose: Purpose, now: datetime) -> tuple[Window, ...]:
+    """The windows in which all containers together count their questions, the smallest first.
+
+    Of one link or request a third of the questions may be asked, since anybody who has a link can ask for any wallet;
+    of one account two thirds.
+    """
     limit, seconds = (QUESTIONS_WITH_KEY, SECONDS_WITH_KEY) if has_key else (QUESTIONS, SECONDS)
-    return window("router", ROUTER, limit, seconds, now)
+    return (
+        window("router_payment", purpose.name, limit // 3, seconds, now),
+        window("router_account", purpose.account_id, limit * 2 // 3, seconds, now),
+        window("router", ROUTER, limit, seconds, now),
+    )

@@ -10,7 +10,7 @@ from typing import Literal
 from chalicelib.base.frozen import frozen
 from chalicelib.bridging.asking import Answer, ask
 from chalicelib.bridging.records import KeptAnswer, RouterCircuit
-from chalicelib.bridging.rules import DESTINATION_GAS, BridgeClosed, NoRoute, Route, Wanted, kept, try_again
+from chalicelib.bridging.rules import DESTINATION_GAS, BridgeClosed, NoRoute, Purpose, Route, Wanted, kept, try_again
 from chalicelib.bridging.store import known
 from chalicelib.bridging.verification import Limits, RouteRefused, verify
 from chalicelib.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable, step_of
@@ -38,12 +38,12 @@ class QuoteFailure:
 Outcome = Route | QuoteFailure
 
 
-def quote(services: Services, wanted: Wanted) -> Route:
+def quote(services: Services, wanted: Wanted, purpose: Purpose) -> Route:
     """A route for a payment, a kept one if the same was asked for before. Raises NoRoute, BridgeClosed.
 
-    One call to DynamoDB for a kept route, three for a new one, and one more if the state of the circuit changes.
+    One call to DynamoDB for a kept route, five for a new one, and one more if the state of the circuit changes.
     """
-    (found,) = quotes(services, [wanted])
+    (found,) = quotes(services, [wanted], purpose)
     if isinstance(found, Route):
         return found
     if found.reason == "unavailable":
@@ -51,7 +51,7 @@ def quote(services: Services, wanted: Wanted) -> Route:
     raise NoRoute(found.message)
 
 
-def quotes(services: Services, wanted: Sequence[Wanted]) -> tuple[Outcome, ...]:
+def quotes(services: Services, wanted: Sequence[Wanted], purpose: Purpose) -> tuple[Outcome, ...]:
     """The route of each payment or why there is none, in their order. All are asked for at the same time.
 
     It takes ROUTER_SECONDS at most, and as many calls to DynamoDB as one quote.
@@ -65,7 +65,7 @@ def quotes(services: Services, wanted: Sequence[Wanted]) -> tuple[Outcome, ...]:
         name: route for name, each in by_name.items() if (route := _kept(services, each, answers.get(name), now))
     }
     missing = {name: each for name, each in by_name.items() if name not in found}
-    found |= _asked(services, missing, circuit, now) if missing else {}
+    found |= _asked(services, missing, purpose, circuit, now) if missing else {}
     return tuple(found[question(each)] for each in wanted)
 
 
@@ -85,10 +85,14 @@ def _kept(services: Services, wanted: Wanted, answer: KeptAnswer | None, now: da
 
 
 def _asked(
-    services: Services, wanted: Mapping[str, Wanted], circuit: RouterCircuit | None, now: datetime
+    services: Services,
+    wanted: Mapping[str, Wanted],
+    purpose: Purpose,
+    circuit: RouterCircuit | None,
+    now: datetime,
 ) -> dict[str, Outcome]:
     """The outcome of each question that is asked of the router. Routes are kept for whoever asks the same."""
-    answers = ask(services, [_call(each) for each in wanted.values()], circuit, now)
+    answers = ask(services, [_call(each) for each in wanted.values()], purpose, circuit, now)
     found: dict[str, Outcome] = {}
     keep: list[KeptAnswer] = []
     for (name, each), answer in zip(wanted.items(), answers, strict=True):

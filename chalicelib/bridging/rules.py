@@ -50,6 +50,15 @@ class Wanted:
 
 
 @frozen
+class Purpose:
+    """What routes are quoted for: the account that is paid, and the name of its link or request. Nobody may use up the
+    questions of all others with one of them."""
+
+    account_id: str
+    name: str
+
+
+@frozen
 class RouteCost:
     """A part of what a route costs, as the router says. `dollars` have 8 decimals. `is_gas`: paid for gas."""
 

@@ -39,8 +39,13 @@ UNFILLED = (0, 1)
 
 @frozen
 class LoggedFill:
-    """The fill of a deposit of another chain, in a transaction (0x and 64 digits) of the destination chain."""
+    """The fill of a deposit of another chain, in a transaction (0x and 64 digits) of the destination chain.
 
+    The chain takes the word of whoever fills for what was deposited, and lets them fill what never was, with their own
+    money and any number. `key` is that of the deposit that was filled (`fill_key`): only it says which one it was.
+    """
+
+    key: str
     origin_chain_id: int
     deposit_id: int
     depositor: str | None
@@ -92,9 +97,31 @@ def relay_hash(each: LoggedDeposit, origin_chain_id: int) -> str:
     return "0x" + keccak256(head + b"".join(data)).hex()
 
 
+def fill_key(each: LoggedDeposit, origin_chain_id: int) -> str:
+    """A hash over all of a deposit that the event of its fill says, too."""
+    deposit = each.deposit
+    addresses = (
+        *(deposit.depositor, deposit.recipient, deposit.exclusive_relayer),
+        *(deposit.input_token, deposit.output_token),
+    )
+    numbers = (
+        *(deposit.input_amount, deposit.output_amount, origin_chain_id, each.deposit_id),
+        *(deposit.fill_deadline, deposit.exclusivity),
+    )
+    message = keccak256(deposit.message) if deposit.message else bytes(WORD)
+    return _key([*map(address_word, addresses), *map(uint_word, numbers), message])
+
+
+def _key(words: Iterable[bytes]) -> str:
+    return "0x" + keccak256(b"".join(words)).hex()
+
+
 @unavailable_if_malformed
 def fills(node: JsonRpcClient, origin_chain_id: int, deposit_id: int, blocks: BlockRange) -> tuple[LoggedFill, ...]:
-    """The fills of a deposit in a block range. One request. Raises RangeTooLarge if the node refuses the range."""
+    """The fills of deposits with that number in a block range. One request.
+
+    Raises RangeTooLarge if the node refuses the range.
+    """
     pool = address_of(ACROSS_SPOKE_POOL, node.network)
     topics = (["0x" + uint_word(each).hex()] for each in (origin_chain_id, deposit_id))
     return fills_in(node.network, _logs(node, blocks, logs_of(blocks, [pool], [FILLED_TOPIC], *topics)))
@@ -186,8 +213,11 @@ def _deposit(log: Mapping[str, Any]) -> LoggedDeposit | None:
 
 
 def _fill(log: Mapping[str, Any]) -> LoggedFill:
-    data = bytes.fromhex(log["data"][2:])
+    data, topics = bytes.fromhex(log["data"][2:]), [bytes.fromhex(topic[2:]) for topic in log["topics"]]
+    words = [data[start : start + WORD] for start in range(0, 11 * WORD, WORD)]
+    of_deposit = [*(words[place] for place in (8, 9, 7, 0, 1, 2, 3)), *topics[1:3], words[5], words[6], words[10]]
     return LoggedFill(
+        key=_key(of_deposit),
         origin_chain_id=quantity(log["topics"][1], 2**256),
         deposit_id=quantity(log["topics"][2], 2**256),
         depositor=_address(data[8 * WORD : 9 * WORD]),

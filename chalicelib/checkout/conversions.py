@@ -74,6 +74,17 @@ def valid_quotes(services: Services, owed: Sequence[Owed]) -> list[dict[str, Quo
     return [{request.request_id: quote} for quote in held]
 
 
+def least_due(services: Services, owed: Owed) -> int:
+    """What is due in the token that is paid: at the cheapest quote that is held now, if it is converted; 0 without one.
+
+    One query if it is converted. Raises RateUnavailable.
+    """
+    if owed.invoice == owed.token:
+        return direct(owed).due.amount
+    held = valid_quotes(services, [owed])
+    return min((by_quote(owed, quote).due.amount for each in held for quote in each.values()), default=0)
+
+
 def ways_of(services: Services, owed: Sequence[Owed]) -> list[Way]:
     """How each amount is paid. Raises RateUnavailable if this deployment cannot convert one any more."""
     facts, ways = conversion_facts(services), []

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.bridging.circuit import OPEN_AFTER, after_answers, after_failures, closed_for, probing, quota
+from chalicelib.bridging.circuit import OPEN_AFTER, after_answers, after_failures, closed_for, probing, quotas
 from chalicelib.bridging.records import RouterCircuit
-from chalicelib.bridging.rules import try_again
+from chalicelib.bridging.rules import Purpose, try_again
 from tests.fakes.world import START
 
 from .routes import wanted
@@ -66,9 +66,18 @@ def test_a_failure_of_a_probe_opens_it_again_however_few_there_were() -> None:
 
 @pytest.mark.parametrize(("has_key", "limit", "seconds"), [(False, 75, 7200), (True, 100, 60)])
 def test_the_quota_is_that_of_the_router(has_key: bool, limit: int, seconds: int) -> None:
-    window = quota(has_key, START)
-    assert (window.limit, window.seconds) == (limit, seconds)
-    assert window.key == quota(has_key, window.ends_at - SECOND).key != quota(has_key, window.ends_at).key
+    windows = quotas(has_key, Purpose("acct", "link"), START)
+    assert [window.limit for window in windows] == [limit // 3, limit * 2 // 3, limit]
+    assert {window.seconds for window in windows} == {seconds}
+    for place, window in enumerate(windows):
+        before, after = (quotas(has_key, Purpose("acct", "link"), at)[place] for at in (window.ends_at - SECOND, window.ends_at))
+        assert window.key == before.key != after.key
+
+
+def test_a_link_and_an_account_have_quotas_of_their_own() -> None:
+    first, *others = (quotas(True, Purpose(*names), START) for names in (("acct", "link"), ("acct", "other"), ("b", "link")))
+    same = [[window.key == known.key for window, known in zip(each, first, strict=True)] for each in others]
+    assert same == [[False, True, True], [True, False, True]]
 
 
 def test_a_pause_is_told_in_seconds_or_in_minutes() -> None:

@@ -1,24 +1,36 @@
 """Quotes: kept for whoever asks the same, within a quota, behind a circuit breaker that all containers share."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from chalicelib.bridging import flows
 from chalicelib.bridging.asking import AT_ONCE
 from chalicelib.bridging.circuit import OPEN_AFTER, QUESTIONS, QUESTIONS_WITH_KEY
-from chalicelib.bridging.flows import QuoteFailure, question, quote, quotes
+from chalicelib.bridging.flows import Outcome, QuoteFailure, question
 from chalicelib.bridging.records import KeptAnswer
-from chalicelib.bridging.rules import BridgeClosed, NoRoute, Route
+from chalicelib.bridging.rules import BridgeClosed, NoRoute, Purpose, Route, Wanted
 from chalicelib.outbound.lifi import RouterRefused, RouterUnavailable
+from chalicelib.services import Services
 from infra.bench.calls import counted
 from tests.fakes.world import World
 
 from .routes import FEE_ADDRESS, PAYER, STRANGER, wanted
 
+FOR = Purpose("acct", "link")
 DOWN = RouterUnavailable("status 503, code None")
+
+
+def quote(services: Services, wanted: Wanted, purpose: Purpose = FOR) -> Route:
+    return flows.quote(services, wanted, purpose)
+
+
+def quotes(services: Services, wanted: Sequence[Wanted], purpose: Purpose = FOR) -> tuple[Outcome, ...]:
+    return flows.quotes(services, wanted, purpose)
 
 
 def test_a_route_says_what_is_signed_what_it_costs_and_until_when(world: World) -> None:
@@ -67,10 +79,10 @@ def test_every_other_question_is_asked(world: World, other: Any) -> None:
     assert len(world.router.seen) == 2
 
 
-def test_a_kept_route_is_one_call_to_dynamodb_and_a_new_one_three(world: World) -> None:
+def test_a_kept_route_is_one_call_to_dynamodb_and_a_new_one_five(world: World) -> None:
     with counted(world.client) as calls:
         quote(world.services, wanted())
-    assert dict(calls.by_operation) == {"BatchGetItem": 1, "UpdateItem": 1, "BatchWriteItem": 1}
+    assert dict(calls.by_operation) == {"BatchGetItem": 1, "UpdateItem": 3, "BatchWriteItem": 1}
     with counted(world.client) as calls:
         quote(world.services, wanted())
     assert dict(calls.by_operation) == {"BatchGetItem": 1}
@@ -177,7 +189,8 @@ def test_an_answer_ends_a_row_of_failures(world: World) -> None:
 def test_the_quota_of_the_router_is_never_exceeded(world: World, has_key: bool, limit: int, wait: int) -> None:
     world.router.has_key = has_key
     for number in range(limit // 5):
-        quotes(world.services, [wanted(payer=f"0x{number:038x}{each:02x}") for each in range(5)])
+        some = [wanted(payer=f"0x{number:038x}{each:02x}") for each in range(5)]
+        quotes(world.services, some, Purpose(f"account {number % 2}", f"link {number}"))
     with pytest.raises(BridgeClosed, match="try again in"):
         quote(world.services, wanted())
     assert len(world.router.seen) == limit
@@ -185,6 +198,23 @@ def test_the_quota_of_the_router_is_never_exceeded(world: World, has_key: bool, 
     assert isinstance(refused, QuoteFailure) and refused.retry_after is not None and 0 < refused.retry_after <= wait
     world.advance(wait)
     assert isinstance(quote(world.services, wanted()), Route)
+
+
+@pytest.mark.parametrize(("has_key", "limit"), [(False, QUESTIONS), (True, QUESTIONS_WITH_KEY)])
+def test_whoever_has_a_link_leaves_questions_to_other_links_and_other_accounts(
+    world: World, has_key: bool, limit: int
+) -> None:
+    world.router.has_key = has_key
+    wallets = (wanted(payer=f"0x{number:040x}") for number in range(1_000))
+    other_link, other_account = Purpose("acct", "another"), Purpose("other", "third")
+    for name, least in (("link", limit // 3), ("another", limit * 2 // 3 - limit // 3), ("a third one", 0)):
+        before = len(world.router.seen)
+        for _ in range(limit):
+            quotes(world.services, [next(wallets)], Purpose("acct", name))
+        assert len(world.router.seen) - before == least, name
+    with pytest.raises(BridgeClosed):
+        quote(world.services, wanted(), other_link)
+    assert isinstance(quote(world.services, wanted(), other_account), Route)
 
 
 def test_many_routes_are_quoted_together_in_their_order_and_the_slow_one_is_named(world: World) -> None:
@@ -207,7 +237,7 @@ def test_twenty_routes_take_as_long_and_as_many_calls_to_dynamodb_as_one(world: 
     with counted(world.client) as calls:
         found = quotes(world.services, asked)
     assert all(isinstance(each, Route) for each in found), "all within the time that answers are waited for, which one after the other would exceed"
-    assert dict(calls.by_operation) == {"BatchGetItem": 1, "UpdateItem": 1, "BatchWriteItem": 1}
+    assert dict(calls.by_operation) == {"BatchGetItem": 1, "UpdateItem": 3, "BatchWriteItem": 1}
 
 
 def test_the_same_payment_twice_is_one_question(world: World) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.bridging.flows import QuoteFailure, quotes
-from chalicelib.bridging.rules import Route, Wanted
+from chalicelib.bridging.rules import Purpose, Route, Wanted
 from chalicelib.bridging.verification import Limits, RouteRefused, verify
 from chalicelib.catalogue.bridges import source_networks
 from chalicelib.outbound.lifi import step_of
@@ -73,14 +73,14 @@ def test_a_hostile_router_is_asked_a_thousand_times_and_shows_payers_nothing(wor
             return mutations[asked](deposit_of(asked, int(world.now.timestamp())), asked, random)
 
         world.router.change = mutated
-        outcomes += quotes(world.services, payments)
+        outcomes += quotes(world.services, payments, Purpose("acct", str(len(outcomes))))
         world.advance(60)
     assert len(outcomes) == 1000
     assert [each for each in outcomes if isinstance(each, Route)] == []
     assert {each.reason for each in outcomes if isinstance(each, QuoteFailure)} == {"no_route"}
     assert set(refused) == {"route refused"}
     world.router.change = lambda answer: answer
-    assert isinstance(quotes(world.services, [wanted()])[0], Route), "an honest answer is shown"
+    assert isinstance(quotes(world.services, [wanted()], Purpose("acct", "link"))[0], Route), "an honest answer is shown"
 
 
 def test_an_exclusivity_of_seconds_that_a_true_quote_may_have_passes() -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.keccak import keccak256
 from chalicelib.calldata import fee_proxy
 from chalicelib.calldata.abi import address_word, uint_word
 from chalicelib.calldata.across import Deposit, encode_deposit
@@ -131,6 +132,17 @@ class Bridge:
         chain.filled[relay_hash(sent.logged, self._chain_id)] = len(chain.blocks) - 1
         return str(chain.blocks[-1].logs[0]["transactionHash"])
 
+    def forge(self, sent: Sent, request: Request | None = None, **changes: Any) -> None:
+        """Somebody fills a deposit that was never made, with the number of a true one and their own money.
+
+        With a request they pay one cent of it in the same transaction.
+        """
+        self.destination.mine()
+        forged = replace(sent, deposit=replace(sent.deposit, **changes))
+        self._log(self.destination, address_of(ACROSS_SPOKE_POOL, DESTINATION), self._filled(forged))
+        if request is not None:
+            self.destination.pay_too(request, 10_000, 0)
+
     def refund(self, sent: Sent) -> str:
         """The bridge returns the deposit on the source chain."""
         pool = address_of(ACROSS_SPOKE_POOL, SOURCE)
@@ -167,7 +179,8 @@ class Bridge:
         words = [
             address_word(deposit.input_token), address_word(deposit.output_token), uint_word(deposit.input_amount),
             uint_word(deposit.output_amount), uint_word(self._chain_id), uint_word(deposit.fill_deadline),
-            uint_word(0), bytes(32), address_word(deposit.depositor), address_word(deposit.recipient), *[bytes(32)] * 5,
+            uint_word(0), bytes(32), address_word(deposit.depositor), address_word(deposit.recipient),
+            keccak256(deposit.message), *[bytes(32)] * 4,
         ]
         return topics, b"".join(words)
 

@@ -478,6 +478,7 @@ RECORDS: dict[str, Record] = {
             ),
             deposit_id=MAX_UINT256,
             relay_hash="0x" + OTHER_HASH,
+            fill_key="0x" + HASH,
             deposited_block=8_000_100,
             deposited_at=NOW,
             refund_searched_to=8_000_200,

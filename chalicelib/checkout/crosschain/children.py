@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from chalicelib.base.errors import BadRequest
 from chalicelib.bridging import flows as bridging
 from chalicelib.bridging.flows import QuoteFailure
-from chalicelib.bridging.rules import Route
+from chalicelib.bridging.rules import Purpose, Route
 from chalicelib.catalogue.bridges import source_token
 from chalicelib.checkout import building
 from chalicelib.checkout.building import PayOptions, Prepared
@@ -49,7 +49,8 @@ def prepare(
     paying = source_token(source.chain, source.token)
     assert paying is not None, "a route leads from it"
     bridged = [index for index, each in enumerate(positions) if not is_own(each.due.token, source)]
-    quoted = bridging.quotes(services, [wanted_for(positions[index], paying, payer) for index in bridged])
+    wanted = [wanted_for(positions[index], paying, payer) for index in bridged]
+    quoted = bridging.quotes(services, wanted, Purpose(link.account_id, link.token))
     found = dict(zip(bridged, quoted, strict=True))
     failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
     _refuse(services, parts, {index: (_REASONS[each.reason], each.message) for index, each in failed.items()})

@@ -7,7 +7,7 @@ from chalicelib.bridging.rules import Route
 from chalicelib.calldata.checkout import TRANSFER_GAS
 from chalicelib.catalogue.bridges import source_networks
 from chalicelib.catalogue.tokens import Token
-from chalicelib.checkout.crosschain.rules import Payer, is_offered, on_source, wanted_for
+from chalicelib.checkout.crosschain.rules import Payer, is_offered, on_source, purpose_of, wanted_for
 from chalicelib.checkout.crosschain.sources import Sources, read_sources, tokens_of
 from chalicelib.checkout.rules import Position
 from chalicelib.services import Services
@@ -35,7 +35,8 @@ def choices(services: Services, position: Position, wallet: str) -> tuple[Choice
         return ()
     due, sources = position.due, read_sources(services, wallet)
     tokens = sorted(_affordable(position, sources), key=lambda token: token.symbol != due.token.symbol)[:MOST_QUOTES]
-    quoted = bridging.quotes(services, [wanted_for(position, token, Payer(wallet, wallet)) for token in tokens])
+    wanted = [wanted_for(position, token, Payer(wallet, wallet)) for token in tokens]
+    quoted = bridging.quotes(services, wanted, purpose_of(position))
     found = []
     for route in quoted:
         if isinstance(route, Route):

@@ -12,7 +12,7 @@ from chalicelib.chain.evm import EvmChain
 from chalicelib.chain.wallets import WalletReading
 from chalicelib.checkout import building
 from chalicelib.checkout.building import PayOptions, Prepared
-from chalicelib.checkout.crosschain.rules import Payer, check_bridged, payer_of, source_for, wanted_for
+from chalicelib.checkout.crosschain.rules import Payer, check_bridged, payer_of, purpose_of, source_for, wanted_for
 from chalicelib.checkout.rules import Position
 from chalicelib.services import Services
 
@@ -29,7 +29,7 @@ def prepare_one(services: Services, position: Position, options: PayOptions) -> 
         return building.prepare(services, (position,), options, batched=False)
     payer = payer_of(options.wallet, options.eoa_wallet)
     check_bridged(position)
-    route = bridging.quote(services, wanted_for(position, source, payer))
+    route = bridging.quote(services, wanted_for(position, source, payer), purpose_of(position))
     return prepare_routes(services, (position,), (route,), source, options)
 
 

@@ -3,7 +3,7 @@
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
-from chalicelib.bridging.rules import Route, Wanted
+from chalicelib.bridging.rules import Purpose, Route, Wanted
 from chalicelib.calldata.checkout import pay_one
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
 from chalicelib.catalogue.networks import network
@@ -106,6 +106,12 @@ def wanted_for(position: Position, source: Token, payer: Payer) -> Wanted:
         call=call,
         amount=due.debit,
     )
+
+
+def purpose_of(position: Position) -> Purpose:
+    """For what the routes of one payment are quoted."""
+    request = position.owed.request
+    return Purpose(request.account_id, request.request_id)
 
 
 def on_source(units: BaseUnits, destination: Token, source: Token) -> BaseUnits:

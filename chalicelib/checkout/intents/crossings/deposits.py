@@ -20,6 +20,7 @@ from chalicelib.links.crossings import Deposit
 from chalicelib.links.records import PaymentType, SecurePayment
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import currency_of
+from chalicelib.services import Services
 
 SELECTOR = 4
 _AMOUNT, _FEE, _FEE_ADDRESS = 2 * WORD, 4 * WORD, 5 * WORD
@@ -90,6 +91,15 @@ def covers(deposit: Deposit, request: Request, due: int) -> bool:
     assert source is not None, "it was read by its address in the catalogue"
     least = least_input(deposit.output_amount, currency_of(request).decimals, source.decimals)
     return deposit.amount >= due and deposit.input_amount >= least
+
+
+def least_due_of(services: Services, parts: Iterable[SecurePayment], request: Request) -> int:
+    """What is due of a request in the token that is paid; 0 if nothing is, or if no quote of it is held."""
+    from chalicelib.checkout import conversions  # it is asked once of each deposit
+    from chalicelib.checkout.rules import owed_of
+
+    owed = (each for each in owed_of(tuple(parts)) if each.request.request_id == request.request_id)
+    return min((conversions.least_due(services, each) for each in owed), default=0)
 
 
 def _deposit(called: BridgedCall, source: Network, requests: Iterable[Request]) -> Deposit | None:

@@ -6,10 +6,12 @@ from datetime import datetime
 
 from chalicelib.base.frozen import frozen
 from chalicelib.checkout.intents.crossings import rules
-from chalicelib.checkout.intents.crossings.deposits import request_of
+from chalicelib.checkout.intents.crossings.deposits import covers, least_due_of, request_of
 from chalicelib.checkout.intents.crossings.events import failed_event
 from chalicelib.checkout.intents.crossings.observing import observed
+from chalicelib.checkout.intents.crossings.rules import SourceSeen
 from chalicelib.links.records import Intent, IntentStatus, SecurePayment
+from chalicelib.rates.rules import RateUnavailable
 from chalicelib.recording import counting
 from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import Origin, Payment, PaymentKind
@@ -39,6 +41,8 @@ def checked(services: Services, payment: SecurePayment, intent: Intent, unavaila
     """
     now = services.clock()
     known, seen = observed(services, payment, intent, unavailable)
+    if seen.source is not None:
+        seen = replace(seen, source=_measured(services, payment, intent, seen.source))
     after = rules.decide(known, seen, now)
     if after.status is IntentStatus.PENDING and rules.is_overdue(after, now):
         crossing = after.crossing
@@ -47,6 +51,19 @@ def checked(services: Services, payment: SecurePayment, intent: Intent, unavaila
         places = {"network": after.network, "tx_hash": after.transaction_hash, "destination": crossing.destination}
         services.log.error("crosschain outcome unknown", extra={**facts, **places})
     return after
+
+
+def _measured(services: Services, payment: SecurePayment, intent: Intent, seen: SourceSeen) -> SourceSeen:
+    """What was read, with whether the deposit covers what is due, if it is read for the first time."""
+    assert intent.crossing is not None, "it comes from another chain"
+    request = request_of(payment.requests, seen.deposit) if seen.deposit is not None else None
+    if request is None or seen.deposit is None or intent.crossing.deposit is not None:
+        return seen
+    try:
+        least = least_due_of(services, (payment,), request)
+    except RateUnavailable:  # then it is not known to be too little
+        least = 0
+    return replace(seen, covers=covers(seen.deposit, request, least))
 
 
 def put_off(before: Sequence[Intent], after: Sequence[Intent], now: datetime) -> list[Intent]:

@@ -25,7 +25,7 @@ from chalicelib.calldata.transaction import SentTransaction, Transaction
 from chalicelib.catalogue.contracts import ACROSS_HANDLER, ERC20_FEE_PROXY, address_of
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import token_with_id
-from chalicelib.chain.bridges import UNFILLED, LoggedFill, fills_in, relay_hash, sent_tokens
+from chalicelib.chain.bridges import UNFILLED, LoggedFill, fill_key, fills_in, relay_hash, sent_tokens
 from chalicelib.chain.logs import ERC20_TRANSFER_TOPIC, BlockRange, InconsistentNode
 from chalicelib.chain.ranges import RangeTooLarge
 from chalicelib.checkout.intents.crossings.deposits import paid_by, request_of
@@ -115,6 +115,7 @@ def _on_its_way(crossing: Crossing, seen: SourceSeen) -> Crossing:
         deposit=seen.deposit,
         deposit_id=seen.deposit_id,
         relay_hash=seen.relay_hash,
+        fill_key=seen.fill_key,
         deposited_block=seen.block,
         deposited_at=seen.deposited_at,
     )
@@ -183,6 +184,7 @@ def source_seen(
         outcome=Source.DEPOSITED,
         deposit_id=logged.deposit_id,
         relay_hash=relay_hash(logged, source.chain_id),
+        fill_key=fill_key(logged, source.chain_id),
         block=sent.block,
         deposited_at=facts[sent.block].time,
     )
@@ -250,8 +252,9 @@ def _searched(
             break
         blocks = BlockRange(last + 1, min(last + span, cursor.scanned_to))
         found = chain.fills(origin_chain_id, crossing.deposit_id, blocks)
-        if found:
-            return found[0], last
+        own = next((each for each in found if each.key == crossing.fill_key), None)
+        if own is not None:
+            return own, last
         last = blocks.last
     return None, last
 
@@ -272,11 +275,7 @@ def _hinted(
     if claim.receiving_hash is None or claim.receiving_chain_id != destination.chain_id:
         return None
     logs = chain.logs_of_transactions([claim.receiving_hash])
-    return next((each for each in fills_in(chain.network, logs) if _is_of(each, source, crossing)), None)
-
-
-def _is_of(fill: LoggedFill, source: Network, crossing: Crossing) -> bool:
-    return (fill.origin_chain_id, fill.deposit_id) == (source.chain_id, crossing.deposit_id)
+    return next((each for each in fills_in(chain.network, logs) if each.key == crossing.fill_key), None)
 
 
 def _logs_of_fill(
@@ -294,7 +293,7 @@ def _logs_of_fill(
         for each in fills_in(name, [log]):
             if own is not None:
                 return own
-            own = [] if (each.origin_chain_id, each.deposit_id) == (fill.origin_chain_id, fill.deposit_id) else None
+            own = [] if each.key == fill.key else None
         if own is not None:
             own.append(log)
     if own is None:

@@ -7,10 +7,15 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.bridging.rules import read_source
 from chalicelib.calldata.transaction import SentTransaction
 from chalicelib.catalogue.networks import Network, network
-from chalicelib.checkout import conversions
 from chalicelib.checkout.intents.announcements import IntentDraft, IntentStart
-from chalicelib.checkout.intents.crossings.deposits import PaidDeposit, check_source, covers, paid_by, request_of
-from chalicelib.checkout.rules import Owed, by_quote, direct, owed_of
+from chalicelib.checkout.intents.crossings.deposits import (
+    PaidDeposit,
+    check_source,
+    covers,
+    least_due_of,
+    paid_by,
+    request_of,
+)
 from chalicelib.links.crossings import Crossing
 from chalicelib.links.records import PaymentType, Proof, SecurePayment
 from chalicelib.scanning import store as scan_store
@@ -88,18 +93,8 @@ def _check_amount(
     """Raises BadRequest if a deposit brings less than what is due, or takes too little to be filled."""
     request = request_of(payment.requests, paid.deposit)
     assert request is not None, "the deposit pays a request of the link"
-    owed = [each for each in owed_of(parts) if each.request.request_id == request.request_id]
-    least = min((_due(services, each) for each in owed), default=0)
-    if not covers(paid.deposit, request, least):
+    if not covers(paid.deposit, request, least_due_of(services, parts, request)):
         raise BadRequest("This transaction does not pay what is due of this link: get the transactions from /pay again")
-
-
-def _due(services: Services, owed: Owed) -> int:
-    """What is due in the token that is paid: at the cheapest quote that is held now, if it is converted."""
-    if owed.invoice == owed.token:
-        return direct(owed).due.amount
-    held = conversions.valid_quotes(services, [owed])
-    return min((by_quote(owed, quote).due.amount for each in held for quote in each.values()), default=0)
 
 
 def _network(name: str) -> Network:

@@ -74,7 +74,8 @@ class SourceSeen:
     """What was read of the source chain; `time` is that of its newest block that is deep enough.
 
     `deposit` is that of the transaction if the node has it, or of what a Safe's owners sign, and `proof` how that is
-    known; the rest is set where it is DEPOSITED. `reason` says why it REVERTED, if the node says so.
+    known; `covers` is whether it brings what is due and is large enough to be filled. The rest is set where it is
+    DEPOSITED. `reason` says why it REVERTED, if the node says so.
     """
 
     outcome: Source
@@ -90,6 +91,8 @@ class SourceSeen:
     block: int | None = None
     deposited_at: datetime | None = None
     reason: str | None = None
+    fill_key: str | None = None
+    covers: bool = True
 
 
 @frozen
@@ -136,7 +139,7 @@ def decide(intent: Intent, seen: Seen, now: datetime) -> Intent:
 def _after_source(intent: Intent, crossing: Crossing, seen: SourceSeen, now: datetime) -> Intent:
     if seen.outcome in (Source.MISSING, Source.REPLACED):
         return _after_missing(intent, crossing, seen, now)
-    crossing = replace(crossing, nonce_used_since=None)
+    is_new, crossing = crossing.deposit is None, replace(crossing, nonce_used_since=None)
     intent = replace(
         intent,
         crossing=crossing,
@@ -150,7 +153,7 @@ def _after_source(intent: Intent, crossing: Crossing, seen: SourceSeen, now: dat
         intent = replace(
             intent,
             proof=seen.proof or intent.proof,
-            locks=True,
+            locks=seen.covers if is_new else intent.locks,
             crossing=crossing,
             ends_at=seen.deposit.execution_deadline,
         )
@@ -167,13 +170,23 @@ def _after_source(intent: Intent, crossing: Crossing, seen: SourceSeen, now: dat
             since=now,
             deposit_id=seen.deposit_id,
             relay_hash=seen.relay_hash,
+            fill_key=seen.fill_key,
             deposited_block=seen.block,
             deposited_at=seen.deposited_at,
         )
         return replace(intent, crossing=on_its_way, executed_block=seen.block, ends_at=seen.deposit.fill_deadline)
-    if not seen.in_block and _is_refused(intent, seen.time, now):
+    if seen.in_block:
+        return intent
+    if _is_refused(intent, seen.time, now):
         return ended(intent, IntentStatus.LAPSED, now, reason="It was in no block before its deadline")
-    return intent
+    return _without_lock(intent, now)
+
+
+def _without_lock(intent: Intent, now: datetime) -> Intent:
+    """A public announcement that nothing proves after GONE_AFTER is still followed, and locks the link no more: anybody
+    who has the link can announce any number."""
+    is_claim = intent.is_public and intent.proof is None and now - intent.created_at >= GONE_AFTER
+    return replace(intent, locks=False) if is_claim else intent
 
 
 def _after_missing(intent: Intent, crossing: Crossing, seen: SourceSeen, now: datetime) -> Intent:
@@ -185,7 +198,7 @@ def _after_missing(intent: Intent, crossing: Crossing, seen: SourceSeen, now: da
         return ended(intent, IntentStatus.REPLACED, now, reason="Its wallet sent another transaction in its place")
     if now - unseen_since >= GONE_AFTER and _is_refused(intent, seen.time, now):
         return ended(intent, IntentStatus.LAPSED, now, reason="It was in no block before its deadline")
-    return intent
+    return _without_lock(intent, now)
 
 
 def _is_refused(intent: Intent, chain_time: datetime, now: datetime) -> bool:

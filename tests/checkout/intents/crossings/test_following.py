@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from chalicelib.base.errors import Locked
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
@@ -93,6 +95,29 @@ def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told
     (body,) = failures(bridge)
     assert (body["subStatus"], body["txHash"], body["network"]) == ("bounced", sent.tx_hash, "base")
     assert body["failureReason"].endswith(f"12.625 USDC on arbitrum-one in {SENDER}")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"message": b""}, {"message": b"nothing"}, {"output_amount": 1}, {"recipient": OTHER}, {"input_amount": 1}],
+    ids=["no message", "message", "output", "recipient", "input"],
+)
+@pytest.mark.parametrize("pays", [False, True], ids=["without a payment", "with one cent"])
+def test_a_fill_of_a_deposit_that_was_never_made_decides_nothing(
+    bridge: Bridge, changes: dict[str, Any], pays: bool
+) -> None:
+    """The destination chain takes the word of whoever fills: the true deposit can still be filled afterwards."""
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.forge(sent, payment.requests[0] if pays else None, **changes)
+    bridge.track()
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+    assert not is_free(bridge, payment)
+    filled = bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    crossing = bridge.intent(payment).crossing
+    assert crossing is not None and crossing.destination_hash == filled
+    assert state_of(bridge, payment) == (IntentStatus.SETTLED, Stage.DESTINATION)
 
 
 def test_what_nobody_fills_is_refunding_until_the_source_chain_has_the_refund(bridge: Bridge) -> None:
@@ -322,3 +347,53 @@ def test_a_payment_whose_receipt_was_not_read_when_it_was_found_gets_its_type_pa
     assert {name: number for name, number in count.counts.items() if number} == {
         "USDC-arbitrum-one|USDC-arbitrum-one|crosschain|": 1
     }
+
+
+def test_a_deposit_too_small_to_be_filled_does_not_lock_the_link_by_being_announced_before_it_is_sent(
+    bridge: Bridge,
+) -> None:
+    """It costs its sender nothing, and would stop everybody else until its deadline."""
+    payment = bridge.link()
+    sent = bridge.send(payment, input_amount=1)
+    known = bridge.source.transactions.pop(sent.tx_hash)
+    bridge.announce(payment, sent, PAGE)
+    bridge.source.transactions[sent.tx_hash] = known
+    bridge.track()
+    assert is_free(bridge, payment)
+    bridge.include(sent)
+    bridge.track()
+    assert is_free(bridge, payment)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE), "it is followed all the same"
+    bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    assert bridge.world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def test_a_transaction_that_no_node_has_locks_the_link_for_ten_minutes_and_again_once_it_is_there(
+    bridge: Bridge,
+) -> None:
+    """Anybody who has the link can announce any number; whoever did send it is followed until its deadline."""
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    known = bridge.source.transactions.pop(sent.tx_hash)
+    bridge.announce(payment, sent, PAGE)
+    bridge.track(9)
+    assert not is_free(bridge, payment)
+    bridge.track(2)
+    bridge.track(2)
+    assert is_free(bridge, payment)
+    assert bridge.intent(payment).status is IntentStatus.PENDING
+    bridge.source.transactions[sent.tx_hash] = known
+    bridge.track(6)
+    assert not is_free(bridge, payment)
+    assert bridge.intent(payment).proof is Proof.SENT
+
+
+def test_a_transaction_that_the_account_itself_announces_locks_the_link_until_its_deadline(bridge: Bridge) -> None:
+    payment = bridge.link()
+    bridge.announce(payment, NOWHERE)
+    bridge.track(30)
+    bridge.track(30)
+    assert not is_free(bridge, payment)
+    bridge.track(30)
+    assert is_free(bridge, payment)
