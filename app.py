@@ -16,6 +16,7 @@ from chalicelib.checkout import routes as checkout
 from chalicelib.checkout.broadcasts import routes as broadcasts
 from chalicelib.checkout.intents import routes as intents
 from chalicelib.checkout.payouts import routes as paying_out
+from chalicelib.checkout.permits import routes as permits
 from chalicelib.checkout.requests import routes as paying
 from chalicelib.currencies import routes as currencies
 from chalicelib.http import routes as service
@@ -54,6 +55,7 @@ ROOMS = (
     broadcasts,
     found_payments,
     paying,
+    permits,
     paying_out,
     recurring,
     transfers,
@@ -163,6 +165,12 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
         jobs.track_intents(services())
 
     @app.schedule(Rate(1, unit=Rate.MINUTES))
+    def run_permits(event: Any) -> None:
+        from chalicelib.checkout.permits import jobs
+
+        jobs.run_permits(services())
+
+    @app.schedule(Rate(1, unit=Rate.MINUTES))
     def check_offramps(event: Any) -> None:
         from chalicelib.offramp import jobs
 
@@ -213,6 +221,7 @@ sweep_transfers = app.handler_map["sweep_transfers"]
 sweep_outbox = app.handler_map["sweep_outbox"]
 expire_links = app.handler_map["expire_links"]
 track_intents = app.handler_map["track_intents"]
+run_permits = app.handler_map["run_permits"]
 check_offramps = app.handler_map["check_offramps"]
 run_recurring = app.handler_map["run_recurring"]
 track_relayed = app.handler_map["track_relayed"]

@@ -16,7 +16,8 @@ class ClientSettings:
     """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
 
     With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
-    the client id creates without a secret credential; None is no limit.
+    the client id creates without a secret credential; None is no limit. With `uses_payment_intents` payers sign a
+    payment from another chain instead of sending its transactions.
     """
 
     fee_percentage: str | None = None
@@ -25,6 +26,7 @@ class ClientSettings:
     orchestrator_id: str | None = None
     allowed_payees: tuple[str, ...] | None = None
     allowed_currencies: tuple[str, ...] | None = None
+    uses_payment_intents: bool = False
 
     @property
     def fee(self) -> Fee:
@@ -117,5 +119,6 @@ class Caller:
             client.orchestrator_id,
             client.allowed_payees,
             client.allowed_currencies,
+            client.uses_payment_intents,
         ) if client else ClientSettings()
         return Owner(self.account_id, self.client_id, self.origin, settings, self.orchestrator_id, self.mode)

@@ -1,6 +1,7 @@
 """Calls of ERC-20 and TRC-20 tokens: approvals and transfers to sign, balances and allowances to read.
 
 approve       095ea7b3 | spender | amount
+transfer      a9059cbb | recipient | amount
 transferFrom  23b872dd | owner | recipient | amount
 balanceOf     70a08231 | owner
 allowance     dd62ed3e | owner | spender
@@ -11,6 +12,7 @@ from chalicelib.calldata.abi import address_word, call, uint_word
 from chalicelib.calldata.transaction import Call, Transaction
 
 _APPROVE = bytes.fromhex("095ea7b3")
+_TRANSFER = bytes.fromhex("a9059cbb")
 _TRANSFER_FROM = bytes.fromhex("23b872dd")
 _BALANCE_OF = bytes.fromhex("70a08231")
 _ALLOWANCE = bytes.fromhex("dd62ed3e")
@@ -19,6 +21,11 @@ _ALLOWANCE = bytes.fromhex("dd62ed3e")
 def approve(token: str, spender: str, amount: int) -> Transaction:
     """Allows `spender` to take up to `amount` base units; 0 withdraws the allowance."""
     return Transaction(_canonical(token), call(_APPROVE, address_word(spender), uint_word(amount)), 0)
+
+
+def transfer(token: str, recipient: str, amount: int) -> Transaction:
+    """Transfers base units of the sender to the recipient."""
+    return Transaction(_canonical(token), call(_TRANSFER, address_word(recipient), uint_word(amount)), 0)
 
 
 def transfer_from(token: str, owner: str, recipient: str, amount: int) -> Transaction:

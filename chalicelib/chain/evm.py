@@ -9,7 +9,7 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.calldata import erc6492
 from chalicelib.calldata.conversions.rates import PathRate
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chain import blocks, bridges, ranges, receipts, relaying, safe_reads, sent, wallets
+from chalicelib.chain import blocks, bridges, ranges, receipts, relaying, safe_reads, sent, token_permits, wallets
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn
 from chalicelib.chain.conversions import past_rates
 from chalicelib.chain.conversions import rates as conversion_rates
@@ -113,6 +113,10 @@ class EvmChain:
                 return False
             raise
         return quantity(returned, 2**256) == 1
+
+    def read_permit_answers(self, token: str, owner: str) -> tuple[bytes | None, ...]:
+        """What a token answers to the reads of a signed approval (calldata/erc2612.py)."""
+        return token_permits.read_permit_answers(self._node, token, owner)
 
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)

@@ -80,6 +80,7 @@ PATH_PARAMETERS = {
     "delivery_id": "The id of a delivery",
     "destination_id": "`<wallet>@eip155:<chain id>#<checksum>:<token address>`, the # sent as %23",
     "id": "The `id` of a client id's record",
+    "intent_id": "The `paymentIntentId` of a payment intent",
     "key_id": "The `id` of an API key",
     "recurring_id": "The `id` of a recurring payout",
     "request_id": "The id of a request; where it is read, its payment reference, too",

@@ -121,6 +121,21 @@ def outcome(services: Services, key: str) -> Outcome | None:
     return None if call is None else outcome_of(call)
 
 
+def accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None:
+    """What became of a call, and which one the key was accepted for; None if none was. Two reads.
+
+    Whoever submits different calls under one key learns from it which of them may be executed. Raises LookupError 90
+    days after its outcome.
+    """
+    call = store.call(services.store, key)
+    if call is None:
+        return None
+    found = store.transactions_from(services.store, call.network, call.sender, call.nonce, 1)
+    if not found or found[0].call_key != key:
+        raise LookupError(f"the transaction of the call {key} is not kept any more")
+    return outcome_of(call), Transaction(found[0].to, found[0].data, found[0].value)
+
+
 def outcome_of(call: RelayedCall) -> Outcome:
     return Outcome(call.status, call.tx_hash, call.block_number, call.reason)
 

@@ -12,6 +12,7 @@ from chalicelib.base.lists import place
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.requests import listing
+from chalicelib.requests.executions import Execution, ExecutionStatus
 
 RECURRING = "RECURRING"
 """The group of what recurs in the index `by_due`: these requests, and recurring payouts (recurring/records.py)."""
@@ -170,6 +171,8 @@ class Request(Record):
     unpaid_at: datetime | None = None
     """When a fork took the payment of this period away, until its recurring payout has followed."""
     confirmed_count: int | None = None
+    execution: Execution | None = None
+    """The last payment of it that a payer has signed and the service makes; None if there was none."""
     counted_as: RequestStatus | None = None
     """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
     version: int = 0
@@ -188,6 +191,11 @@ class Request(Record):
     def shown_status(self) -> RequestStatus:
         """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
         return self.fiat or self.status
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether the service is making a payment of it, so that it is not offered to be paid again."""
+        return self.execution is not None and self.execution.status is ExecutionStatus.PENDING
 
     @property
     def is_settled(self) -> bool:

@@ -31,6 +31,7 @@ class MemoryStore(Store):
         self._lists: dict[tuple[str, Named], dict[str, Key]] = {}
         self._due: dict[tuple[str, str], dict[Key, datetime]] = {}
         self.calls: dict[str, int] = {}
+        self._counters: dict[Key, int] = {}
 
     def all(self, cls: type[Any]) -> list[Any]:
         """Every stored record of a kind; not counted, as no such call exists."""
@@ -48,6 +49,14 @@ class MemoryStore(Store):
         self._count("Query")
         found = [sk for sk in self._sorted.get((keys.table, keys.pk), ()) if keys.first <= sk <= keys.last]
         return tuple(self._records[Key(keys.table, keys.pk, sk)] for sk in found[:limit])
+
+    def count(self, counter: Record, limit: int, amount: int = 1) -> int | None:
+        self._count("UpdateItem")
+        counted = self._counters.get(counter.key, 0) + amount
+        if counted > limit:
+            return None
+        self._counters[counter.key] = counted
+        return counted
 
     def page(
         self, cls: type[Any], pk: str, before: str | None, limit: int, *, consistent: bool = False

@@ -157,6 +157,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "is the payee": "whom the link pays",
         **_ADDRESS,
     },
+    "send_payment_intent": {"nonce and deadline have to be those|does not accept": "what was signed"},
     "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
     "record_intent": {
         "needs no intent": "the network of the link",

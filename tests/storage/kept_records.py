@@ -28,8 +28,14 @@ from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Counts, Record
 from chalicelib.bridging.records import KeptAnswer, RouterCircuit
+from chalicelib.calldata.erc2612 import TokenPermit
+from chalicelib.calldata.permit2 import End as PermitEnd
+from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.recurring import SchedulePermit
+from chalicelib.calldata.transaction import Transaction
 from chalicelib.chain.logs import BlockRange, Checkpoint, LoggedConversion
+from chalicelib.checkout.permits.records import End, PaymentIntent
+from chalicelib.checkout.permits.records import Stage as PermitStage
 from chalicelib.links.crossings import Crossing, Deposit, Held, Stage
 from chalicelib.links.records import Flow, Intent, IntentStatus, Link, LinkStatus, PaymentType, Proof
 from chalicelib.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
@@ -134,6 +140,32 @@ REQUEST = Request(
     tx_hash=None,
 )
 REFUND = Refund("0x" + HASH, "fUSDC-sepolia", REQUEST_ID, TOKEN, "sepolia", WALLET, NOW)
+PAYING, PROXY_TOKEN = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+PERMIT2_ADDRESS = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+PAYMENT_INTENT = PaymentIntent(
+    intent_id="01KJM9CZ2YPERMIT0000000000",
+    account_id="01KJM9CZ2XACCOUNT000000000",
+    client_id=None,
+    request_id="01" + "ab" * 32,
+    source="USDC-base",
+    permit=PaymentPermit(
+        network="base",
+        source=PermitEnd(PAYING, 8453, PROXY_TOKEN),
+        destination=PermitEnd(PAYING, 42161, "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"),
+        net=12_625_000,
+        fee=93_000,
+        spender="0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A",
+        nonce=(1_773_568_800_000 << 64) | 7,
+        deadline=1_773_572_400,
+        processing_date=1_773_586_800,
+        operator_id="0x" + "ab" * 32,
+    ),
+    token_permit=None,
+    call=Transaction("0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0xc219a14d", 0),
+    amount=BaseUnits(12_625_000),
+    due=BaseUnits(12_500_000),
+    created_at=NOW,
+)
 INTENT = Intent(
     link_token=TOKEN,
     intent_id="01KJM9CZ2YINTENT0000000000",
@@ -547,6 +579,40 @@ RECORDS: dict[str, Record] = {
         version=5,
     ),
     "client id": CLIENT_ID,
+    "client id, whose payers sign": replace(CLIENT_ID, uses_payment_intents=True),
+    "payment intent": PAYMENT_INTENT,
+    "payment intent, with a token's permit": replace(
+        PAYMENT_INTENT,
+        token_permit=TokenPermit(PROXY_TOKEN, "USD Coin", "2", 8453, PAYING, PERMIT2_ADDRESS, 1, 1_800_000_000),
+    ),
+    "payment intent, in the bridge": replace(
+        PAYMENT_INTENT,
+        stage=PermitStage.BRIDGED,
+        signature="0x" + "11" * 65,
+        approval_signature="0x" + "12" * 65,
+        accepted_at=NOW,
+        taking=BaseUnits(12_655_100),
+        searched_to=120,
+        taken_at=NOW,
+        approvals=2,
+        spends=2,
+        crossing=INTENT,
+        check_at=NOW,
+        version=6,
+    ),
+    "payment intent, returned": replace(
+        PAYMENT_INTENT,
+        stage=PermitStage.ENDED,
+        end=End.REFUNDED,
+        signature="0x" + "11" * 65,
+        accepted_at=NOW,
+        taking=BaseUnits(12_655_100),
+        taken_at=NOW,
+        returned_by="0x" + HASH,
+        reason="no route",
+        ended_at=NOW,
+        version=7,
+    ),
     "client id, linked": replace(
         CLIENT_ID,
         allowed_domains=(),

@@ -14,9 +14,17 @@ from chalicelib.access.callers import Owner
 from chalicelib.access.modes import Mode
 from chalicelib.accounts.sign_in import flows as sessions
 from chalicelib.base import ids
+from chalicelib.base.money import Fee
+from chalicelib.bridging import flows as bridging
+from chalicelib.bridging.rules import Purpose, Wanted
+from chalicelib.calldata.checkout import pay_one
+from chalicelib.calldata.erc2612 import TokenPermit
+from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents.announcements import IntentDraft
+from chalicelib.checkout.permits.rules import Wish, offered
+from chalicelib.checkout.rules import Owed, direct
 from chalicelib.http.openapi import examples_of
 from chalicelib.http.operation import OPERATIONS, Operation
 from chalicelib.links.multicalls import flows as multicalls
@@ -42,6 +50,8 @@ from tests.support.stored_transfers import store_payment, store_payment_of
 from tests.support.tenants import WAYS, Headers, Tenant, Way
 
 PROVIDER_USER = {"sequence": 2, "kycStatus": "approved", "agreementStatus": "pending"}
+USDC_BASE, USDC_MAINNET = token_with_id("USDC-base"), token_with_id("USDC-mainnet")
+assert USDC_BASE is not None and USDC_MAINNET is not None
 Make = Callable[[Tenant, Way], Any]
 
 
@@ -213,6 +223,30 @@ def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"signedTransaction": signed_call(wallet, payment.to, payment.data)}
 
 
+def offered_intent(owner: Tenant, way: Way) -> str:
+    """A payment intent for a request in USDC on base, to be paid from mainnet; the same one for its path and body."""
+    services, token = running(), USDC_BASE
+    if services.store.get(Cursor, Cursor.KEY.of(network="base")) is None:
+        services.store.write(Cursor("base", 100, (), 2000))
+    request = store_request(services, owner.account_id, currency=token.id)
+    call = pay_one(direct(Owed(request, request.amount, Fee())).due).payments[0]
+    wanted = Wanted(USDC_MAINNET, token, WALLET, WALLET, call, request.amount)
+    route = bridging.quote(services, wanted, Purpose(owner.account_id, request.request_id))
+    wish = Wish(request, owner.account_id, None, route, request.amount, WALLET)
+    made = offered(wish, services.clock(), services.entropy)
+    known = ("USD Coin", "2", 1, WALLET, WALLET, 1, made.permit.deadline)
+    owner.offered = replace(made, token_permit=TokenPermit(USDC_MAINNET.address, *known))
+    services.store.write(owner.offered)
+    return owner.offered.intent_id
+
+
+def signed_intent(owner: Tenant, way: Way) -> dict[str, Any]:
+    offered_intent(owner, way)
+    permit = owner.offered.permit
+    signed = {"signature": "0x" + "11" * 64 + "1b", "nonce": str(permit.nonce), "deadline": str(permit.deadline)}
+    return {"signedPaymentIntent": signed, "signedApprovalPermit": {**signed, "nonce": "1"}}
+
+
 EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/health"): example(),
     ("GET", "/v2/status"): example(before=scanned),
@@ -251,6 +285,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("GET", "/v2/request"): example(before=paid_request),
+    ("POST", "/v2/request/payment-intents/{intent_id}"): example(
+        {"intent_id": lambda owner, way: owner.offered.intent_id}, body=signed_intent
+    ),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),

@@ -20,6 +20,7 @@ from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.catalogue.interop import Destination
+from chalicelib.checkout.permits.records import PaymentIntent
 from chalicelib.links import flows as links
 from chalicelib.links.records import SecurePayment
 from chalicelib.payees import flows as destinations
@@ -60,6 +61,7 @@ class Tenant:
     def __post_init__(self) -> None:
         services = running()
         self.failed: Delivery | None = None
+        self.offered: PaymentIntent
         self.account_id = admin.create_account(services, self.name)
         self.actor = Actor(self.account_id, "test", "127.0.0.1", "-")
         self.wallet: EvmWallet = evm_wallet(self.name)

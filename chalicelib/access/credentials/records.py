@@ -103,7 +103,8 @@ class ClientId(Record):
     A `fee_percentage` other than "0" overrides the fee of a request. Links that name only an amount are paid to
     `payee_destination_id`. `admits_orchestrator` is the orchestrator that may link the client id; `orchestrator_id` is
     the one that is linked to it now. Without a secret credential it creates links only to `allowed_payees` (canonical
-    addresses) in `allowed_currencies` (ids of tokens), and to its bound destination; None is no limit.
+    addresses) in `allowed_currencies` (ids of tokens), and to its bound destination; None is no limit. With
+    `uses_payment_intents` a payment of a request from another chain is signed instead of sent.
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
@@ -129,6 +130,7 @@ class ClientId(Record):
     was_linked: bool = False
     allowed_payees: tuple[str, ...] | None = None
     allowed_currencies: tuple[str, ...] | None = None
+    uses_payment_intents: bool = False
     tier: Tier = Tier.DEFAULT
     version: int = 0
 

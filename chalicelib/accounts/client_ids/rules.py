@@ -31,6 +31,7 @@ class ClientIdSettings(TypedDict, total=False):
     admits_orchestrator: str | None
     allowed_payees: Sequence[str] | None
     allowed_currencies: Sequence[str] | None
+    uses_payment_intents: bool
     status: CredentialStatus
 
 

@@ -36,6 +36,7 @@ _FIELDS = {
     "orchestratorId": "admits_orchestrator",
     "allowedPayees": "allowed_payees",
     "allowedCurrencies": "allowed_currencies",
+    "usesPaymentIntents": "uses_payment_intents",
     "status": "status",
 }
 """The field name of each setting in the record."""
@@ -67,6 +68,13 @@ class _Settings(Input):
     )
     allowedCurrencies: Currencies | None = Field(
         default_factory=unsent, description="In what, as ids of GET /v2/currencies; null for any"
+    )
+
+    usesPaymentIntents: bool = Field(
+        default_factory=unsent,
+        strict=True,
+        description="Whether GET /v2/request/{requestId}/pay gives a payment from another chain as a payment intent to "
+        "sign, and not as transactions",
     )
 
     def settings(self) -> ClientIdSettings:
@@ -141,6 +149,7 @@ class _Answer(_ClientId):
     payeeDestinationId: str | None
     allowedPayees: list[str] | None
     allowedCurrencies: list[str] | None
+    usesPaymentIntents: bool
     status: CredentialStatus
 
 

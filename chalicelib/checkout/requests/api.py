@@ -1,6 +1,8 @@
 """Views for the payers of a request: the transactions that pay it, and the routes."""
 
 from chalicelib.checkout.building import PayOptions
+from chalicelib.checkout.permits.flows import Offer
+from chalicelib.checkout.permits.schemas import PaymentIntentAnswer, payment_intent_answer
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.schemas import (
     RequestPayAnswer,
@@ -15,12 +17,14 @@ from chalicelib.http.view import Call
 from chalicelib.links.reading import Viewer
 
 
-def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer:
+def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | PaymentIntentAnswer:
     query, caller = call.query, call.caller
     options = PayOptions(query.payer, query.source)
     made = requests.prepare(
         call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account
     )
+    if isinstance(made, Offer):
+        return payment_intent_answer(made)
     return request_pay_answer(made, call.services.settings.value_form(published_form(made.prepared, "bignumber")))
 
 

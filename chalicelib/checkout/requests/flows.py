@@ -12,8 +12,10 @@ from chalicelib.checkout.building import PayOptions, Prepared
 from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.crosschain.choices import Choice, choices
 from chalicelib.checkout.crosschain.rules import payer_of, source_for
+from chalicelib.checkout.permits import flows as permits
+from chalicelib.checkout.permits.flows import Offer, check_not_executed
 from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
-from chalicelib.checkout.rules import Owed, being_paid, check_payer
+from chalicelib.checkout.rules import Owed, Position, being_paid, check_payer
 from chalicelib.links.errors import LinkAwaitingChain, LinkClosed, WrongWallet
 from chalicelib.links.flows import require_payable
 from chalicelib.links.reading import Viewer, load_request
@@ -67,18 +69,25 @@ def prepare(
     options: PayOptions,
     part: Part,
     account: ChosenAccount = NO_ACCOUNT,
-) -> PreparedRequest:
+) -> PreparedRequest | Offer:
     """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
 
     The first call stores that the request is being paid, and a later one another fee: at most one write. With a chosen
     bank account they pay the off-ramp provider, whose order is made by the first call (offramp/flows.py). Raises
     NotFound, Conflict if nothing is left to pay, what `require_payable` raises if it is part of a link, BadRequest for
     options that it does not support, Forbidden for a fee that a limited client id may not ask for, and RateUnavailable.
+
+    Where the client id has payments from another chain signed, it is an offer to sign one, and no transactions.
     """
-    prepared = _prepare(services, name, owner, viewer, options, part, account)
-    request = prepared.owed.request
+    due = _due(services, name, owner, viewer, options, part, account)
+    request, source = due.owed.request, source_for(due.position.due.token, options.source)
+    if source is not None and permits.is_offered(owner, due.position):
+        payer = payer_of(options.wallet, None)
+        prepared: PreparedRequest | Offer = permits.offer(services, owner, due.position, source, payer)
+    else:
+        prepared = _prepared(services, due, options)
     if request.link_token is None and may_change(owner, request):
-        _store_fee(services, request, prepared.owed.fee)
+        _store_fee(services, request, due.owed.fee)
     return prepared
 
 
@@ -88,7 +97,8 @@ def direct_route(
     """How `wallet` can pay a request; None if it is paid, expired or locked, or if its bank account is not chosen.
     Raises as `prepare`."""
     try:
-        made = _prepare(services, name, owner, viewer, PayOptions(wallet), part, None)
+        options = PayOptions(wallet)
+        made = _prepared(services, _due(services, name, owner, viewer, options, part, None), options)
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
     (position,), holdings = made.prepared.positions, made.prepared.holdings
@@ -116,7 +126,20 @@ def routes(
     return direct, choices(services, direct.prepared.positions[0], wallet) if direct is not None else ()
 
 
-def _prepare(
+@frozen
+class _Due:
+    """What is paid of a request now. `is_capped`: less is left of it than was asked to be paid."""
+
+    owed: Owed
+    position: Position
+    is_capped: bool
+
+
+def _prepared(services: Services, due: _Due, options: PayOptions) -> PreparedRequest:
+    return PreparedRequest(due.owed, crosschain.prepare_one(services, due.position, options), due.is_capped)
+
+
+def _due(
     services: Services,
     name: str,
     owner: Owner,
@@ -124,9 +147,10 @@ def _prepare(
     options: PayOptions,
     part: Part,
     account: ChosenAccount | None,
-) -> PreparedRequest:
+) -> _Due:
     """`account` is None if nothing is to be paid yet: then no bank account is chosen."""
     request, payment = load_request(services, name, viewer)
+    check_not_executed(request)
     if payment is not None:
         require_payable(services, payment)
     amount, is_capped = amount_due(request, part.amount)
@@ -141,7 +165,7 @@ def _prepare(
     requests.check_fee_addresses(services, [(request, fee)])
     owed = Owed(request, amount, fee)
     positions = conversions.priced(services, [owed], conversions.hold(services, [owed]))
-    return PreparedRequest(owed, crosschain.prepare_one(services, positions[0], options), is_capped)
+    return _Due(owed, positions[0], is_capped)
 
 
 def _with_account(services: Services, owner: Owner, request: Request, account: ChosenAccount) -> Request:

@@ -9,6 +9,7 @@ from chalicelib.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.links.schemas import crosschain_answers
 from chalicelib.rates.records import Rate
 from chalicelib.rates.rules import inverted, rate_text
+from chalicelib.requests.executions import Execution
 from chalicelib.requests.payments.records import Payment
 from chalicelib.requests.records import Request
 from chalicelib.requests.rules import amount_text, currency_of, invoice_of, remaining
@@ -17,6 +18,7 @@ from chalicelib.search.requests.schemas import (
     Breakdown,
     BreakdownPayment,
     CustomerInfoAnswer,
+    ExecutionAnswer,
     OfframpAnswer,
     PaidFee,
     PaymentItem,
@@ -108,6 +110,7 @@ def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dic
     return {
         "hasBeenPaid": found.is_paid,
         "isListening": found.is_listening,
+        **given({"execution": _execution(request.execution)}),
         "status": request.shown_status.value,
         "txHash": request.tx_hash,
         "paidAmount": amount_text(request.paid, request),
@@ -117,6 +120,10 @@ def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dic
         "payments": [payment_item(each, request, processor) for each in found.payments],
         "fees": _fees(found, processor, fiat_processor),
     }
+
+
+def _execution(made: Execution | None) -> ExecutionAnswer | None:
+    return ExecutionAnswer(paymentIntentId=made.intent_id, status=made.status.value) if made is not None else None
 
 
 def _fees(found: FoundRequest, processor: str, fiat_processor: str) -> list[PaidFee]:

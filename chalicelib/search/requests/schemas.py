@@ -140,6 +140,16 @@ class OfframpAnswer(Output):
         )
 
 
+class ExecutionAnswer(Output):
+    """A payment that its payer has signed and the service makes."""
+
+    paymentIntentId: str
+    status: Literal["pending", "settled", "partial", "refunded", "failed"] = Field(
+        description="pending: it is being made, and the request cannot be paid otherwise; partial: the payer has the "
+        "tokens on the request's network; refunded: on the one that they came from; failed: nothing was taken"
+    )
+
+
 class RequestAnswer(Output):
     """A request: what is owed, what is paid of it, and in which payments."""
 
@@ -167,6 +177,9 @@ class RequestAnswer(Output):
     originalRequestId: str = Field("", description="Absent if it was not given")
     originalRequestPaymentReference: str = Field("", description="Absent if it was not given")
     isCryptoToFiatAvailable: bool = Field(description="Whether it may be paid out to a bank account")
+    execution: ExecutionAnswer | None = Field(
+        None, description="The last payment of it that its payer has signed; absent if there was none"
+    )
     crosschainIntents: list[CrosschainIntentAnswer] = Field(
         default_factory=unsent, description="Payments from other chains that were announced; absent without any"
     )

@@ -26,6 +26,7 @@ SETTINGS = {
     "payeeDestinationId",
     "allowedPayees",
     "allowedCurrencies",
+    "usesPaymentIntents",
 }
 CREATED = {"id", "clientId", "label", "allowedDomains", *SETTINGS, "status", "createdAt"}
 UPDATED = (CREATED - {"createdAt"}) | {"updatedAt"}
@@ -106,7 +107,7 @@ def test_a_new_client_id_answers_every_field_and_works_from_its_domains(host: Ho
     assert re.fullmatch(r"cli_[0-9A-Za-z]{30}", made["clientId"])
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", made["id"])
     assert (made["label"], made["allowedDomains"], made["status"]) == ("web", DOMAINS, "active")
-    assert all(made[name] is None for name in SETTINGS)
+    assert not any(made[name] for name in SETTINGS)
     assert create_link(host.shop.api, made["clientId"]).status == 201
     assert create_link(host.shop.api, made["clientId"], "http://localhost:3000").status == 201
     assert create_link(host.shop.api, made["clientId"], "https://other.example").status == 403
@@ -121,6 +122,7 @@ def test_every_setting_is_kept_and_read_back(host: Host) -> None:
         "defaultAuthorizationExpiry": 86400,
         "allowedPayees": [PAYEE, TRON_PAYEE],
         "allowedCurrencies": ["fUSDC-sepolia", "USDT-tron"],
+        "usesPaymentIntents": True,
     }
     made = host.created(**settings)
     assert {name: made[name] for name in settings} == settings
@@ -197,6 +199,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(({name: "x"}, f"{name} must be an array") for name in ("allowedPayees", "allowedCurrencies")),
     *(({name: [5]}, f"{name}.0 must be a string") for name in ("allowedPayees", "allowedCurrencies")),
     *(({name: [""]}, f"{name}.0 must have at least 1") for name in ("allowedPayees", "allowedCurrencies")),
+    *(({"usesPaymentIntents": value}, "usesPaymentIntents must be true or false") for value in ("true", 1, None)),
     ({"allowedPayees": [PAYEE] * 101}, "allowedPayees must have at most 100 items"),
     ({"allowedPayees": [PAYEE, "0x1"]}, "allowedPayees: '0x1' is not an address: Invalid EVM address"),
     ({"allowedPayees": ["T1"]}, "allowedPayees: 'T1' is not an address: Invalid Tron address"),
@@ -276,6 +279,8 @@ def test_changing_touches_what_was_sent_alone_and_null_unsets(host: Host) -> Non
         {"allowedPayees": [PAYEE], "allowedCurrencies": ["fUSDC-sepolia"]},
         {"allowedPayees": [], "allowedCurrencies": []},
         {"allowedPayees": None, "allowedCurrencies": None},
+        {"usesPaymentIntents": True},
+        {"usesPaymentIntents": False},
         {"operatorWalletAddress": PAYEE},
         {"defaultPreApprovalExpiry": 1, "defaultAuthorizationExpiry": 2**32},
         {"operatorWalletAddress": None, "defaultPreApprovalExpiry": None, "defaultAuthorizationExpiry": None},

@@ -39,7 +39,7 @@ from chalicelib.checkout.intents.crossings.rules import (
 )
 from chalicelib.checkout.intents.observing import execution, with_proposal
 from chalicelib.links.crossings import Crossing, Deposit, Held, Stage
-from chalicelib.links.records import Intent, Proof, SecurePayment
+from chalicelib.links.records import Bill, Intent, Proof, SecurePayment
 from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.requests.records import Request
 from chalicelib.requests.references import reference_topic
@@ -58,7 +58,7 @@ _REPLAY_GAS = 2_000_000
 
 
 def observed(
-    services: Services, payment: SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, Seen]:
     """The intent with what is known of its Safe's transaction, and what the chains say of it.
 
@@ -122,7 +122,7 @@ def _on_its_way(crossing: Crossing, seen: SourceSeen) -> Crossing:
 
 
 def read_source_chain(
-    services: Services, payment: SecurePayment, intent: Intent, unavailable: set[str]
+    services: Services, payment: Bill | SecurePayment, intent: Intent, unavailable: set[str]
 ) -> tuple[Intent, SourceSeen]:
     """The intent with what is known of its Safe's transaction, and what the source chain says. Raises ChainUnavailable.
 
@@ -152,7 +152,7 @@ def newest_deep(services: Services, chain: "EvmChain") -> int:
 
 
 def source_seen(
-    chain: "EvmChain", payment: SecurePayment, newest: int, sent: SentTransaction, tx_hash: str
+    chain: "EvmChain", payment: Bill | SecurePayment, newest: int, sent: SentTransaction, tx_hash: str
 ) -> SourceSeen:
     """What a transaction that the node has says. Raises InconsistentNode if its block is not the canonical one."""
     source = _network(chain.network)
@@ -214,7 +214,7 @@ def _reason(chain: "EvmChain", sent: SentTransaction, block: int) -> str | None:
 
 
 def _arrival(
-    services: Services, payment: SecurePayment, intent: Intent, crossing: Crossing, unavailable: set[str]
+    services: Services, payment: Bill | SecurePayment, intent: Intent, crossing: Crossing, unavailable: set[str]
 ) -> ArrivalSeen:
     """What became of a deposit on its destination chain, up to where detection has read that. Raises ChainUnavailable,
     RangeTooLarge."""

@@ -1,0 +1,13 @@
+"""The view that accepts the signature of a payment intent."""
+
+from chalicelib.checkout.permits import flows as permits
+from chalicelib.checkout.permits.schemas import PaymentIntentSent, SignPaymentIntent, payment_intent_sent
+from chalicelib.http.view import Call
+
+
+def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSent:
+    body = call.body
+    approval = body.signedApprovalPermit.sent() if body.signedApprovalPermit is not None else None
+    signed = body.signedPaymentIntent.sent()
+    intent = permits.accept(call.services, call.caller.owner, call.path["intent_id"], signed, approval)
+    return payment_intent_sent(intent)

@@ -1,0 +1,19 @@
+"""The operation that accepts the signature of a payment intent."""
+
+from chalicelib.access.modes import Mode
+from chalicelib.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        "POST", "/v2/request/payment-intents/{intent_id}", "send_payment_intent",
+        "Have a payment made that its payer has signed",
+        description=(
+            "Takes the signature of `paymentIntent`, which `/v2/request/{request_id}/pay` gives to client IDs with "
+            "`usesPaymentIntents`. The service takes the tokens and brings them to the request's network; until that "
+            "has ended the request cannot be paid otherwise (423), and `execution` of the request says how far it is."
+        ),
+        modes=(Mode.API_KEY, Mode.CLIENT_ID),
+        scope="requests:read",
+        errors=(400, 401, 403, 404, 409, 423, 503),
+    ),
+)

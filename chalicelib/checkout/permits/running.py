@@ -1,0 +1,264 @@
+"""Makes the payments that payers have signed: takes the tokens, brings them into the bridge or back, follows them.
+
+    by_due index ── run_due ── TAKING   relayer: permit, take
+                               TAKEN    relayer: approve, spend (a route of the bridge, or a transfer to the payer)
+                               BRIDGED  both chains, as for every payment from another chain
+
+Every look at a payment intent may be repeated, or made by two workers at once: a key of the relayer accepts one call
+for ever, and the next key of its kind is used only after the call of the one before has failed for good.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from chalicelib.base.addresses import same_address
+from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.bridging import flows as bridging
+from chalicelib.bridging.rules import Route
+from chalicelib.calldata import erc20, erc2612
+from chalicelib.calldata.transaction import Transaction
+from chalicelib.checkout.intents.crossings import following as crossings
+from chalicelib.checkout.intents.crossings.events import Failure, failure_event
+from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
+from chalicelib.links.records import Bill, IntentStatus
+from chalicelib.relayer import flows as relayer
+from chalicelib.relayer.records import CallStatus
+from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
+from chalicelib.requests import store as request_store
+from chalicelib.requests.executions import Execution, ExecutionStatus
+from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.records import Request
+from chalicelib.scanning import store as scan_store
+from chalicelib.services import Services
+from chalicelib.storage.store import Add, WriteConflict
+from chalicelib.storage.sweeping import Sweep
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.records import Event
+
+_DUE_PER_SHARD = 60
+_TIME_PER_RUN = timedelta(seconds=40)
+_STEPS_AT_ONCE = 4
+"""How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
+PERMIT_GAS, TAKE_GAS, APPROVE_GAS, SPEND_GAS = 200_000, 500_000, 150_000, 600_000
+"""The most gas of each call. Permit2 asks a contract wallet about its signature, so that its code runs in `take`."""
+NOTHING_TAKEN = "Nothing was taken: the payment could not be begun before its deadline"
+GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
+
+
+def run_due(services: Services) -> int:
+    """Takes the next steps of payment intents that are due; returns how many were looked at. One query for each shard.
+
+    A node that does not answer is asked no more in this run. A failure is logged and stops no other payment intent;
+    raises SweepIncomplete then.
+    """
+    now, unavailable = services.clock(), set[str]()
+
+    def run(intent_id: str) -> int:
+        advance(services, intent_id, unavailable)
+        return 1
+
+    looked_at = 0
+    with Sweep(services.log) as sweep:
+        for intent_id in store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0]):
+            if services.clock() >= now + _TIME_PER_RUN:
+                services.log.warning("sweep stopped before its end")
+                break
+            looked_at += sweep.run(run, intent_id)
+    return looked_at
+
+
+def advance(services: Services, intent_id: str, unavailable: set[str]) -> None:
+    """Takes the steps of a payment intent that can be taken now. A network that does not answer is added to
+    `unavailable`; a payment intent of such a network is left for a later run."""
+    for _ in range(_STEPS_AT_ONCE):
+        intent = store.payment_intent(services.store, intent_id)
+        if intent is None or intent.check_at is None or intent.check_at > services.clock():
+            return
+        if intent.network in unavailable:
+            return
+        _watch(services, intent)
+        try:
+            _step(services, intent)
+        except ChainUnavailable as error:
+            services.log.error("payment intent waits", extra={**_facts(intent), "reason": error.message})
+            unavailable.add(intent.network)
+        except WriteConflict:
+            return  # another worker was faster, or a payment of the request was recorded: looked at again
+
+
+def _step(services: Services, intent: PaymentIntent) -> None:
+    request = request_store.request(services.store, intent.request_id)
+    assert request is not None, "a payment intent is of a stored request"
+    if intent.stage is Stage.TAKING:
+        _take(services, intent, request)
+    elif intent.stage is Stage.TAKEN:
+        _spend(services, intent, request)
+    elif intent.stage is Stage.BRIDGED:
+        _follow(services, intent, request)
+
+
+def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
+    """Has the tokens taken, until that is done or can be done no more."""
+    now, known = services.clock(), relayer.outcome(services, rules.call_key(intent, "take"))
+    if known is not None and known.status is CallStatus.SUCCEEDED:
+        services.store.write(rules.taken(intent, now))
+    elif known is not None and known.status is CallStatus.UNKNOWN:
+        services.store.write(rules.postponed(intent, now))
+    elif known is not None or rules.cannot_be_taken(intent, now):
+        why = known.reason if known is not None else intent.reason
+        _end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}" if why else NOTHING_TAKEN), request, End.FAILED)
+    else:
+        refused = None
+        if rules.may_take(intent, request, now):
+            refused = _trouble(services, intent) or _submit_take(services, intent)
+        services.store.write(rules.postponed(replace(intent, reason=refused or intent.reason), now))
+
+
+def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
+    """Submits the call that takes the tokens, after the approval if one was signed; returns why it is not accepted.
+
+    The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
+    """
+    calls = [_call(intent, "take", rules.take_call(intent), TAKE_GAS)]
+    if intent.approval_signature is not None and intent.token_permit is not None:
+        permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
+        calls.insert(0, _call(intent, "permit", permit, PERMIT_GAS))
+    return _refusal(services, intent, relayer.submit(services, calls)[-1])
+
+
+def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
+    """Has the tokens that were taken brought into the bridge, or back to the payer."""
+    now, key = services.clock(), f"spend/{intent.spends}"
+    known = relayer.accepted(services, rules.call_key(intent, key))
+    if known is None:
+        reason = _trouble(services, intent)
+        after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
+        services.store.write(rules.postponed(after, now))
+        return
+    outcome, made = known
+    if outcome.status is CallStatus.UNKNOWN:
+        services.store.write(rules.postponed(intent, now))
+    elif outcome.status is not CallStatus.SUCCEEDED:  # it never can be executed any more
+        services.store.write(replace(intent, spends=intent.spends + 1, reason=outcome.reason, check_at=now))
+    elif same_address(made.to, rules.source_of(intent).address):
+        back = replace(intent, returned_by=outcome.tx_hash, reason=GIVEN_BACK)
+        _end(services, back, request, End.REFUNDED)
+    else:
+        assert outcome.tx_hash is not None, "a call that succeeded has a transaction"
+        services.store.write(rules.bridged(intent, request, outcome.tx_hash, now))
+
+
+def _submit_spend(services: Services, intent: PaymentIntent, request: Request, key: str) -> PaymentIntent:
+    """Submits the call that spends the tokens, if there is one now. The payment intent has as its reason why there is
+    none, or why it is not accepted."""
+    token = rules.source_of(intent).address
+    if rules.is_returned(intent, request, services.clock()):
+        made = erc20.transfer(token, intent.payer, intent.taking)
+    else:
+        try:
+            route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
+        except BadRequest as error:
+            return replace(intent, reason=error.message)
+        deposit = rules.deposit_of(intent, route)
+        if deposit is None:
+            return replace(intent, reason="every route takes more than was signed and taken")
+        intent, is_approved = _approved(services, intent, route)
+        if not is_approved:
+            return replace(intent, reason="the bridge's contract is being approved")
+        made = deposit
+    (submission,) = relayer.submit(services, [_call(intent, key, made, SPEND_GAS)])
+    return replace(intent, reason=_refusal(services, intent, submission))
+
+
+def _approved(services: Services, intent: PaymentIntent, route: Route) -> tuple[PaymentIntent, bool]:
+    """Whether the bridge's contract may take what was taken; if not, a call is submitted that approves exactly that.
+
+    Another payment intent may need an approval at the same time, and replace this one: then it is made again.
+    """
+    token, executor = rules.source_of(intent).address, intent.permit.spender
+    reading = services.chains.evm(intent.network).read_wallet(executor, [token], route.spender)
+    if reading.tokens[token].allowance >= intent.taking:
+        return intent, True
+    key = f"approve/{intent.approvals}"
+    known = relayer.outcome(services, rules.call_key(intent, key))
+    if known is not None and known.status is not CallStatus.UNKNOWN:
+        return replace(intent, approvals=intent.approvals + 1), False
+    if known is None:
+        grant = erc20.approve(token, route.spender, intent.taking)
+        (submission,) = relayer.submit(services, [_call(intent, key, grant, APPROVE_GAS)])
+        if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
+            none = erc20.approve(token, route.spender, 0)
+            relayer.submit(services, [_call(intent, key, none, APPROVE_GAS)])
+    return intent, False
+
+
+def _follow(services: Services, intent: PaymentIntent, request: Request) -> None:
+    """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
+    before, bill = intent.crossing, Bill((request,))
+    assert before is not None, "it is in the bridge"
+    after = crossings.checked(services, bill, before, set())
+    if after.status is not IntentStatus.PENDING:
+        if scan_store.has_work(services.store, (request.bill_id,)):
+            (after,) = crossings.put_off([before], [after], services.clock())
+        request = request_store.request(services.store, intent.request_id) or request
+    done = crossings.concluded(services, Bill((request,)), before, [before], [after])
+    changed = rules.followed(intent, done.intents[0], services.clock())
+    if changed.end is None:
+        services.store.write(changed)
+    else:
+        _write_end(services, changed, request, (*done.payments, *done.counts), done.events)
+
+
+def _end(services: Services, intent: PaymentIntent, request: Request, end: End) -> None:
+    """Ends a payment intent that never got into the bridge, and tells the merchant why."""
+    context, ended = webhooks.event_context(services), rules.ended(intent, end, services.clock())
+    status = "bounced" if end is End.REFUNDED else "failed"
+    failure = Failure(BaseUnits(intent.due), intent.returned_by, intent.network, status, intent.reason)
+    _write_end(services, ended, request, (), (failure_event(request, failure, context),))
+
+
+def _write_end(
+    services: Services,
+    intent: PaymentIntent,
+    request: Request,
+    recorded: tuple[Payment | Add, ...],
+    events: tuple[Event, ...],
+) -> None:
+    """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
+    assert intent.end is not None
+    execution = Execution(intent.intent_id, ExecutionStatus(intent.end.value))
+    services.store.write(intent, replace(request, execution=execution), *recorded, *events)
+    webhooks.queue_announcements(services, events)
+    services.log.info("payment intent ended", extra={**_facts(intent), "end": intent.end.value})
+
+
+def _trouble(services: Services, intent: PaymentIntent) -> str | None:
+    """Why nothing may be submitted: the tokens are, or were to come, into an account that is not the service's now."""
+    if not relayer.can_submit(services, intent.network):
+        return f"the service sends no transactions on {intent.network} any more"
+    if not same_address(relayer.account_address(services, intent.network), intent.permit.spender):
+        return f"the service's account on {intent.network} is not {intent.permit.spender} any more"
+    return None
+
+
+def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int) -> Call:
+    return Call(rules.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
+
+
+def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:
+    if submission.status is SubmissionStatus.ACCEPTED:
+        return None
+    services.log.warning("payment intent refused", extra={**_facts(intent), "reason": submission.reason})
+    return submission.reason
+
+
+def _watch(services: Services, intent: PaymentIntent) -> None:
+    """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
+    if rules.is_overdue(intent, services.clock()):
+        services.log.error("payment intent overdue", extra={**_facts(intent), "reason": intent.reason})
+
+
+def _facts(intent: PaymentIntent) -> dict[str, str]:
+    return {"intent_id": intent.intent_id, "network": intent.network, "stage": intent.stage.value}

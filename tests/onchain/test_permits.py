@@ -1,0 +1,246 @@
+"""Signed payments on two real chains with Permit2's own code: keys, delegating keys and contract wallets sign."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+
+from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.base.errors import BadRequest, Conflict, Locked
+from chalicelib.base.money import BaseUnits, Fee
+from chalicelib.calldata import permit2
+from chalicelib.catalogue.contracts import PERMIT2, address_of
+from chalicelib.catalogue.tokens import token_with_id
+from chalicelib.chain.chains import Chains
+from chalicelib.checkout.crosschain.rules import Payer
+from chalicelib.checkout.permits import flows, running, store
+from chalicelib.checkout.permits.flows import SentSignature
+from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
+from chalicelib.checkout.rules import Owed, direct
+from chalicelib.relayer.tracking import track
+from chalicelib.requests.records import Request, RequestStatus
+from infra.local.across import Bridge
+from infra.local.across_relayer import Relayer
+from tests.fakes.chain import FEE_ADDRESS
+from tests.fakes.requests import load_request, store_request
+from tests.fakes.world import World, in_process_aws
+from tests.onchain.conftest import Nodes
+
+pytestmark = pytest.mark.xdist_group("bridge")
+
+USDC, THERE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
+CONTRACT = address_of(PERMIT2, "base")
+HAD, APPROVE_ALL = 10**9, "0x095ea7b3" + CONTRACT[2:].lower().rjust(64, "0") + "f" * 64
+SAYS_YES = "0x631626ba7e60e01b60005260206000f3"
+"""Returns the magic value of ERC-1271 to whoever asks."""
+SAYS_NO = "0x60006000526020" + "6000f3"
+PLACE = "0x" + "a7" * 20
+
+
+class Shop:
+    """A deployment on both chains, whose own account has coins, and a payer on base with tokens and a key."""
+
+    def __init__(self, client: Any, bridge: Bridge, relayer: Relayer) -> None:
+        self.bridge, self.relayer, self.base, self.there = (
+            bridge, relayer, bridge.chains["base"], bridge.chains["arbitrum-one"]
+        )
+        nodes = Nodes({name: chain.url for name, chain in bridge.chains.items()})
+        self.world = World(
+            client,
+            Chains(nodes),
+            relayer_keys={"base": "secret"},
+            confirmations={"base": 2, "arbitrum-one": 2},
+        )
+        self.world.now = datetime.fromtimestamp(int(self.base.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16), UTC)
+        self.executor = self.world.services.signing_keys.address  # type: ignore[attr-defined]
+        self.base.fund_native(self.executor, 10**20)
+        self.account = Account.create()
+        self.payer = self.account.address
+        self.base.fund_native(self.payer, 10**19)
+        self.base.fund_token(self.payer, USDC, HAD)
+        self.base.send({"to": USDC, "data": APPROVE_ALL}, self.account.key.hex())
+        self.tick()
+        self.request = store_request(self.services, currency="USDC-arbitrum-one")
+
+    @property
+    def services(self) -> Any:
+        return self.world.services
+
+    def tick(self) -> None:
+        for chain in self.bridge.chains.values():
+            chain.mine(3)
+        self.world.tick(network="arbitrum-one")
+
+    def offer(self, payer: str | None = None) -> PaymentIntent:
+        request = self.loaded()
+        position = direct(Owed(request, BaseUnits(request.amount), Fee("1", FEE_ADDRESS)))
+        source, wallet = token_with_id("USDC-base"), payer or self.payer
+        assert source is not None
+        return flows.offer(self.services, self.owner, position, source, Payer(wallet, wallet)).intent
+
+    @property
+    def owner(self) -> Owner:
+        return Owner("acct", None, None, ClientSettings(uses_payment_intents=True))
+
+    def loaded(self) -> Request:
+        return load_request(self.services, self.request)
+
+    def signature(self, intent: PaymentIntent, change: Callable[[dict[str, Any]], None] = lambda typed: None) -> bytes:
+        typed = permit2.typed_data(intent.permit)
+        change(typed)
+        return bytes(self.account.sign_message(signable(typed)).signature)
+
+    def accept(self, intent: PaymentIntent, signature: bytes) -> PaymentIntent:
+        sent = SentSignature("0x" + signature.hex(), str(intent.permit.nonce), str(intent.permit.deadline))
+        return flows.accept(self.services, self.owner, intent.intent_id, sent, None)
+
+    def load(self, intent: PaymentIntent) -> PaymentIntent:
+        found = store.payment_intent(self.services.store, intent.intent_id)
+        assert found is not None
+        return found
+
+    def run_to(self, intent: PaymentIntent, stage: Stage) -> PaymentIntent:
+        for _ in range(12):
+            running.run_due(self.services)
+            self.world.advance(15)
+            self.tick()
+            track(self.services, "base")
+            self.world.advance(15)
+            if self.load(intent).stage is stage:
+                return self.load(intent)
+        raise AssertionError(self.load(intent))
+
+    def balance(self, address: str) -> int:
+        return self.base.token_balance(USDC, address)
+
+
+def signable(typed: dict[str, Any]) -> Any:
+    def number(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: number(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [number(each) for each in value]
+        return int(value) if isinstance(value, str) and not value.startswith("0x") else value
+
+    return encode_typed_data(typed["domain"], typed["types"], number(typed["values"]))
+
+
+@pytest.fixture
+def shop(bridge: Bridge, bridge_relayer: Relayer) -> Iterator[Shop]:
+    with in_process_aws() as client:
+        yield Shop(client, bridge, bridge_relayer)
+
+
+def test_a_payer_signs_once_and_the_payee_is_paid_on_the_other_chain(shop: Shop) -> None:
+    intent = shop.offer()
+    accepted = shop.accept(intent, shop.signature(intent))
+    with pytest.raises(Locked):
+        shop.accept(shop.offer(), shop.signature(intent))
+    bridged = shop.run_to(intent, Stage.BRIDGED)
+    (deposited,) = shop.bridge.deposits("base")
+    assert deposited.depositor == shop.payer and deposited.input_amount == accepted.taking
+    assert (shop.balance(shop.payer), shop.balance(shop.executor)) == (HAD - accepted.taking, 0)
+    shop.relayer.step()
+    ended = shop.run_to(bridged, Stage.ENDED)
+    assert ended.end is End.SETTLED and shop.loaded().status is RequestStatus.PAID
+    assert shop.there.token_balance(THERE, shop.request.payee) == 12_500_000
+    # the signature is of no use any more
+    (again,) = shop.services.chains.evm("base").run_each(
+        shop.executor, [(permit2.take(intent.permit, 0, shop.signature(intent)), 500_000)]
+    )
+    assert again.reason == "the nonce of the payment was used before, or withdrawn"
+
+
+def test_a_payment_that_cannot_be_brought_comes_back(shop: Shop) -> None:
+    intent = shop.offer()
+    shop.accept(intent, shop.signature(intent))
+    shop.run_to(intent, Stage.TAKEN)
+    shop.world.advance(timedelta(minutes=16).total_seconds())
+    ended = shop.run_to(intent, Stage.ENDED)
+    assert ended.end is End.REFUNDED and (shop.balance(shop.payer), shop.balance(shop.executor)) == (HAD, 0)
+
+
+@pytest.mark.parametrize("form", ["compact", "small v"])
+def test_other_forms_of_a_keys_signature_are_accepted(shop: Shop, form: str) -> None:
+    intent = shop.offer()
+    raw = shop.signature(intent)
+    compact = raw[:32] + bytes([raw[32] | (raw[64] - 27) << 7]) + raw[33:64]
+    sent = compact if form == "compact" else raw[:64] + bytes([raw[64] - 27])
+    accepted = shop.accept(intent, sent)
+    assert accepted.signature == "0x" + (compact if form == "compact" else raw).hex()
+    assert shop.accept(intent, sent) == shop.load(intent)
+    with pytest.raises(Conflict):
+        shop.accept(intent, bytes(64) + b"\x1b")
+
+
+def _chain(typed: dict[str, Any]) -> None:
+    typed["domain"]["chainId"] = 42161
+
+
+def _amount(typed: dict[str, Any]) -> None:
+    typed["values"]["permitted"][0]["amount"] = "1"
+
+
+def _witness(typed: dict[str, Any]) -> None:
+    typed["values"]["witness"]["destination"]["account"] = PLACE
+
+
+def _spender(typed: dict[str, Any]) -> None:
+    typed["values"]["spender"] = PLACE
+
+
+@pytest.mark.parametrize("change", [_chain, _amount, _witness, _spender])
+def test_a_signature_over_anything_else_is_refused(shop: Shop, change: Callable[[dict[str, Any]], None]) -> None:
+    intent = shop.offer()
+    with pytest.raises(BadRequest, match="not that of"):
+        shop.accept(intent, shop.signature(intent, change))
+    assert shop.load(intent).stage is Stage.OFFERED and not shop.loaded().is_executed
+
+
+@pytest.mark.parametrize(("code", "is_right"), [(SAYS_YES, True), (SAYS_NO, False)])
+def test_a_contract_wallet_judges_its_signature_itself(shop: Shop, code: str, is_right: bool) -> None:
+    for chain in (shop.base, shop.there):
+        chain.rpc("anvil_setCode", PLACE, code)
+    shop.base.fund_token(PLACE, USDC, HAD)
+    shop.base.fund_native(PLACE, 10**18)
+    shop.base.send_as(PLACE, {"to": USDC, "data": APPROVE_ALL})
+    intent = shop.offer(PLACE)
+    if not is_right:
+        with pytest.raises(BadRequest, match="not that of"):
+            shop.accept(intent, b"\x01" * 65)
+        return
+    shop.accept(intent, b"\x01" * 65)
+    shop.run_to(intent, Stage.BRIDGED)
+    assert shop.balance(PLACE) < HAD
+
+
+def test_a_contract_wallet_that_is_on_the_source_alone_is_refused(shop: Shop) -> None:
+    shop.base.rpc("anvil_setCode", PLACE, SAYS_YES)
+    with pytest.raises(BadRequest, match="deploy it there first"):
+        shop.offer(PLACE)
+
+
+@pytest.mark.parametrize(("delegate", "is_right"), [(SAYS_YES, True), (SAYS_NO, False)])
+def test_a_key_that_delegates_is_judged_by_its_delegate_as_permit2_does(
+    shop: Shop, delegate: str, is_right: bool
+) -> None:
+    """EIP-7702: the key signs as a wallet does, and Permit2 asks the code."""
+    shop.base.rpc("anvil_setCode", PLACE, delegate)
+    shop.base.rpc("anvil_setCode", shop.payer, "0xef0100" + PLACE[2:])
+    intent = shop.offer()
+    if not is_right:
+        with pytest.raises(BadRequest, match="not that of"):
+            shop.accept(intent, shop.signature(intent))
+        return
+    shop.accept(intent, shop.signature(intent))
+    assert shop.run_to(intent, Stage.BRIDGED).taking == HAD - shop.balance(shop.payer)
+
+
+def test_a_payer_without_an_approval_is_told_so(shop: Shop) -> None:
+    shop.base.send({"to": USDC, "data": APPROVE_ALL[:74] + "0" * 64}, shop.account.key.hex())
+    intent = shop.offer()
+    with pytest.raises(BadRequest, match="send approvalCalldata first"):
+        shop.accept(intent, shop.signature(intent))
