@@ -22,7 +22,7 @@ _FUSDC, _USDT_ON_TRON = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "TR7NHqjeK
 _AMOUNT, _FEE, _REFERENCE = 12_500_000, 125_000, "0xb1887f2b21dde10f"
 _SEPOLIA, _TRON = hex(11155111), hex(728126428)
 
-_CHAIN = {
+CHAIN = {
     "chainId": 11155111,
     "name": "Sepolia",
     "label": "SEPOLIA",
@@ -31,11 +31,11 @@ _CHAIN = {
     "publicRpcUrls": ["https://ethereum-sepolia-rpc.publicnode.com"],
     "nativeCurrency": {"name": "Sepolia Ether", "symbol": "ETH", "decimals": 18},
 }
-_LINK = {
+LINK = {
     "paymentType": "single",
     "status": "pending",
     "network": "sepolia",
-    "chain": _CHAIN,
+    "chain": CHAIN,
     "reference": "INV-2026-0042",
     "redirectUrl": "https://shop.example/thanks",
     "redirectLabel": "Back to the shop",
@@ -54,7 +54,7 @@ _LINK = {
     "destination": {"tokenAddress": _FUSDC},
 }
 _BATCH = {
-    **{name: _LINK[name] for name in ("status", "network", "chain", "expiresAt", "feePercentage", "feeAddress")},
+    **{name: LINK[name] for name in ("status", "network", "chain", "expiresAt", "feePercentage", "feeAddress")},
     "paymentType": "batch",
     "payees": [_PAYEE, WALLET, _FEE_ADDRESS],
     "amounts": ["12.5", "0.025", "1250.75"],
@@ -80,13 +80,13 @@ _BRANDING = {
 
 def _child(number: int, reason: str | None) -> dict[str, Any]:
     fields = ("payee", "amount", "remainingAmount", "paymentCurrency", "isNativeCurrency", "decimals", "network")
-    own = {name: _LINK[name] for name in fields} | {"feePercentage": None, "feeAddress": None}
+    own = {name: LINK[name] for name in fields} | {"feePercentage": None, "feeAddress": None}
     token = {"tokenAddress": _FUSDC, "paymentReference": _REFERENCE, "securePaymentToken": f"{TOKEN[:-1]}{number}"}
     return {**own, **token, "executable": reason is None, "blockReason": reason}
 
 
 _MULTICALL = {
-    **{name: _LINK[name] for name in ("status", "chain", "expiresAt")},
+    **{name: LINK[name] for name in ("status", "chain", "expiresAt")},
     "paymentType": "multicall",
     "canExecute": False,
     "children": [_child(0, "secure_payment_expired"), _child(1, "compliance_failed"), _child(2, None)],
@@ -94,7 +94,7 @@ _MULTICALL = {
 
 
 _IN_DOLLARS = {
-    **_LINK,
+    **LINK,
     "amount": "25.5",
     "remainingAmount": "25.5",
     "invoiceCurrency": "USD",
@@ -119,7 +119,7 @@ _ON_MAINNET = {
     **_IN_DOLLARS,
     "network": "mainnet",
     "chain": {
-        **_CHAIN,
+        **CHAIN,
         "chainId": 1,
         "name": "Ethereum",
         "label": "ETHEREUM",
@@ -138,10 +138,10 @@ _ON_CHAIN = {
 }
 
 _ON_TRON = {
-    **_LINK,
+    **LINK,
     "network": "tron",
     "chain": {
-        **_CHAIN,
+        **CHAIN,
         "chainId": 728126428,
         "name": "Tron",
         "label": "TRON",
@@ -157,7 +157,7 @@ _ON_TRON = {
 }
 
 
-def _due(link: dict[str, Any], amount: int = _AMOUNT) -> Due:
+def due_of(link: dict[str, Any], amount: int = _AMOUNT) -> Due:
     currency, reference = link["paymentCurrency"], bytes.fromhex(link["paymentReference"][2:])
     token = next(each for each in find_tokens(link["network"]) if each.id == currency)
     return Due(token, link["payee"], BaseUnits(amount), BaseUnits(_FEE), link["feeAddress"], reference)
@@ -167,28 +167,28 @@ def code_text(step: str) -> str:
     """Returns the text of the QR code of a step, for the link that most scenes use."""
     if step == "page":
         return f"https://pay.example/?token={TOKEN}"
-    transaction = with_approvals(pay_one(_due(_LINK)), {}).transactions[int(step)]
+    transaction = with_approvals(pay_one(due_of(LINK)), {}).transactions[int(step)]
     [explanation] = explain("sepolia", [transaction])
     return uri_of("sepolia", transaction, explanation, 0) or ""
 
 
 def _priced(link: dict[str, Any], conversion: dict[str, Any]) -> dict[str, Any]:
     """Returns the body of /pay for an invoice of 25.50 dollars."""
-    due = replace(_due(link, _PAID_IN_FUSDC), fee=BaseUnits(0))
+    due = replace(due_of(link, _PAID_IN_FUSDC), fee=BaseUnits(0))
     if conversion["way"] == "on_chain":
         usd = next(token for token in find_tokens("fiat") if token.id == "USD")
         path = conversion_path(usd, due.token) or ()
         limits = Conversion(path, _CONVERTED_MOST, _CONVERTED_AGE)
         due = replace(due, amount=BaseUnits(25_50 * 10**6), conversion=limits)
-    return _body(link["network"], due, conversion=conversion)
+    return body_of(link["network"], due, conversion=conversion)
 
 
-def _quote(amount: int = _AMOUNT, link: dict[str, Any] = _LINK, **metadata: Any) -> dict[str, Any]:
+def quote_of(amount: int = _AMOUNT, link: dict[str, Any] = LINK, **metadata: Any) -> dict[str, Any]:
     """Returns the body of /pay for a link, with another amount if given."""
-    return _body(link["network"], _due(link, amount), **metadata)
+    return body_of(link["network"], due_of(link, amount), **metadata)
 
 
-def _body(network: str, due: Due, **metadata: Any) -> dict[str, Any]:
+def body_of(network: str, due: Due, **metadata: Any) -> dict[str, Any]:
     transactions = with_approvals(pay_one(due), {}).transactions
     explanation = [
         {"contract": each.contract, "function": each.function, "to": each.to, "summary": each.summary}
@@ -222,7 +222,7 @@ def _receipt(status: str, block: int) -> dict[str, Any]:
     return {"result": {"transactionHash": HASH, "blockNumber": hex(block), "status": status}}
 
 
-def _note(step: str = "pay", **changes: Any) -> dict[str, Any]:
+def note_of(step: str = "pay", **changes: Any) -> dict[str, Any]:
     """Returns the note of an earlier visit, made just now unless `startedAt` is given."""
     note = {"wallet": WALLET, "chainId": 11155111, "step": step, "place": 1, "isLast": True, "nonce": 1}
     fields = {**note, "references": [_REFERENCE], "txHash": HASH, **changes}
@@ -234,10 +234,10 @@ class Scene:
     """What the page gets; `link` and `pay` are (status, body), None never responds. `press` are selectors to click."""
 
     state: str
-    link: tuple[int, Any] | None = (200, _LINK)
+    link: tuple[int, Any] | None = (200, LINK)
     then: tuple[int, Any] | None = None
     """The response for the link after the wallet was asked to send a transaction or for a receipt."""
-    pay: tuple[int, Any] | None = field(default_factory=lambda: (200, _quote()))
+    pay: tuple[int, Any] | None = field(default_factory=lambda: (200, quote_of()))
     wallets: tuple[str, ...] = ("Example Wallet",)
     how: str = "announced"
     """How the wallets are found by the page: see browser_wallet.js."""
@@ -260,16 +260,16 @@ class Scene:
         return result
 
 
-def _ended(status: int, /, **body: Any) -> tuple[int, dict[str, Any]]:
+def ended(status: int, /, **body: Any) -> tuple[int, dict[str, Any]]:
     """Returns status and body of a link that cannot be paid and has no redirectLabel of its own."""
-    redirect = {"redirectUrl": _LINK["redirectUrl"], "redirectLabel": "Go Back and Close"}
-    return status, {"statusCode": status, "message": "told", **redirect, "chain": _CHAIN, **body}
+    redirect = {"redirectUrl": LINK["redirectUrl"], "redirectLabel": "Go Back and Close"}
+    return status, {"statusCode": status, "message": "told", **redirect, "chain": CHAIN, **body}
 
 
-_PAY = ("#pay",)
-_PAID = _ended(409, requestStatuses=[{"txHash": HASH}])
-_EXPIRED = (200, {**_LINK, "status": "expired"})
-_CHANGED = (200, {**_LINK, "payee": WALLET})
+PAY = ("#pay",)
+_PAID = ended(409, requestStatuses=[{"txHash": HASH}])
+_EXPIRED = (200, {**LINK, "status": "expired"})
+_CHANGED = (200, {**LINK, "payee": WALLET})
 _PROPOSED = {"safeTxHash": HASH, "safePaymentDeadline": 4_070_908_800}
 _REFUSES = {"eth_requestAccounts": _error(4001)}
 _IN_A_BLOCK = {"eth_getTransactionReceipt": _receipt("0x1", 100)}
@@ -285,9 +285,9 @@ _FACTS = PageFacts(
     token=TOKEN,
     state="pending",
     network="sepolia",
-    reference=_LINK["reference"],
+    reference=LINK["reference"],
     expires_at=datetime(2099, 1, 1, tzinfo=UTC),
-    dues=(PageDue(_PAYEE, _due(_LINK).token, _due(_LINK).token, BaseUnits(_AMOUNT), BaseUnits(_FEE)),),
+    dues=(PageDue(_PAYEE, due_of(LINK).token, due_of(LINK).token, BaseUnits(_AMOUNT), BaseUnits(_FEE)),),
     steps=("approve", "pay"),
 )
 SCENES: dict[str, Scene] = {
@@ -296,37 +296,37 @@ SCENES: dict[str, Scene] = {
     "loading": Scene("loading", link=None),
     "away": Scene("trouble-away", link=(503, {})),
     "odd": Scene("trouble-odd", link=(200, [])),
-    "storage": Scene("trouble-storage", before=_NO_STORAGE, press=_PAY),
-    "missing": Scene("missing", link=_ended(404)),
-    "awaiting": Scene("awaiting", link=_ended(403, code="awaiting_chain", status="pending"), waits=True),
+    "storage": Scene("trouble-storage", before=_NO_STORAGE, press=PAY),
+    "missing": Scene("missing", link=ended(404)),
+    "awaiting": Scene("awaiting", link=ended(403, code="awaiting_chain", status="pending"), waits=True),
     "expired": Scene("expired", link=_EXPIRED),
-    "expired-late": Scene("expired", link=_EXPIRED, note=_note()),
-    "invalidated": Scene("invalidated", link=_ended(403, status="invalidated")),
-    "closed": Scene("closed", link=_ended(403, status="stopped")),
+    "expired-late": Scene("expired", link=_EXPIRED, note=note_of()),
+    "invalidated": Scene("invalidated", link=ended(403, status="invalidated")),
+    "closed": Scene("closed", link=ended(403, status="stopped")),
     "already-paid": Scene("completed", link=_PAID),
-    "safe-waiting": Scene("safe", link=_ended(423, requestStatuses=[_PROPOSED])),
-    "sent-elsewhere": Scene("sent", link=_ended(423, requestStatuses=[{"txHash": HASH}])),
+    "safe-waiting": Scene("safe", link=ended(423, requestStatuses=[_PROPOSED])),
+    "sent-elsewhere": Scene("sent", link=ended(423, requestStatuses=[{"txHash": HASH}])),
     "blocked": Scene("blocked", link=(200, _MULTICALL)),
     "part-settled": Scene("blocked", link=(200, {**_MULTICALL, "status": "partially_settled"})),
     "choose": Scene("choose", wallets=("Example Wallet", "Another & Sons <Wallet>", "Third"), is_connected=False),
     "choose-none": Scene("choose", wallets=(), is_connected=False),
     "choose-refused": Scene("choose", says=_REFUSES, is_connected=False, press=(".wallet", ".note")),
     "batch": Scene("choose", link=(200, _BATCH), is_connected=False),
-    "partial": Scene("choose", link=(200, {**_LINK, "remainingAmount": "10"}), is_connected=False),
-    "branded": Scene("review", link=(200, {**_LINK, "branding": _BRANDING})),
-    "found": Scene("choose", note=_note(), is_connected=False),
-    "twin": Scene("twin", note=_note(), noted_under=TOKEN[::-1]),
+    "partial": Scene("choose", link=(200, {**LINK, "remainingAmount": "10"}), is_connected=False),
+    "branded": Scene("review", link=(200, {**LINK, "branding": _BRANDING})),
+    "found": Scene("choose", note=note_of(), is_connected=False),
+    "twin": Scene("twin", note=note_of(), noted_under=TOKEN[::-1]),
     "manual": Scene("choose", is_connected=False, press=("#manual summary",)),
     "connecting": Scene("connecting", says={"eth_requestAccounts": HANGS}, is_connected=False, press=(".wallet",)),
     "reading": Scene("reading", pay=None),
     "review": Scene("review"),
     "review-exact": Scene("review", press=("li:last-child .exact summary",)),
     "review-safe": Scene("review", says=_OF_SAFE, wallets=("Safe",), how="framed"),
-    "review-short": Scene("review", pay=(200, _quote(hasEnoughBalance=False, hasEnoughGas=False, balance="3.5"))),
+    "review-short": Scene("review", pay=(200, quote_of(hasEnoughBalance=False, hasEnoughGas=False, balance="3.5"))),
     "review-tron": Scene(
         "review",
         link=(200, _ON_TRON),
-        pay=(200, _quote(link=_ON_TRON)),
+        pay=(200, quote_of(link=_ON_TRON)),
         says={"eth_chainId": {"result": _TRON}},
         how="tron",
     ),
@@ -349,40 +349,40 @@ SCENES: dict[str, Scene] = {
         link=(200, _IN_DOLLARS),
         pay=(200, _priced(_IN_DOLLARS, _CONVERSION)),
         says={"eth_sendTransaction": HANGS},
-        press=_PAY,
+        press=PAY,
     ),
     "norate": Scene(
         "norate",
         link=(200, _IN_DOLLARS),
         pay=(503, {"message": "The sources of the exchange rate of USD in fUSDC-sepolia do not agree"}),
     ),
-    "foreign": Scene("foreign", pay=_ended(403, creatorWalletAddress=_PAYEE)),
+    "foreign": Scene("foreign", pay=ended(403, creatorWalletAddress=_PAYEE)),
     "unpayable": Scene("unpayable", pay=(400, {"message": "The recipient is on a sanctions list"})),
-    "unsafe": Scene("unsafe", pay=(200, _quote(amount=_AMOUNT + 1))),
-    "unsafe-changed": Scene("unsafe", then=_CHANGED, note=_note(), waits=True),
-    "elsewhere": Scene("elsewhere", before=_IN_ANOTHER_TAB, press=_PAY),
-    "switching": Scene("switching", says={**_AWAY, "wallet_switchEthereumChain": HANGS}, press=_PAY),
-    "network": Scene("network", says=_AWAY, press=_PAY, waits=True),
-    "network-refused": Scene("network", says=_UNKNOWN, press=_PAY),
-    "signing": Scene("signing", says={"eth_sendTransaction": HANGS}, press=_PAY),
-    "withdrawn": Scene("withdrawn", then=_PAID, says={"eth_sendTransaction": HANGS}, press=_PAY, waits=True),
-    "slow": Scene("slow", says={"eth_sendTransaction": HANGS}, press=_PAY, waits=True),
-    "declined": Scene("wallet-rejected", says={"eth_sendTransaction": _error(4001)}, press=_PAY),
-    "busy": Scene("wallet-busy", says={"eth_sendTransaction": _error(-32002)}, press=_PAY),
-    "silent": Scene("wallet-timeout", says={"eth_getTransactionCount": HANGS}, press=_PAY, waits=True),
-    "unable": Scene("wallet-unsupported", says={"eth_sendTransaction": _error(4200)}, press=_PAY),
-    "broken": Scene("wallet-failed", says={"eth_getTransactionCount": _error(-32000)}, press=_PAY),
-    "lied": Scene("wallet-lied", says={"eth_chainId": {"result": "one"}}, press=_PAY),
-    "waiting": Scene("waiting", press=_PAY),
-    "pending": Scene("pending", says=_HEARD_OF, note=_note(startedAt=1), waits=True),
-    "confirming": Scene("confirming", says=_IN_A_BLOCK, note=_note(), waits=True),
-    "settling": Scene("settling", says=_DEEP, note=_note(), waits=True),
-    "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=_note(), waits=True),
-    "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=_note(), waits=True),
-    "doubt": Scene("doubt", says=_TAKEN, note=_note(txHash=None), waits=True),
-    "asked": Scene("asked", note=_note(txHash=None, startedAt=0, code="failed", detail="insufficient funds for gas")),
-    "asked-early": Scene("asked", note=_note(txHash=None, startedAt=4_070_908_800_000)),
-    "uncounted": Scene("uncounted", says=_DEEP, note=_note(deepAt=1), waits=True),
-    "unclear": Scene("unclear", says=_TAKEN, note=_note(doubtAt=1), waits=True),
-    "completed": Scene("completed", then=_PAID, says=_DEEP, note=_note(), waits=True),
+    "unsafe": Scene("unsafe", pay=(200, quote_of(amount=_AMOUNT + 1))),
+    "unsafe-changed": Scene("unsafe", then=_CHANGED, note=note_of(), waits=True),
+    "elsewhere": Scene("elsewhere", before=_IN_ANOTHER_TAB, press=PAY),
+    "switching": Scene("switching", says={**_AWAY, "wallet_switchEthereumChain": HANGS}, press=PAY),
+    "network": Scene("network", says=_AWAY, press=PAY, waits=True),
+    "network-refused": Scene("network", says=_UNKNOWN, press=PAY),
+    "signing": Scene("signing", says={"eth_sendTransaction": HANGS}, press=PAY),
+    "withdrawn": Scene("withdrawn", then=_PAID, says={"eth_sendTransaction": HANGS}, press=PAY, waits=True),
+    "slow": Scene("slow", says={"eth_sendTransaction": HANGS}, press=PAY, waits=True),
+    "declined": Scene("wallet-rejected", says={"eth_sendTransaction": _error(4001)}, press=PAY),
+    "busy": Scene("wallet-busy", says={"eth_sendTransaction": _error(-32002)}, press=PAY),
+    "silent": Scene("wallet-timeout", says={"eth_getTransactionCount": HANGS}, press=PAY, waits=True),
+    "unable": Scene("wallet-unsupported", says={"eth_sendTransaction": _error(4200)}, press=PAY),
+    "broken": Scene("wallet-failed", says={"eth_getTransactionCount": _error(-32000)}, press=PAY),
+    "lied": Scene("wallet-lied", says={"eth_chainId": {"result": "one"}}, press=PAY),
+    "waiting": Scene("waiting", press=PAY),
+    "pending": Scene("pending", says=_HEARD_OF, note=note_of(startedAt=1), waits=True),
+    "confirming": Scene("confirming", says=_IN_A_BLOCK, note=note_of(), waits=True),
+    "settling": Scene("settling", says=_DEEP, note=note_of(), waits=True),
+    "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=note_of(), waits=True),
+    "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=note_of(), waits=True),
+    "doubt": Scene("doubt", says=_TAKEN, note=note_of(txHash=None), waits=True),
+    "asked": Scene("asked", note=note_of(txHash=None, startedAt=0, code="failed", detail="insufficient funds for gas")),
+    "asked-early": Scene("asked", note=note_of(txHash=None, startedAt=4_070_908_800_000)),
+    "uncounted": Scene("uncounted", says=_DEEP, note=note_of(deepAt=1), waits=True),
+    "unclear": Scene("unclear", says=_TAKEN, note=note_of(doubtAt=1), waits=True),
+    "completed": Scene("completed", then=_PAID, says=_DEEP, note=note_of(), waits=True),
 }

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from moto import mock_aws
@@ -53,6 +53,8 @@ class Stack:
     pay_url: str
     api_url: str
     lock: threading.Lock
+    others: dict[str, Chain] = field(default_factory=dict)
+    """Chains that some tests have beside."""
 
     def made(self, path: str, body: dict[str, Any]) -> str:
         """The token of what POST /v2/secure-payments<path> made."""
@@ -72,7 +74,7 @@ class Stack:
         if name == "tron":
             self.tron.chain.mine(blocks + SOLID_AFTER)
         else:
-            (self.mainnet if name == "mainnet" else self.chain).mine(blocks)
+            {"mainnet": self.mainnet, "sepolia": self.chain, **self.others}[name].mine(blocks)
 
     def payment(self, token: str) -> SecurePayment:
         with self.lock:

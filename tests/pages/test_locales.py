@@ -130,14 +130,22 @@ def test_nothing_is_left_in_english(language: str) -> None:
 
 # --- what the page names ---
 
-UNSAFE = [*words("// reason: (.*)", "check.js"), *words(r"const reason = (.*);", "quote.js")]
+UNSAFE = [
+    *words("// reason: (.*)", "check.js"),
+    *words("// reason: (.*)", "bridge.js"),
+    *words(r"const reason = (.*);", "quote.js"),
+]
 STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "follow.js")
 PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
 TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]
+ROUTES = [
+    f"route-{each}"
+    for each in ("source", "bridge", "refunding", "unknown", *words(r"const ENDS = \[(.*)\]", "crossing.js"))
+]
 TEMPLATES = {
     "${key}.title": [*words(r"const known = \[(.*)\]", "ends.js"), "closed", "paid"],
     "${kind}.title": [*words(r"const kind = \[(.*)\]", "page.js"), "odd"],
-    "${name}.title": [*PROBLEMS, *TROUBLES],
+    "${name}.title": [*PROBLEMS, *TROUBLES, *ROUTES],
     "${state}.title": re.findall(r'"([\w-]+)"', " ".join(STATES)),
     "unsafe.${verdict.reason}": UNSAFE,
     "unsafe.${this.verdict.reason}": UNSAFE,
@@ -145,6 +153,7 @@ TEMPLATES = {
     "manual.${kind}": ["reset", "approve", "pay"],  # nobody funds an account here: no eoaWallet is expected
     "step.${kind}": words(r"if \(\[(.*)\]\.includes\(kind\)\)", "views.js"),
     "state.${state(index)}": ["done", "now", "todo"],
+    "state.${state}": ["done", "now", "todo"],
     "network.${code}": words(r"NETWORK_TROUBLES = \[(.*)\]", "views.js"),
     "network.${name}": ["name", "chain-id", "rpc", "coin"],
     'connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}': [
@@ -157,7 +166,9 @@ TEMPLATES = {
 def test_every_message_that_is_named_as_a_whole_is_there() -> None:
     dotted = {key for key in quoted(r'"([a-z][a-z-]*(?:\.[a-z_-]+)+)"') if not key.endswith(".js")}
     plain = set(quoted(r'\b(?:t|row)\("([^"]+)"'))
-    marked = set(re.findall(r'data-t="([^"]+)"', HTML)) | set(words(r'for \(const name of \[(.*"privacy")\]\)', "wallets.js"))
+    marked = set(re.findall(r'data-t="([^"]+)"', HTML)) | set(
+        words(r'for \(const name of \[(.*"privacy")\]\)', "wallets.js")
+    )
     assert len(dotted) > 60 and len(plain) > 60 and len(marked) > 5
     assert (dotted | plain | marked) - set(ENGLISH) - COUNTED == set()
 

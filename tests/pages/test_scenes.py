@@ -5,8 +5,7 @@ import re
 import pytest
 
 from chalicelib.pages.assets import assets, locale
-from infra.local.scenes import SCENES
-from infra.local.screens import Stage, look
+from infra.local.screens import SCENES, Stage, look
 from tests.pages.visitor import axe_findings
 
 ENGLISH = {text for key, text in locale("en").items() if "{" not in text and text != locale("de").get(key)}

@@ -14,10 +14,10 @@
 //
 // Calldata is accepted only if it equals, byte for byte, what the service's encoders write.
 
-const ADDRESS = "address";
-const UINT = "uint256";
-const BYTES = "bytes";
-const array = (of) => ({ of });
+export const ADDRESS = "address";
+export const UINT = "uint256";
+export const BYTES = "bytes";
+export const array = (of) => ({ of });
 
 const WORD = 64; // hexadecimal digits
 const ZERO = "0".repeat(40);
@@ -96,7 +96,7 @@ const NAMES = {
   c6e6d98b: "ERC20BatchPayments.batchERC20PaymentsWithReference",
 };
 
-class Refused extends Error {
+export class Refused extends Error {
   constructor(reason, index) {
     super(reason);
     this.reason = reason;
@@ -123,7 +123,8 @@ export function check(transactions, expected) {
   }
 }
 
-function demand(condition, reason = "shape", index) {
+/** Throws Refused unless the condition holds. */
+export function demand(condition, reason = "shape", index) {
   if (!condition) throw new Refused(reason, index);
 }
 
@@ -361,7 +362,8 @@ function stepsOf(plan, calls, batchFee) {
 
 // --- the contract ABI; each value of dynamic size has to begin where the one before it ends ---
 
-function decode(kinds, hex) {
+/** The values of arguments that are encoded as the contracts do it; throws Refused for any other bytes. */
+export function decode(kinds, hex) {
   const [values, end] = readStruct(kinds, hex, 0);
   demand(end === hex.length);
   return values;

@@ -16,16 +16,21 @@ export function readConversion(raw, { invoice, tokenDecimals }, { need, units, n
   need(raw instanceof Object && raw.invoiceCurrency === invoice && ["quoted", "on_chain"].includes(raw.way));
   const isQuoted = raw.way === "quoted";
   need(!isQuoted || Number.isSafeInteger(raw.quoteExpiresAt));
-  const left = raw.quoteExpiresAt * 1_000 - now();
   return {
     numerator: whole(raw.rateNumerator, need),
     denominator: whole(raw.rateDenominator, need),
     source: string(raw.rateSource, 100),
     at: Date.parse(raw.rateAt),
-    endsAt: isQuoted ? now() + left - Math.min(LEAD, left / 10) : null,
+    endsAt: isQuoted ? endsAt(raw.quoteExpiresAt, now()) : null,
     most: isQuoted ? null : units(raw.maxToSpend, tokenDecimals),
     age: isQuoted ? null : whole(String(raw.maxRateAge), need),
   };
+}
+
+/** Until when a payment is begun by an offer that ends at `seconds`, in milliseconds. */
+export function endsAt(seconds, now) {
+  const left = seconds * 1_000 - now;
+  return now + left - Math.min(LEAD, left / 10);
 }
 
 // Amounts are in units of the token then; `owed` are those of the invoice, which the calldata of a contract's conversion has.

@@ -37,28 +37,48 @@ export async function ended(app, outcome) {
   const statuses = requests.filter((each) => each instanceof Object);
   const known = ["completed", "safe", "sent", "awaiting", "expired", "invalidated", "missing"].includes(kind)
     ? kind : "closed";
-  const note = paymentNote(app);
+  const note = paymentNote(app) ?? (kind === "completed" ? app.followed : null); // another tab may have deleted it
+  if (note?.source) app.followed = note;
   const sent = note?.txHash?.toLowerCase();
+  const way = await crossingIn(app, body, note); // of a payment from another chain
+  const crossing = way?.crossing;
   const listed = statuses.map((each) => String(each[known === "safe" ? "safeTxHash" : "txHash"]).toLowerCase());
   const isListed = known === "sent" && listed.includes(sent); // the link waits for the transaction that was sent here
   // isLate: somebody else paid while the wallet was asked here, unless the hash that was sent here is listed.
-  const isDone = known === "completed" && !(note?.isLate && !listed.includes(sent));
+  const isCounted = crossing ? crossing.status === "settled" && !crossing.isSurplus : !(note?.isLate && !listed.includes(sent));
+  const isDone = known === "completed" && isCounted;
   const key = known === "completed" && !(isDone && (app.paidHere || sent)) ? "paid" : known;
   const valid = [...new Set([...listed, sent])].filter((hash) => HASH.test(hash));
-  if (isDone) app.stored.set(`pay:${app.token}`, null);
+  const shown = valid.filter((hash) => !way?.hashes.includes(hash));
+  if (isDone) for (const name of ["pay", "from"]) app.stored.set(`${name}:${app.token}`, null);
   if (app.link) app.summary(app.link);
-  app.show(known, () => ({
+  app.show(known === "sent" && way ? way.state : known, () => ({
     title: app.t(`${key}.title`),
     text: app.t(`${key}.text`),
     tone: TONES[known] ?? "plain",
+    ...(known === "sent" && way?.head()),
+    ...(known === "completed" && crossing && way.isUnderWay && { text: app.t("route.second") }),
     body: [
-      ...valid.map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
-      note && !isDone && known !== "safe" && !isListed && openPayment(app, note),
+      ...shown.map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
+      ...(way ? way.parts(known) : []),
+      note && !crossing && !isDone && known !== "safe" && !isListed && openPayment(app, note),
       known === "safe" && deadline(app, statuses),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
-  if (["safe", "sent", "awaiting"].includes(known) || (note && known !== "completed")) await again(app, kind);
+  const isOpen = ["safe", "sent", "awaiting"].includes(known) || (note && known !== "completed") || (crossing && way.isUnderWay);
+  if (isOpen) await again(app, kind, JSON.stringify(crossing ?? null));
+}
+
+/** A payment from another chain that the response or the note tells of, and what is shown of it; null without one. */
+async function crossingIn(app, body, note) {
+  if (!note?.source && !Array.isArray(body.crosschainIntents)) return null;
+  const { crossingOf, describe, tellOnce } = await app.asset("crossing.js");
+  app.notes ??= new Notes(app);
+  const own = note?.source && note.txHash ? note : null;
+  if (own) void tellOnce(app, own).catch(() => {});
+  const crossing = crossingOf(body, own);
+  return crossing || own ? { crossing, ...describe(app, crossing, own) } : null;
 }
 
 /** The note of a payment that a wallet was asked for here and that the payer has not given up, or null. */
@@ -95,11 +115,15 @@ function back({ t, anchor, webAddress, clean, code }, { redirectUrl, redirectLab
   return [anchor(href, isOwn ? clean(redirectLabel) : t("back"), options), host];
 }
 
-async function again(app, before) {
+async function again(app, before, crossing) {
   const { poll } = await app.asset("poll.js");
+  app.stopWatch();
   app.stopWatch = poll(async () => {
     const outcome = await app.load();
-    if (outcome.kind === before) return false;
+    const way = await crossingIn(app, outcome.body ?? {}, paymentNote(app));
+    if (outcome.kind === "open" && way?.isUnderWay) outcome.kind = "sent"; // the link is not locked, but it is paid soon
+    const isSame = JSON.stringify(way?.crossing ?? null) === crossing;
+    if (outcome.kind === before && isSame) return false;
     if (outcome.kind === "open") return location.reload(), true; // the link can be paid again
     Object.assign(app, { paidHere: before === "safe" || Boolean(paymentNote(app)?.txHash), end: outcome.kind });
     await ended(app, outcome);

@@ -1,6 +1,7 @@
 // Follows a step after the wallet was asked for it, through the wallet's node and the service, until its outcome is known.
 // The step is offered again if it certainly failed, or if its time is over and the payer confirms that nothing was sent.
 
+import { goOn } from "./crossing.js";
 import { transaction } from "./ends.js";
 import { announced, isPayment } from "./link.js";
 import { poll } from "./poll.js";
@@ -33,6 +34,8 @@ export class Follower extends Views {
   /** Follows a step to its end; returns `done` if the wallet may be asked for the next one. */
   async follow(note) {
     this.entered = Date.now();
+    const isCrossing = note.source && isPayment(note) && note.txHash && !note.code;
+    if (isCrossing && (await goOn(this.app, note))) return "settled";
     if (!note.txHash || note.isLost || note.isUncounted) return this.askPayer(note);
     if (note.isAnnounced) return this.askPayer({ ...note, isDoubted: true }); // a Safe's owners have not executed it
     if (note.step === "safe") return this.announce(note);
@@ -105,7 +108,7 @@ export class Follower extends Views {
     const { app, chain } = this;
     const patience = 2 * (UNTIL_SEEN + chain.confirmations * PER_CONFIRMATION);
     if (!(note[name] <= Date.now())) app.notes.write(Object.assign(note, { [name]: Date.now() }));
-    if (Date.now() - note[name] < patience) return null;
+    if (Date.now() < Math.max(note[name] + patience, 1_000 * (note.fillBy ?? 0) + patience)) return null;
     const outcome = await app.load();
     return outcome.kind === "open" ? "never" : (await app.settle(outcome)) && "settled";
   }
@@ -199,13 +202,15 @@ export class Follower extends Views {
     const consent = { isSure: false, isWanted: false };
     this.entered = Date.now();
     const due = ({ txHash, startedAt }) => this.notAfterEntry(startedAt) + (txHash ? LOST_AFTER : AGAIN_AFTER);
-    const show = (note, reason) => this.question(note, consent, reason ? 0 : note.txHash ? null : due(note));
+    const isTimeless = ({ txHash, source }) => txHash || source;
+    const show = (note, reason) => this.question(note, consent, reason ? 0 : isTimeless(note) ? null : due(note));
     let offered = null; // the reason why paying again is offered
     show(twin, offered);
     const end = await this.until(async () => {
       if (await app.refresh()) return "settled";
       const note = app.notes.twin();
       if (!note) return "free";
+      if (note.source) return null; // its own page follows it; that it ends is told by the service
       const isHere = await this.isOn(note.chainId);
       const receipt = isHere && note.txHash ? await session.receipt(note.txHash, chain).catch(() => undefined) : null;
       const isDeep = receipt?.confirmations >= chain.depth;

@@ -172,7 +172,8 @@ function noteOf(token, text) {
     const note = JSON.parse(text);
     const isOurs = Object.entries(FORM).every(([name, type]) => typeof note?.[name] === type);
     const isHash = note?.txHash === undefined || /^(0x)?[0-9a-f]{64}$/i.test(note.txHash);
-    return isOurs && isHash && Array.isArray(note.references) ? { ...note, token } : null;
+    const isSource = !note?.source || ["network", "symbol"].every((name) => typeof note.source[name] === "string");
+    return isOurs && isHash && isSource && Array.isArray(note.references) ? { ...note, token } : null;
   } catch {
     return null;
   }
@@ -207,6 +208,12 @@ export class Notes {
   paying() {
     const note = this.own();
     return note && isPayment(note) ? note : null;
+  }
+
+  /** The note of a payment that was sent from another chain. */
+  crossing() {
+    const note = this.paying();
+    return note?.source && note.txHash ? note : null;
   }
 
   /** The note of another link that pays one of the open requests. */

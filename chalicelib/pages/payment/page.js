@@ -274,6 +274,8 @@ async function open(loaded) {
     if (await settle(outcome)) return;
     if (!app.choose) (await asset("wallets.js")).offerWallets(app);
     setTimeout(() => asset("poll.js").then(({ watch }) => watch(app), () => {}), 10_000);
+    const sent = app.notes.crossing();
+    if (sent && (await (await asset("crossing.js")).goOn(app, sent))) return;
     if (!app.link.canPay && !app.notes.paying()) return void (await asset("ends.js")).blocked(app);
     app.choose();
     app.resume();

@@ -1,11 +1,13 @@
 // Pays with a connected wallet: fetches the transactions, checks them, and requests one step after the other.
 // A note of each request is stored before the wallet is asked; while the note exists, nothing else is requested.
 
+import { isBridgeable, sourceOf } from "./bridge.js";
 import { Follower } from "./follow.js";
 import { approximately, endOf } from "./conversion.js";
 import { isPayment, locked } from "./link.js";
 import { poll } from "./poll.js";
 import { expected, readQuote, stands, verify } from "./quote.js";
+import { readSources } from "./sources.js";
 
 const SLOW = 30_000; // milliseconds after which the page says that the wallet may be hidden or stuck
 const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads of the link while the wallet asks
@@ -28,6 +30,7 @@ class Payment extends Follower {
   constructor(app, wallet, session) {
     super(app, wallet, session);
     Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
+    Object.assign(this, { source: this.chosenBefore(), sources: null });
     this.stopListening = session.onChange((what) => what !== "chain" && this.changed());
     this.onStorage = ({ key }) => {
       const isOurs = key === this.key || (key?.startsWith("pay:") && app.notes.twin());
@@ -70,6 +73,7 @@ class Payment extends Follower {
 
   async resumed() {
     const note = this.app.notes.own();
+    if (note) this.source = note.source ? sourceOf(note.source.network, note.source.symbol) : null;
     const end = note ? await this.follow(note) : "done";
     if (end === "done") this.next = "prepare";
   }
@@ -104,21 +108,50 @@ class Payment extends Follower {
 
   /** Fetches the transactions and shows them for review, unless the payer has gone on since `turn`. */
   async fetchQuote(turn) {
-    const { app } = this;
+    const { app, source } = this;
     const asSafe = this.isSafe ? "&isSafe=true" : "";
-    const response = await app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}`);
+    const from = source ? `&chain=${source.label}&token=${source.symbol}` : "";
+    const response = await app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
     const isOver = () => turn !== this.turn || this.isBusy;
     if (isOver()) return;
     if (response.status !== 200) return void (await this.showRefusal(response));
-    const quote = readQuote(response.body, app);
+    const quote = readQuote(response.body, app, source);
     const owed = expected(app.link, quote, this.address);
-    const verdict = verify(app.link, quote, owed);
+    const verdict = verify(app.link, quote, owed, app.now());
     const held = verdict.ok ? await this.holdings(quote.due) : [];
     if (isOver()) return;
-    Object.assign(this, { quote, owed, verdict, held, due: quote.due, rateEndsAt: endOf(quote.due), isTold: false });
+    const ends = [endOf(quote.due), quote.route?.endsAt].filter(Boolean);
+    const rateEndsAt = ends.length ? Math.min(...ends) : null;
+    Object.assign(this, { quote, owed, verdict, held, due: quote.due, rateEndsAt, isTold: false });
     if (!verdict.ok) return this.unsafe();
     if (this.rateEndsAt && this.rateEndsAt <= app.now()) throw new app.Trouble("rate");
     this.review();
+    void this.fetchSources().catch(() => {}); // without them the link is paid on its own chain
+  }
+
+  // ---- paying from another chain
+
+  /** Reads what the wallet has on the chains that can be paid from, and offers it; once for each wallet. */
+  async fetchSources() {
+    const { app } = this;
+    if (this.sources || this.isSafe || this.session.family !== "evm" || !isBridgeable(app.link)) return;
+    this.sources = { choices: [], unread: [] };
+    const response = await app.ask(`?wallet=${encodeURIComponent(this.address)}`);
+    if (response.status === 200) this.sources = readSources(response.body, app.link, app);
+    if (document.getElementById("main").dataset.state === "review" && !this.isBusy) app.renew();
+  }
+
+  /** Prepares the payment from another source, null for the link's own chain. The next visit begins with it. */
+  choose(source) {
+    this.source = source;
+    this.app.stored.set(`from:${this.app.token}`, source && `${source.network} ${source.symbol}`);
+    void this.prepare();
+  }
+
+  chosenBefore() {
+    const { app, isSafe, session } = this;
+    const kept = app.stored.get(`from:${app.token}`)?.split(" ") ?? [];
+    return isSafe || session.family !== "evm" || !isBridgeable(app.link) ? null : sourceOf(...kept);
   }
 
   // ---- the rate of an invoice in another currency
@@ -141,7 +174,8 @@ class Payment extends Follower {
       const before = this.quote;
       await this.fetchQuote(turn);
       if (this.quote === before || !this.verdict.ok) return;
-      app.say(app.t("rate.renewed", { amount: approximately(app.t, this.due, this.total()) }));
+      const key = this.source ? "route.renewed" : "rate.renewed";
+      app.say(app.t(key, { amount: approximately(app.t, this.due, this.total()) }));
     } catch (trouble) {
       if (turn === this.turn && !this.isBusy) this.showUnpriced(trouble);
     }
@@ -163,7 +197,7 @@ class Payment extends Follower {
     if (status === 400 && Array.isArray(body.failures)) return (await app.asset("ends.js")).blocked(app);
     if (status !== 400) return void (await app.settle(app.outcomeOf(response)));
     const message = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
-    return this.problem("unpayable", () => ({ text: message }));
+    return this.problem("unpayable", () => ({ text: message, body: this.ownChain() }));
   }
 
   // ---- asking the wallet
@@ -195,7 +229,9 @@ class Payment extends Follower {
     const nonce = await session.nonce("pending");
     const references = [...(step.payments ?? this.owed.payments.keys())].map((at) => this.owed.payments[at].reference);
     const isLast = this.isSafe || rest.length === 1;
-    const note = await this.app.notes.claim({ ...account, step: step.kind, place, isLast, references, nonce });
+    const from = this.source && { network: this.source.network, symbol: this.source.symbol };
+    const facts = { ...account, step: step.kind, place, isLast, references, nonce };
+    const note = await this.app.notes.claim({ ...facts, ...(from && { source: from, fillBy: this.verdict.fillBy }) });
     if (!note) return void (this.next = "start");
     const stopWatching = this.watchLink(note, rest);
     try {

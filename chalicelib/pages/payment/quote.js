@@ -1,12 +1,14 @@
 // The transactions of /pay, and the payments that they have to make by what the page shows.
 
+import { checkRoute } from "./bridge.js";
 import { check } from "./check.js";
-import { dueAt, readConversion } from "./conversion.js";
+import { dueAt, endsAt, readConversion } from "./conversion.js";
 import { hashOf, isKnown } from "./identity.js";
 import { totals } from "./link.js";
 
+// With a source, which pays from another chain, it has the route to the link's chain.
 /** The transactions of a response of /pay, with values as hexadecimal text, and what is due; throws Trouble if it is invalid. */
-export function readQuote(raw, app) {
+export function readQuote(raw, app, source = null) {
   const { link, need } = app;
   const metadata = raw.metadata ?? {};
   need(Array.isArray(raw.transactions) && raw.transactions.length > 0 && raw.transactions.length <= 64);
@@ -19,7 +21,16 @@ export function readQuote(raw, app) {
   });
   const explanation = Array.isArray(metadata.explanation) ? metadata.explanation : [];
   const conversions = conversionsOf(link, metadata, app);
-  return { transactions: Object.freeze(transactions), metadata, explanation, conversions, due: dueOf(link, conversions) };
+  const route = source && readRoute(metadata, source, app);
+  const due = dueOf(link, conversions);
+  return { transactions: Object.freeze(transactions), metadata, explanation, conversions, due, route };
+}
+
+/** What is taken of the source's token in all, until when this is offered, and until when that chain accepts it. */
+function readRoute({ routeType, sourceAmount, quoteExpiresAt, executionDeadline }, source, { units, need, now }) {
+  need(routeType === "crosschain" && [quoteExpiresAt, executionDeadline].every(Number.isSafeInteger));
+  const amount = units(sourceAmount, source.decimals);
+  return { source, amount, endsAt: endsAt(quoteExpiresAt, now()), deadline: executionDeadline };
 }
 
 /** The conversions of a response by payment reference: one for each payment that is owed in another currency. */
@@ -49,10 +60,14 @@ export function expected(link, { conversions }, wallet) {
 }
 
 // Without it if the link's network or tokens differ from the page's own list, or if more may be taken than the rate says.
-/** The result of `check` for the transactions of a quote. */
-export function verify(link, { transactions, due }, owed) {
+/** The result of `check` for the transactions of a quote, or of `checkRoute` at the time `now` in milliseconds. */
+export function verify(link, { transactions, due, route }, owed, now) {
   const reason = !isKnown(link) ? "identity" : due.some((each) => each.isHigh) ? "rate" : null;
-  return reason ? { ok: false, reason } : check(transactions, owed);
+  if (reason) return { ok: false, reason };
+  if (!route) return check(transactions, owed);
+  const [payment] = owed.payments;
+  const facts = { network: link.network, wallet: owed.wallet, payment, decimals: due[0].decimals };
+  return checkRoute(transactions, { ...route, ...facts, now: Math.floor(now / 1_000) });
 }
 
 /** The totals with the batch contract's own fee as `extra`; `batchFee` is in basis points. */

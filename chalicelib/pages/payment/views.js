@@ -5,6 +5,7 @@ import { copyField, transaction } from "./ends.js";
 import { chainOf } from "./identity.js";
 import { poll } from "./poll.js";
 import { charged } from "./quote.js";
+import { sourceButtons } from "./sources.js";
 
 const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
@@ -20,8 +21,15 @@ export class Views {
     Object.assign(this, { app, wallet, session, address: session.address, isSafe: session.family === "safe" });
   }
 
+  /** The chain that is paid from: the link's own, unless another one was chosen. */
   get chain() {
-    return chainOf(this.app.link);
+    return this.source?.chain ?? chainOf(this.app.link);
+  }
+
+  /** The token that the wallet pays with, if it is paid from another chain. */
+  get unit() {
+    const { route } = this.quote;
+    return route && { symbol: route.source.symbol, decimals: route.source.decimals };
   }
 
   /** The connected account, with a button to choose another wallet. */
@@ -58,7 +66,8 @@ export class Views {
         text: !isShort && t("review.text", { count: steps.length }),
         body: [
           isShort && paragraph(t("balance.short"), "note bad"),
-          ...[this.account(), ...rates(app, this.due), this.balances(), this.stepsOf(steps)],
+          ...[this.account(), this.sourceChoice(), ...rates(app, this.due), ...this.routeFacts(), this.balances()],
+          this.stepsOf(steps),
           el("div", { class: "acts" }, isShort ? again : pay),
         ],
       };
@@ -68,7 +77,44 @@ export class Views {
 
   /** All that is debited, in one text. */
   total() {
+    const { route } = this.quote;
+    if (route) return this.app.money(route.amount, route.source.decimals, route.source.symbol);
     return this.app.listed(charged(this.due, this.verdict), (each) => each.left + each.fee + each.extra);
+  }
+
+  /** What can be paid with, if that is more than the link's own token. */
+  sourceChoice() {
+    return this.sources && sourceButtons(this.app, this.sources, this.source, (source) => this.choose(source));
+  }
+
+  /** A button to pay on the link's own chain instead, if another one was chosen. */
+  ownChain() {
+    const { app } = this;
+    if (!this.source) return [];
+    const text = app.t("from.own", { network: app.clean(chainOf(app.link).name) });
+    return [app.button("own-chain", text, () => this.choose(null))];
+  }
+
+  /** What leaves the wallet and what arrives, what is lost between them, and until when that is offered. */
+  routeFacts() {
+    const { route } = this.quote;
+    if (!route) return [];
+    const { t, el, money, clean, paragraph } = this.app;
+    const { source } = route;
+    const [{ left, fee, decimals, symbol }] = this.due;
+    const row = (name, ...nodes) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...nodes));
+    const on = (amount, chain) => t("route.amount", { amount, network: clean(chain.name) });
+    const arriving = (left + fee) * 10n ** BigInt(source.decimals);
+    const cost = route.amount - (arriving + 10n ** BigInt(decimals) - 1n) / 10n ** BigInt(decimals);
+    const there = chainOf(this.app.link);
+    return [
+      el("dl", { class: "balances" },
+        row("pay.total", on(money(route.amount, source.decimals, source.symbol), source.chain)),
+        row("route.arrives", on(money(left + fee, decimals, symbol), there)),
+        row("route.cost", money(cost > 0n ? cost : 0n, source.decimals, source.symbol)),
+        row("route.ends", ending(el, this.rateEndsAt))),
+      paragraph(t("route.fails", { amount: money(left + fee, decimals, symbol), network: clean(there.name) }), "hint"),
+    ];
   }
 
   /** What the wallet has and what is needed, by the service's response; gas is an estimate. */
@@ -77,7 +123,7 @@ export class Views {
     const { balance, estimatedNetworkFee: gas, hasEnoughGas } = this.quote.metadata;
     const { symbol } = this.chain.nativeCurrency;
     const sums = charged(this.due, this.verdict);
-    const [first] = sums;
+    const first = this.unit ?? sums[0];
     const row = (name, value, tone = "") =>
       el("div", { class: `row ${tone}` }, el("dt", {}, t(name)), el("dd", {}, value));
     const rows = [];
@@ -147,7 +193,8 @@ export class Views {
     const { t, link } = app;
     const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // this.due: as it was checked
     const money = (units, decimals, symbol) => approximately(t, owed, app.money(units, decimals, symbol));
-    const { decimals, symbol } = owed.find((each) => each.token === token) ?? owed[0];
+    const { decimals, symbol } = this.quote?.route?.source ?? owed.find((each) => each.token === token) ?? owed[0];
+    if (this.quote?.route && kind !== "reset") return this.bridging(kind, app.money(amount, decimals, symbol));
     if (["reset", "approve", "fund"].includes(kind)) {
       return t(`step.${kind}`, { amount: app.money(amount, decimals, symbol), token: symbol });
     }
@@ -159,6 +206,14 @@ export class Views {
     const [amountPaid, feePaid] = [left, fee].map((units) => money(units, one.decimals, one.symbol));
     const values = { amount: amountPaid, fee: feePaid, payee: short(payee) };
     return t(fee > 0n ? "step.pay.fee" : "step.pay", values);
+  }
+
+  bridging(kind, amount) {
+    const { t, money, clean, link } = this.app;
+    if (kind === "approve") return t("step.approve.bridge", { amount });
+    const [{ left, fee, payee, decimals, symbol }] = this.due;
+    const paid = money(left + fee, decimals, symbol);
+    return t("step.bridge", { amount, paid, payee: short(payee), network: clean(chainOf(link).name) });
   }
 
   /** The exact content of the transactions, decoded from their bytes; last the service's explanation, which is unchecked. */
@@ -174,7 +229,8 @@ export class Views {
     const { t, el, code, money, clean } = this.app;
     const words = (text) => clean(text.slice(0, SUMMARY_LENGTH));
     const row = (name, ...nodes) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, ...nodes));
-    const { decimals, symbol } = this.due.find((each) => each.token === token) ?? this.due[0];
+    const { route } = this.quote;
+    const { decimals, symbol } = route?.source ?? this.due.find((each) => each.token === token) ?? this.due[0];
     const paid = ({ payee, feeAddress, reference, token: paidIn, ...one }) => {
       const most = one.conversion?.most; // with it, the calldata has amount and fee in the invoice currency
       const { left, fee, ...unit } = most ? one.owed : one;
@@ -191,8 +247,10 @@ export class Views {
     return [
       row("manual.contract", code(to), " ", code(call.includes(".") ? call : `${symbol}.${call}`)),
       spender && row("step.spender", code(spender)),
-      kind !== "pay" && row("amount", money(amount, decimals, symbol)),
+      (kind !== "pay" || route) && row("amount", money(amount, decimals, symbol)),
+      route && kind === "pay" && row("network", clean(chainOf(this.app.link).name)),
       payments.flatMap((at) => paid(this.due[at])),
+      route && kind === "pay" && row("step.fallback", code(this.address)),
       BigInt(value) > 0n && row("manual.value", code(String(BigInt(value)))),
       typeof summary === "string" && row("step.told", el("q", { lang: "en", dir: "ltr" }, words(summary))),
     ].flat();
@@ -230,8 +288,9 @@ export class Views {
     const { app, rateEndsAt: until } = this;
     const { t, el, paragraph } = app;
     if (!until || !["pay", "safe"].includes(step?.kind)) return [];
-    if (app.now() >= until) return [paragraph(t("rate.over"), "note bad")];
-    const row = el("div", { class: "row" }, el("dt", {}, t("rate.ends")), el("dd", {}, ending(el, until)));
+    if (app.now() >= until) return [paragraph(t(this.over()), "note bad")];
+    const name = this.source ? "route.ends" : "rate.ends";
+    const row = el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ending(el, until)));
     return [el("dl", { class: "balances" }, row)];
   }
 
@@ -241,7 +300,11 @@ export class Views {
     if (this.isTold || !ASKING.includes(document.getElementById("main").dataset.state)) return;
     this.isTold = true;
     app.renew();
-    if (document.querySelector("#panel-body .note.bad")) app.say(app.t("rate.over"), true);
+    if (document.querySelector("#panel-body .note.bad")) app.say(app.t(this.over()), true);
+  }
+
+  over() {
+    return this.source ? "route.over" : "rate.over";
   }
 
   // ---- errors
@@ -309,7 +372,8 @@ export class Views {
 
   /** The calldata differs from what the page shows: nothing is offered to be signed. */
   unsafe() {
-    this.problem("unsafe", () => ({ text: this.app.t(`unsafe.${this.verdict.reason}`) }), true);
+    const more = () => ({ text: this.app.t(`unsafe.${this.verdict.reason}`), body: this.ownChain() });
+    this.problem("unsafe", more, true);
   }
 
   foreign(creator) {

@@ -1,0 +1,160 @@
+// A payment that was sent from another chain: tells the service of it, and shows where it is and how it ended.
+// The service follows it by what both chains prove; the page needs no wallet for that.
+
+import { transaction } from "./ends.js";
+import { NETWORKS, chainOf } from "./identity.js";
+import { poll } from "./poll.js";
+import { sourceOf } from "./bridge.js";
+
+const HASH = /^0x[0-9a-f]{64}$/;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+const AMOUNT = /^\d{1,30}(\.\d{1,20})?$/;
+const OPEN = ["pending", "unknown", "refunding"];
+const ENDS = ["partial", "refunded", "failed", "replaced", "lapsed"]; // unpaid
+const STAGES = ["source", "bridge", "refunding", "destination", "returned"];
+const FORGOTTEN = 3_600_000; // milliseconds after the last time to arrive from which a payment is one the service does not know
+const TELLING = { first: 1_500, most: 12_000 }; // milliseconds between two attempts
+
+/** The payments from other chains in the body of a response, with what the page knows of it in the right form. */
+function crossings({ crosschainIntents } = {}) {
+  const all = Array.isArray(crosschainIntents) ? crosschainIntents : [];
+  return all.filter((each) => each instanceof Object).map(readOne).filter(Boolean);
+}
+
+function readOne(raw) {
+  const { status, stage, sourceNetwork, destinationNetwork } = raw;
+  const networks = [sourceNetwork, destinationNetwork];
+  if (!networks.every((name) => Object.hasOwn(NETWORKS, name)) || !STAGES.includes(stage)) return null;
+  if (![...OPEN, ...ENDS, "settled"].includes(status)) return null;
+  const hash = (text) => (HASH.test(text) ? text : null);
+  return {
+    ...{ status, stage, sourceNetwork, destinationNetwork, isSurplus: raw.isSurplus === true },
+    ...{ sent: hash(raw.sourceTxHash), arrived: hash(raw.destinationTxHash), returned: hash(raw.refundTxHash) },
+    fillBy: Date.parse(raw.fillDeadline) || null,
+    held: readHeld(raw.held),
+  };
+}
+
+function readHeld(raw) {
+  const { amount, currency, network, walletAddress } = raw ?? {};
+  const isRight = AMOUNT.test(amount) && /^\w{1,20}$/.test(currency) && Object.hasOwn(NETWORKS, network);
+  return isRight && ADDRESS.test(walletAddress) ? { amount, symbol: currency, network, wallet: walletAddress } : null;
+}
+
+/** The one of a note, or without a note one that may still pay the link; null if there is none. */
+export function crossingOf(body, note) {
+  const found = crossings(body);
+  if (!note) return found.find(isUnderWay) ?? null;
+  return found.find(({ sent }) => sent !== null && sent === note.txHash?.toLowerCase()) ?? null;
+}
+
+/** Whether it may still pay. One whose announcement was withdrawn after the deposit may, too: the money is on its way. */
+const isUnderWay = ({ status, stage }) => OPEN.includes(status) || (status === "lapsed" && stage !== "source");
+
+// --- telling the service ---
+
+/** Tells the service of a payment that was sent. Returns false if it does not take it for one. */
+export async function tellOnce(app, note) {
+  if (note.isTold) return true;
+  const source = sourceOf(note.source.network, note.source.symbol);
+  const facts = { txHash: note.txHash, chain: source.label, token: source.symbol, payerAddress: note.wallet };
+  const { status } = await app.ask("/intent", facts);
+  if (status === 200) app.notes.write(Object.assign(note, { isTold: true }));
+  return status !== 400; // others say how the link has ended
+}
+
+/** The result of `task`, which is tried again until it does not throw. */
+function persistently(task) {
+  return task().catch(() => new Promise((resolve) => poll(async () => (resolve(await task()), true), TELLING)));
+}
+
+/** Goes on with a payment that was sent: shows where it is or how it ended. Returns false if only the wallet can say. */
+export async function goOn(app, note) {
+  const { state, head, parts } = describe(app, null, note);
+  app.show(state, () => ({ ...head(), tone: "busy", body: parts("sent") }));
+  if (!(await persistently(() => tellOnce(app, note)))) return false;
+  const outcome = await persistently(() => app.load());
+  if (outcome.kind !== "open") return app.settle(outcome);
+  const crossing = crossingOf(outcome.body, note);
+  if (!crossing && Date.now() > 1_000 * (note.fillBy ?? 0) + FORGOTTEN) return false;
+  if (crossing && ENDS.includes(crossing.status) && !isUnderWay(crossing)) return showEnd(app, note, crossing);
+  app.stopWatch();
+  app.end = "sent";
+  await (await app.asset("ends.js")).ended(app, { ...outcome, kind: "sent" });
+  return true;
+}
+
+const sentFrom = (app, { txHash, source }) => transaction(app, txHash, networkOf(source.network));
+
+// --- views ---
+
+const networkOf = (network) => chainOf({ network, chain: { label: "", confirmations: 0 } });
+const nameOf = ({ clean }, network) => clean(networkOf(network).name);
+const phaseOf = ({ status, stage }) =>
+  OPEN.includes(status) && status !== "pending" ? status : status === "lapsed" ? "unknown" : stage === "source" ? "source" : "bridge";
+
+/** What is shown of a payment in place of its transactions, `hashes`; `own` is the note of one that is sent, if it is here. */
+export function describe(app, crossing, own) {
+  const name = `route-${crossing ? phaseOf(crossing) : "source"}`;
+  const networkNames = crossing && { from: nameOf(app, crossing.sourceNetwork), to: nameOf(app, crossing.destinationNetwork) };
+  const head = () => ({ title: app.t(`${name}.title`), text: app.t(`${name}.text`, networkNames ?? {}) });
+  const parts = (kind) => {
+    if (!crossing) return [sentFrom(app, own)];
+    const isOpen = isUnderWay(crossing); // for a link that is paid, `ended` says what that means
+    const text = kind === "sent" || (isOpen && kind === "completed") ? "" : isOpen ? head().text : endText(app, crossing);
+    return [text && app.paragraph(text, "note"), trail(app, crossing)];
+  };
+  const hashes = crossing ? [crossing.sent, crossing.arrived] : [own.txHash.toLowerCase()];
+  return { state: name, head, parts, hashes, isUnderWay: !crossing || isUnderWay(crossing) };
+}
+
+/** What became of a payment that did not pay the link, with what the payer has now; "" for one that did. */
+function endText(app, { status, isSurplus, held }) {
+  const { t, money, units, clean } = app;
+  if (isSurplus) return t("route.surplus");
+  if (!ENDS.includes(status)) return "";
+  const decimals = (text) => text.split(".")[1]?.length ?? 0;
+  const values = held && {
+    amount: money(units(held.amount, decimals(held.amount)), decimals(held.amount), clean(held.symbol)),
+    network: nameOf(app, held.network),
+    wallet: `${held.wallet.slice(0, 8)}\u2026${held.wallet.slice(-6)}`,
+  };
+  const name = `route-${status}`;
+  return t(`${name}.text`, values ?? { amount: "\u2013", network: "\u2013", wallet: "\u2013" });
+}
+
+/** Shows how a payment ended while its link can be paid again; the payer decides whether to. */
+function showEnd(app, note, crossing) {
+  const again = () => {
+    app.notes.over(note);
+    location.reload();
+  };
+  const name = `route-${crossing.status}`;
+  app.show(name, () => ({
+    title: app.t(`${name}.title`),
+    text: endText(app, crossing),
+    tone: "bad",
+    body: [trail(app, crossing), app.button("again", app.t("route.again"), again)],
+  }));
+  return true;
+}
+
+/** The way of a payment: source, bridge and destination, each with its state and transaction. */
+function trail(app, crossing) {
+  const { t, el } = app;
+  const { stage, status, sourceNetwork, destinationNetwork, sent, arrived, returned } = crossing;
+  const place = { source: 0, bridge: 1, refunding: 1, destination: 3, returned: 3 }[stage];
+  const isOver = !isUnderWay(crossing);
+  const item = (index, key, network, hash) => {
+    const state = index < place || (isOver && hash) ? "done" : index === place && !isOver ? "now" : "todo";
+    const words = el("span", { class: "words" }, t(key, { network: nameOf(app, network) }));
+    const unseen = el("span", { class: "unseen" }, t(`state.${state}`));
+    return el("li", { class: state, "aria-current": state === "now" && "step" }, unseen, words,
+      hash && transaction(app, hash, networkOf(network)));
+  };
+  const isBack = stage === "refunding" || stage === "returned";
+  const last = isBack ? ["route.back", sourceNetwork, returned]
+    : [status === "partial" ? "route.bounced" : "route.paid", destinationNetwork, arrived];
+  return el("ol", { class: "steps" },
+    item(0, "route.sent", sourceNetwork, sent), item(1, "route.through", destinationNetwork, null), item(2, ...last));
+}
