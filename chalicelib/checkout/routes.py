@@ -43,7 +43,6 @@ OPERATIONS = (
         scope="secure_payments:read",
         errors=(400, 401, 403, 404, 409, 423, 503),
         looks_up_token=True,
-        by_page=True,
         is_repeatable=True,
     ),
 )

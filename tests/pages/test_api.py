@@ -227,11 +227,11 @@ def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> 
 
 
 @pytest.mark.parametrize("language", sorted(locales()))
-def test_all_of_it_in_a_language_is_60_kb_at_most(api: Api, language: str) -> None:
+def test_all_of_it_in_a_language_is_70_kb_at_most(api: Api, language: str) -> None:
     spoken = f"locales/{language}.json"
     texts = [asset.text for name, asset in assets().items() if name.endswith(".js") or name == spoken]
     page = get(api, "/?token=x", {"Accept-Language": language}).body
-    assert sum(len(gzip.compress(each)) for each in [page, *(text.encode() for text in texts)]) <= 60_000
+    assert sum(len(gzip.compress(each)) for each in [page, *(text.encode() for text in texts)]) <= 70_000
 
 
 def test_a_file_is_kept_for_good_under_its_version_alone(api: Api) -> None:
