@@ -186,14 +186,14 @@ class HeldAnswer(Output):
 
     amount: str = Field(description="In units of the token")
     currency: str = Field(description="The symbol of the token")
-    network: str
+    network: str = Field(description="Where they are")
     walletAddress: str = Field(description="Who has them")
 
 
 class CrosschainIntentAnswer(Output):
     """A payment from another chain that was announced for the link: where its money is, by what both chains prove."""
 
-    intentId: str
+    intentId: str = Field(description="As it was announced")
     status: Literal[
         "pending", "unknown", "refunding", "settled", "partial", "refunded", "failed", "replaced", "lapsed"
     ] = Field(
@@ -203,17 +203,17 @@ class CrosschainIntentAnswer(Output):
     )
     stage: Literal["source", "bridge", "refunding", "destination", "returned"] = Field(description="Where the money is")
     since: str = Field(description="Since when, ISO 8601 in UTC")
-    sourceNetwork: str
-    sourceTxHash: str | None
-    safeTxHash: str | None
-    destinationNetwork: str
-    destinationTxHash: str | None
+    sourceNetwork: str = Field(description="The network that is paid from")
+    sourceTxHash: str | None = Field(description="The transaction of the payer")
+    safeTxHash: str | None = Field(description="The Safe transaction, if it was announced by its hash")
+    destinationNetwork: str = Field(description="The network of the payment")
+    destinationTxHash: str | None = Field(description="The transaction of the bridge that paid or failed to")
     refundTxHash: str | None = Field(description="On the source network")
     bridgeTool: str | None = Field(description="As it was announced")
     payerAddress: str | None = Field(description="Who deposited it; before that is known, as it was announced")
     executionDeadline: str | None = Field(description="Until when the source chain accepts it")
     fillDeadline: str | None = Field(description="Until when it can arrive")
-    failureReason: str | None
+    failureReason: str | None = Field(description="Why it did not pay")
     held: HeldAnswer | None
     isSurplus: bool = Field(description="Whether it arrived after the request was paid: the payee is to return it")
 

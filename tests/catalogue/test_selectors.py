@@ -57,6 +57,8 @@ NAMED = {
     "CONVERSION_TOPIC": ("Erc20ConversionProxy", "TransferWithConversionAndReference"),
     "TRIGGER_PAYMENT": ("ERC20RecurringPaymentProxy", "triggerRecurringPayment"),
     "DEPOSIT": ("AcrossSpokePool", "depositV3"),
+    "DEPOSITED_TOPIC": ("AcrossSpokePool", "FundsDeposited"),
+    "FILLED_TOPIC": ("AcrossSpokePool", "FilledRelay"),
     "START": ("LiFiDiamond", "startBridgeTokensViaAcrossV4"),
     "SWAP_AND_START": ("LiFiDiamond", "swapAndStartBridgeTokensViaAcrossV4"),
     "FORWARD_FEES": ("LiFiFeeForwarder", "forwardERC20Fees"),

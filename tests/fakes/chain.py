@@ -243,10 +243,13 @@ class FakeChain:
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""
         self._read()
-        return tuple(self._payer_of(payment.tx_hash) for payment in payments)
+        wanted, logs = {payment.tx_hash for payment in payments}, dict[str, list[dict[str, Any]]]()
+        for log in (log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted):
+            logs.setdefault(log["transactionHash"], []).append(log)
+        return tuple(self._payer_of(payment.tx_hash, logs.get(payment.tx_hash, [])) for payment in payments)
 
-    def _payer_of(self, tx_hash: str) -> PaymentSender | None:
-        for fill in fills_in(self.network, self.logs_of_transactions([tx_hash])):
+    def _payer_of(self, tx_hash: str, logs: list[dict[str, Any]]) -> PaymentSender | None:
+        for fill in fills_in(self.network, logs):
             origin = network_of_chain(fill.origin_chain_id)
             assert fill.depositor is not None and origin is not None
             return PaymentSender(fill.depositor, is_wallet=False, bridged_from=origin.name)

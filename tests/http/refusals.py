@@ -161,6 +161,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
     "record_intent": {
         "needs no intent": "the network of the link",
+        "must be in the future": "what time it is",
         "Unsupported crosschain configuration": "the currency of the link",
         "is no contract|is no Safe|is not a Safe": "what is on the chain",
         **_ADDRESS,

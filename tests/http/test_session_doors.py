@@ -20,6 +20,7 @@ from tests.fakes.world import in_process_tables
 from tests.support.api import Clock, Configured
 from tests.support.client import Api, Shop, stored
 from tests.support.client import Reply as Received
+from tests.support.operations import models
 from tests.support.running import running
 from tests.support.running_browser import running_browser
 from tests.support.tenants import Tenant
@@ -142,8 +143,9 @@ def test_no_operation_takes_a_body_that_is_not_declared_as_json(api: Api, known:
     before = stored()
     for content_type in (None, "", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
         reply = raw(api, known, b"{}", content_type, headers)
-        assert (reply.status, reply.headers.get("set-cookie")) == (415, None), content_type
-        assert reply.message == "Send the body as JSON, with the header content-type: application/json"
+        status = 401 if models(known).is_body_signed else 415  # the signature of the bytes comes first
+        assert (reply.status, reply.headers.get("set-cookie")) == (status, None), content_type
+        assert status == 401 or reply.message == "Send the body as JSON, with the header content-type: application/json"
     assert stored() == before
 
 

@@ -26,6 +26,10 @@ class RecordIntent(Input):
             "if": {"required": ["txHash"], "properties": {"txHash": {"type": "string"}}},
             "then": {"properties": {"safeTxHash": {"type": "null"}}},
             "else": {"required": ["safeTxHash"], "properties": {"safeTxHash": {"type": "string"}}},
+            "anyOf": [
+                {"required": ["token"], "properties": {"token": {"type": "string"}}},
+                {"required": ["transactionIndices"], "properties": {"transactionIndices": {"type": "array"}}},
+            ],
         }
     )
 
@@ -94,15 +98,15 @@ class MulticallIntentRecorded(Output):
     """The answer to an announcement with `transactionIndices`, which is for a multicall's transaction."""
 
     receiptId: str = Field(description="The id of the intent")
-    multicallId: str
-    parentToken: str
-    txHash: str | None
-    safeTxHash: str | None = None
-    sourceChain: str
-    smartAccountAddress: str | None
-    userOpHash: str | None
-    transactionIndices: list[dict[str, Any]]
-    isListening: Literal[False]
+    multicallId: str = Field(description="The multicall's link")
+    parentToken: str = Field(description="The same")
+    txHash: str | None = Field(description="The transaction, if it was announced by its hash")
+    safeTxHash: str | None = Field(None, description="The Safe transaction, if it was announced by its hash")
+    sourceChain: str = Field(description="The network of the transaction")
+    smartAccountAddress: str | None = Field(description="As it was sent")
+    userOpHash: str | None = Field(description="As it was sent")
+    transactionIndices: list[dict[str, Any]] = Field(description="As they were sent")
+    isListening: Literal[False] = Field(description="Each child has an intent of its own")
 
 
 class IntentWithdrawn(Output):

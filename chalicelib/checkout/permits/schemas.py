@@ -10,14 +10,14 @@ from chalicelib.checkout.permits.flows import Offer, SentSignature
 from chalicelib.checkout.permits.records import PaymentIntent
 from chalicelib.http.schemas import Input, Output
 
-Signature = Annotated[str, StringConstraints(pattern=r"^(0x)?([0-9a-fA-F]{2}){64,}$", max_length=8194)]
+Signature = Annotated[str, StringConstraints(pattern=r"^(0x)?([0-9a-fA-F]{2}){64,4096}$")]
 Number = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,78}$")]
 
 
 class ApprovalCalldata(Output):
     to: str = Field(description="The token")
-    data: str
-    value: str
+    data: str = Field(description="The approval")
+    value: str = Field(description="Always 0x0")
 
 
 class PaymentIntentMetadata(Output):
@@ -27,7 +27,7 @@ class PaymentIntentMetadata(Output):
 class PaymentIntentAnswer(Output):
     """A payment from another chain to be signed. The service takes the tokens by the signature, and brings them."""
 
-    paymentIntentId: str
+    paymentIntentId: str = Field(description="For POST /v2/request/payment-intents/{paymentIntentId}")
     paymentIntent: str = Field(description="Typed data to sign, as JSON: `{domain, types, values}`")
     approvalPermitPayload: str | None = Field(
         description="Typed data of an approval to sign, too, as JSON; null if none is needed or the token has none"
@@ -35,7 +35,7 @@ class PaymentIntentAnswer(Output):
     approvalCalldata: ApprovalCalldata | None = Field(
         description="An approval to send first; null if none is needed or it can be signed"
     )
-    metadata: PaymentIntentMetadata
+    metadata: PaymentIntentMetadata = Field(description="What the token can do")
 
 
 class SignedPayload(Input):
@@ -48,7 +48,7 @@ class SignedPayload(Input):
 
 
 class SignPaymentIntent(Input):
-    signedPaymentIntent: SignedPayload
+    signedPaymentIntent: SignedPayload = Field(description="The signature of `paymentIntent`")
     signedApprovalPermit: SignedPayload | None = Field(None, description="If approvalPermitPayload was signed")
 
 

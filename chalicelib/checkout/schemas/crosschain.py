@@ -101,12 +101,12 @@ class RawStep(Output):
 class DestinationCall(Output):
     """The call that pays on another chain. `target` and `contractAddress` are the fee proxy there."""
 
-    network: str
+    network: str = Field(description="The network of the child")
     chain: str = Field(description="The label of that network")
-    chainId: int
-    target: str
-    contractAddress: str
-    calldata: str
+    chainId: int = Field(description="Its chain id")
+    target: str = Field(description="The fee proxy there")
+    contractAddress: str = Field(description="The same")
+    calldata: str = Field(description="The call that pays")
 
 
 class BundleMetadata(RouteMetadata):

@@ -86,10 +86,10 @@ class StepActionBody(Input):
 class StepBody(Input):
     """Of `metadata.rawStep`; its other fields are not needed."""
 
-    id: StepText
-    type: StepText
-    tool: StepText
-    action: StepActionBody
+    id: StepText = Field(description="Names the link, the source and the wallets")
+    type: StepText = Field(description="As it was given")
+    tool: StepText = Field(description="As it was given")
+    action: StepActionBody = Field(description="Where the route leads")
 
 
 class RefreshStep(Input):

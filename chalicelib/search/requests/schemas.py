@@ -143,7 +143,7 @@ class OfframpAnswer(Output):
 class ExecutionAnswer(Output):
     """A payment that its payer has signed and the service makes."""
 
-    paymentIntentId: str
+    paymentIntentId: str = Field(description="As `/pay` returned it")
     status: Literal["pending", "settled", "partial", "refunded", "failed"] = Field(
         description="pending: it is being made, and the request cannot be paid otherwise; partial: the payer has the "
         "tokens on the request's network; refunded: on the one that they came from; failed: nothing was taken"

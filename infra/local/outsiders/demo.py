@@ -168,15 +168,17 @@ class Demo:
         return link
 
     def read(self, token: str, wallet: str) -> dict[str, Any]:
-        """Reads the link as the payer. Raises Failed if the payer's balance is too small."""
+        """Reads the link as the payer. Raises Failed if its balance is too small on every chain."""
         with self.steps.step("read it as the payer's wallet") as result:
             link = self.shop.link(token, wallet)
             result.append(f"200, {link['status']}")
-            for chain, by_symbol in (link.get("paymentOptions") or {}).items():
-                for symbol, option in by_symbol.items():
-                    if not option["hasEnoughBalance"]:
-                        raise Failed(f"the payer has {option['balance']} and needs {option['neededAmount']}")
-                    result.append(f"on {chain} has {option['balance']} {symbol}, needs {option['neededAmount']}")
+            by_chain = (link.get("paymentOptions") or {}).items()
+            options = [(chain, symbol, each) for chain, listed in by_chain for symbol, each in listed.items()]
+            enough = [option for option in options if option[2]["hasEnoughBalance"]]
+            if options and not enough:
+                raise Failed(f"the payer has too little on every chain and needs {options[0][2]['neededAmount']}")
+            for chain, symbol, option in enough:
+                result.append(f"on {chain} has {option['balance']} {symbol}, needs {option['neededAmount']}")
         return link
 
     def take_calldata(self, token: str, wallet: str, more: str = "") -> dict[str, Any]:

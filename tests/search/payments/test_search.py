@@ -181,7 +181,7 @@ def test_one_filter_takes_two_queries_at_most_on_the_first_page_and_one_or_two_o
     services, stored = history
     one = stored[0]
     single: dict[str, Any] = {
-        "request_id": one.request_id, "tx_hash": transaction(one.tx_hash), "reference": "INV-1", "payer": wallet(WALLETS[0]),
+        "request_id": one.request_id, "reference": "INV-1", "payer": wallet(WALLETS[0]),
         "payee": wallet(WALLETS[1]), "client_id": "cli_a", "type": "direct", "invoice_currency": "USD",
         "invoice_symbol": "USD", "currency": "USDC-base", "symbol": "USDC", "network": "base",
     }  # fmt: skip
@@ -200,6 +200,9 @@ def test_one_filter_takes_two_queries_at_most_on_the_first_page_and_one_or_two_o
     services.store.calls.clear()
     page = flows.page_at(services, Filters(account_id="acct", wallet=wallet(WALLETS[0])), 0, 2)
     assert services.store.calls["Query"] == 3, "the lists of what the wallet has paid and received, and the counts"
+    services.store.calls.clear()
+    flows.page_at(services, Filters(account_id="acct", tx_hash=transaction(one.tx_hash)), 0, 2)
+    assert services.store.calls["Query"] <= 5, "the lists of the payment's and of the payer's network, and their lengths"
 
 
 def test_the_payments_of_a_request_are_counted_by_the_request_in_one_query_for_a_page() -> None:
