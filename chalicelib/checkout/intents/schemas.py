@@ -26,10 +26,7 @@ class RecordIntent(Input):
             "if": {"required": ["txHash"], "properties": {"txHash": {"type": "string"}}},
             "then": {"properties": {"safeTxHash": {"type": "null"}}},
             "else": {"required": ["safeTxHash"], "properties": {"safeTxHash": {"type": "string"}}},
-            "anyOf": [
-                {"required": ["token"], "properties": {"token": {"type": "string"}}},
-                {"required": ["transactionIndices"], "properties": {"transactionIndices": {"type": "array"}}},
-            ],
+            "not": {"properties": {"token": {"type": "null"}, "transactionIndices": {"type": "null"}}},
         }
     )
 
