@@ -18,13 +18,10 @@ from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
 from chalicelib.catalogue.contracts import ACROSS_HANDLER, address_of, payment_contracts
 from chalicelib.catalogue.networks import network, network_of_chain
-from chalicelib.chain.bridges import LoggedFill, fills_in
+from chalicelib.chain.bridges import TRANSFER_TOPIC, LoggedFill, fills_in
 from chalicelib.chain.hex_values import hash_of, quantity
 from chalicelib.chain.jsonrpc import JsonRpcClient, code_at, delegates, unavailable_if_malformed
 from chalicelib.chain.logs import InconsistentNode
-
-_TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-"""The ERC-20 event Transfer(indexed from, indexed to, value)."""
 
 
 @frozen
@@ -148,7 +145,7 @@ def _text(name: str, raw: bytes) -> str:
 def _token_transfer(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, int] | None:
     """(from, to, amount) of a log that is an ERC-20 transfer of the token; None for other logs."""
     topics, data = log["topics"], bytes.fromhex(log["data"][2:])
-    if len(topics) != 3 or len(data) != WORD or topics[0].lower() != _TRANSFER_TOPIC:
+    if len(topics) != 3 or len(data) != WORD or topics[0].lower() != TRANSFER_TOPIC:
         return None
     if address_bytes(log["address"]) != token:
         return None
