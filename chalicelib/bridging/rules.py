@@ -98,6 +98,7 @@ class BridgedCall:
 
     `taken` is what leaves the payer, in base units of the deposit's input token. `target` is allowed to take `amount`
     of its output token, and `data` is sent to it. What is left, all of it if the call fails, goes to `fallback`.
+    `resets`: an allowance that the recipient has given before is withdrawn first.
     """
 
     deposit: Deposit
@@ -107,6 +108,7 @@ class BridgedCall:
     data: str
     amount: BaseUnits
     fallback: str
+    resets: bool
 
     @property
     def execution_deadline(self) -> datetime:
@@ -142,24 +144,27 @@ def _signed(chain: Network, to: str, data: str) -> DiamondDeposit | None:
     return decode_diamond(data) if same_address(to, _deployed(LIFI_DIAMOND, chain)) else None
 
 
-def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str] | None:
-    """Target, data, amount and fallback of a message that approves all that arrives and makes one call with it."""
+def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
+    """Target, data, amount, fallback and whether an allowance is withdrawn first, of a message that approves all that
+    arrives, maybe after an approval of 0, and makes one call with it."""
     message = decode_message(deposit.message)
-    if message is None or len(message.calls) != 2:
+    if message is None or len(message.calls) not in (2, 3):
         return None
-    (token, approval, nothing), (target, call, value) = message.calls
-    if nothing or value or not same_address(token, deposit.output_token):
+    *approvals, (target, call, value) = message.calls
+    resets = len(approvals) == 2
+    amounts = [0, deposit.output_amount] if resets else [deposit.output_amount]
+    expected = [approve(deposit.output_token, target, amount) for amount in amounts]
+    if value or approvals != [(each.to, each.data, 0) for each in expected]:
         return None
-    if approval != approve(token, target, deposit.output_amount).data:
-        return None
-    return target, call, BaseUnits(deposit.output_amount), message.fallback
+    return target, call, BaseUnits(deposit.output_amount), message.fallback, resets
 
 
-def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str] | None:
+def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
+    """The same of LI.FI's receiver, whose contracts withdraw an earlier allowance themselves where that is needed."""
     message = decode_receiver_message(deposit.message)
     if message is None or not same_address(message.token, deposit.output_token):
         return None
-    return message.target, message.data, BaseUnits(message.amount), message.receiver
+    return message.target, message.data, BaseUnits(message.amount), message.receiver, True
 
 
 def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:

@@ -11,6 +11,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.bridging.rules import BridgedCall, Route, RouteCost, Wanted, read_source
 from chalicelib.calldata.across import QUOTE_SECONDS
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.bridges import needs_reset
 from chalicelib.catalogue.networks import Network, network, network_of_chain
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
 from chalicelib.outbound.lifi import RouterCost, RouterStep
@@ -36,7 +37,8 @@ class RouteRefused(Exception):
 
 @frozen
 class Limits:
-    """What a route may take in addition to the amount: basis points of it, and whole dollars."""
+    """What a route may take in addition to the amount: basis points of it, and whole dollars. The dollars are limited to
+    the amount itself: bridging one must not cost five."""
 
     cost_bps: int
     cost_dollars: int
@@ -96,6 +98,8 @@ def _check_call(bridged: BridgedCall, wanted: Wanted) -> None:
         raise RouteRefused(f"it lets the call take {bridged.amount}")
     if not same_address(bridged.fallback, wanted.fallback):
         raise RouteRefused(f"its fallback is {bridged.fallback}")
+    if needs_reset(wanted.destination) and not bridged.resets:
+        raise RouteRefused("anybody could make its call fail by an allowance of the contract that makes it")
 
 
 def _check_deposit(bridged: BridgedCall, step: RouterStep, wanted: Wanted, limits: Limits) -> None:
@@ -133,8 +137,9 @@ def _check_times(bridged: BridgedCall, now: datetime) -> None:
 
 
 def _most(wanted: Wanted, limits: Limits) -> int:
+    amount = _in_source_units(wanted, wanted.amount)
     dollars: int = limits.cost_dollars * 10**wanted.source.decimals
-    return _in_source_units(wanted, wanted.amount) * (10_000 + limits.cost_bps) // 10_000 + dollars
+    return amount * (10_000 + limits.cost_bps) // 10_000 + min(dollars, amount)
 
 
 def _in_source_units(wanted: Wanted, amount: int) -> int:
