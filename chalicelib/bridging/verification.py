@@ -37,8 +37,8 @@ class RouteRefused(Exception):
 
 @frozen
 class Limits:
-    """What a route may take in addition to the amount: basis points of it, and whole dollars. The dollars are limited to
-    the amount itself: bridging one must not cost five."""
+    """What a route may take in addition to the amount: basis points of it, and whole dollars, not more than the amount:
+    bridging one dollar must not cost five."""
 
     cost_bps: int
     cost_dollars: int
