@@ -5,6 +5,7 @@ the deposit sends tokens to a contract on the destination chain, which approves 
 call that pays; if that fails they go to the fallback. All of this is in the bytes that the payer signs.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -22,6 +23,15 @@ from chalicelib.catalogue.tokens import Token
 
 DESTINATION_GAS = 200_000
 """What a payment through the fee proxy may use on the destination chain; measured are 96,000 to 188,000."""
+
+
+_PROBLEMS = {
+    "AMOUNT_TOO_LOW": "the amount is too small for the bridge",
+    "FEES_HIGHER_THAN_AMOUNT": "the amount is too small for the bridge",
+    "AMOUNT_TOO_HIGH": "the amount is too large for the bridge",
+    "INSUFFICIENT_LIQUIDITY": "the bridge does not have so much there now",
+}
+"""What codes of bridges mean, the first that is found."""
 
 
 class NoRoute(BadRequest):
@@ -59,14 +69,12 @@ class Purpose:
 
 
 @frozen
-class RouteCost:
-    """A part of what a route costs, as the router says. `dollars` have 8 decimals. `is_gas`: paid for gas."""
+class GasCost:
+    """What the gas of a route costs, as the router says. `dollars` have 8 decimals."""
 
-    name: str
     amount: BaseUnits
     token: Token
     dollars: BaseUnits | None
-    is_gas: bool
 
 
 @frozen
@@ -89,7 +97,7 @@ class Route:
     execution_deadline: datetime
     fill_deadline: datetime
     seconds: int
-    costs: tuple[RouteCost, ...]
+    gas_costs: tuple[GasCost, ...]
 
 
 @frozen
@@ -170,6 +178,15 @@ def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool]
 def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
     """The route with the time at which it was fetched, which is shown for `lifetime` from then on."""
     return replace(route, fetched_at=fetched_at, expires_at=min(fetched_at + lifetime, route.execution_deadline))
+
+
+def no_way(wanted: Wanted, problems: Collection[str]) -> str:
+    """What a payer is told if the router offers nothing, by its codes: its own words are never shown to payers."""
+    reason = next((text for problem, text in _PROBLEMS.items() if problem in problems), "the bridge offers no way now")
+    return (
+        f"This cannot be paid in {wanted.source.symbol} on {wanted.source.network}: {reason}. Choose another chain or "
+        f"token, or pay on {wanted.destination.network}"
+    )
 
 
 def try_again(wanted: Wanted, retry_after: int) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address, same_address
 from chalicelib.base.frozen import frozen
-from chalicelib.bridging.rules import BridgedCall, Route, RouteCost, Wanted, read_source
+from chalicelib.bridging.rules import BridgedCall, GasCost, Route, Wanted, read_source
 from chalicelib.calldata.across import QUOTE_SECONDS
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.bridges import needs_reset
@@ -71,7 +71,7 @@ def verify(step: RouterStep, wanted: Wanted, now: datetime, limits: Limits) -> R
         execution_deadline=bridged.execution_deadline,
         fill_deadline=bridged.fill_deadline,
         seconds=step.seconds,
-        costs=(*_costs(step.fee_costs, is_gas=False), *_costs(step.gas_costs, is_gas=True)),
+        gas_costs=_gas_costs(step.gas_costs),
     )
 
 
@@ -149,10 +149,10 @@ def _in_source_units(wanted: Wanted, amount: int) -> int:
     return -(-amount * source // destination)
 
 
-def _costs(costs: tuple[RouterCost, ...], is_gas: bool) -> tuple[RouteCost, ...]:
+def _gas_costs(costs: tuple[RouterCost, ...]) -> tuple[GasCost, ...]:
     """The costs in currencies that the catalogue knows."""
     return tuple(
-        RouteCost(each.name, each.amount, token, each.dollars, is_gas)
+        GasCost(each.amount, token, each.dollars)
         for each in costs
         if (token := _currency(each)) is not None
     )

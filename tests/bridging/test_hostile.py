@@ -139,15 +139,11 @@ def test_a_gas_limit_at_its_limits_passes_and_a_unit_beyond_them_does_not() -> N
 
 def test_costs_in_currencies_that_are_not_known_are_left_out() -> None:
     answer = answer_to(question(wanted()), NOW)
-    (fee,), (gas,) = answer["estimate"]["feeCosts"], answer["estimate"]["gasCosts"]
-    unknown = [
-        {**fee, "token": {**fee["token"], "chainId": 4242}},
-        {**fee, "token": {**fee["token"], "address": PAYER}},
-    ]
-    coins = [{**gas, "token": {**gas["token"], "chainId": chain}} for chain in (4242, 728126428)]
-    changed = with_estimate(answer, feeCosts=[*unknown, fee], gasCosts=[*coins, gas])
+    (gas,) = answer["estimate"]["gasCosts"]
+    unknown = [{**gas["token"], "chainId": chain} for chain in (4242, 728126428)] + [{**gas["token"], "address": PAYER}]
+    changed = with_estimate(answer, gasCosts=[*({**gas, "token": each} for each in unknown), gas])
     route = verify(step_of(changed), wanted(), START, LIMITS)
-    assert [cost.token.id for cost in route.costs] == ["USDC-base", "ETH-base-base"]
+    assert [cost.token.id for cost in route.gas_costs] == ["ETH-base-base"]
 
 
 def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:
