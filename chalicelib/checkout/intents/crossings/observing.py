@@ -184,6 +184,7 @@ def source_seen(
         nonce=sent.nonce,
         tx_hash=tx_hash,
         deposit=paid[0].deposit if paid else None,
+        covers=paid[0].is_timely if paid else True,
     )
     if sent.block is None or not is_deep:
         is_of_other = not paid and read_source(source, sent.to or "", sent.data) is not None
