@@ -72,8 +72,8 @@ class Permits:
     def owner(self) -> Owner:
         return Owner("acct", None, None, uses_payment_intents=True)
 
-    def new_request(self) -> Request:
-        return store_request(self.services, currency="USDC-arbitrum-one")
+    def new_request(self, **changes: Any) -> Request:
+        return store_request(self.services, **{"currency": "USDC-arbitrum-one", **changes})
 
     def loaded(self) -> Request:
         return load_request(self.services, self.request)
@@ -120,8 +120,8 @@ class Permits:
         for _ in range(minutes):
             self.minute()
 
-    def fill(self, sent: Sent, fails: bool = False) -> None:
-        self.bridge.fill(sent, self.request, fails)
+    def fill(self, sent: Sent, fails: bool = False, fee: int = 125_000) -> None:
+        self.bridge.fill(sent, self.loaded(), fails, fee)
 
     def balance(self, address: str) -> int:
         return self.balances[address.lower()]

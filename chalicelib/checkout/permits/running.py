@@ -21,6 +21,7 @@ from chalicelib.calldata.transaction import Transaction
 from chalicelib.checkout.intents.crossings import following as crossings
 from chalicelib.checkout.intents.crossings.events import Failure, failure_event
 from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits.flows import PERMIT_GAS, TAKE_GAS, is_wanted
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
 from chalicelib.relayer import flows as relayer
@@ -29,6 +30,8 @@ from chalicelib.relayer.rules import Call, Submission, SubmissionStatus
 from chalicelib.requests import store as request_store
 from chalicelib.requests.executions import Execution, ExecutionStatus
 from chalicelib.requests.payments.records import Payment
+from chalicelib.requests.quotes import flows as quotes
+from chalicelib.requests.quotes.records import Quote
 from chalicelib.requests.records import Request
 from chalicelib.scanning import store as scan_store
 from chalicelib.services import Services
@@ -41,8 +44,8 @@ _DUE_PER_SHARD = 60
 _TIME_PER_RUN = timedelta(seconds=40)
 _STEPS_AT_ONCE = 4
 """How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
-PERMIT_GAS, TAKE_GAS, APPROVE_GAS, SPEND_GAS = 200_000, 500_000, 150_000, 600_000
-"""The most gas of each call. Permit2 asks a contract wallet about its signature, so that its code runs in `take`."""
+APPROVE_GAS, SPEND_GAS = 150_000, 600_000
+"""The most gas of the calls after those two."""
 NOTHING_TAKEN = "Nothing was taken: the payment could not be begun before its deadline"
 GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
 
@@ -103,7 +106,7 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
     now, known = services.clock(), relayer.outcome(services, rules.call_key(intent, "take"))
     if known is not None and known.status is CallStatus.SUCCEEDED:
-        services.store.write(rules.taken(intent, now))
+        services.store.write(rules.taken(intent, now), *_held_rate(services, intent))
     elif known is not None and known.status is CallStatus.UNKNOWN:
         services.store.write(rules.postponed(intent, now))
     elif known is not None or rules.cannot_be_taken(intent, now):
@@ -111,9 +114,16 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
         _end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}" if why else NOTHING_TAKEN), request, End.FAILED)
     else:
         refused = None
-        if rules.may_take(intent, request, now):
+        if rules.may_take(intent, now) and is_wanted(services, request):
             refused = _trouble(services, intent) or _submit_take(services, intent)
         services.store.write(rules.postponed(replace(intent, reason=refused or intent.reason), now))
+
+
+def _held_rate(services: Services, intent: PaymentIntent) -> tuple[Quote, ...]:
+    """The quote by which the rate of a converted amount holds until the payment is there. One query for it."""
+    if intent.rate is None:
+        return ()
+    return (quotes.prolonged(services, intent.request_id, intent.rate, rules.RATE_HELD),)
 
 
 def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
@@ -154,7 +164,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
     """Submits the call that spends the tokens, if there is one now. The payment intent has as its reason why there is
     none, or why it is not accepted."""
     token = rules.source_of(intent).address
-    if rules.is_returned(intent, request, services.clock()):
+    if rules.is_given_up(intent, services.clock()) or not is_wanted(services, request):
         made = erc20.transfer(token, intent.payer, intent.taking)
     else:
         try:
