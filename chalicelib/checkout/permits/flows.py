@@ -79,9 +79,11 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
     wish = Wish(position, owner.client_id, route, executor)
     intent, approval = rules.offered(wish, now, services.entropy), None
     if reading.tokens[source.address].allowance < intent.permit.most:
-        answers = chain.read_permit_answers(source.address, payer)
-        deadline = intent.permit.deadline
-        permit = erc2612.permit_of(answers, source.address, source.chain_id, payer, contract, deadline)
+        permit = None
+        if not reading.is_contract:  # a token's permit takes the signature of a key
+            answers = chain.read_permit_answers(source.address, payer)
+            deadline = intent.permit.deadline
+            permit = erc2612.permit_of(answers, source.address, source.chain_id, payer, contract, deadline)
         intent = replace(intent, token_permit=permit)
         approval = erc20.approve(source.address, contract, MAX_UINT256) if permit is None else None
     services.store.write(intent)
