@@ -19,10 +19,12 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
-from chalicelib.bridging.rules import Purpose, Route, Wanted
+from chalicelib.bridging.rules import Purpose, Route, Wanted, read_source
 from chalicelib.calldata import across, permit2
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.checkout.permits.records import LIFETIME, End, PaymentIntent, Stage
 from chalicelib.checkout.rules import Position
@@ -218,16 +220,18 @@ def is_given_up(intent: PaymentIntent, now: datetime) -> bool:
 
 
 def deposit_of(intent: PaymentIntent, route: Route) -> Transaction | None:
-    """The transaction of a route, with all that was taken; None if it needs more than that.
+    """The deposit of a route with all that was taken; None if it needs more than that.
 
-    Whoever fills the deposit gets what is more than needed.
+    It is made in the bridge itself, also where the route leads through the router's contract. Whoever fills it gets
+    what is more than needed.
     """
-    if route.source_amount > intent.taking:
+    source = network(intent.network)
+    made = read_source(source, route.transaction.to, route.transaction.data) if source is not None else None
+    assert made is not None, "a verified route makes a deposit"
+    if made.deposit.input_amount > intent.taking:
         return None
-    deposit = across.decode_deposit(route.transaction.data)
-    assert deposit is not None, "a verified route makes a deposit"
-    data = across.encode_deposit(replace(deposit, input_amount=intent.taking))
-    return replace(route.transaction, data=data)
+    data = across.encode_deposit(replace(made.deposit, input_amount=intent.taking))
+    return Transaction(address_of(ACROSS_SPOKE_POOL, intent.network), data, 0)
 
 
 def taken(intent: PaymentIntent, now: datetime) -> PaymentIntent:

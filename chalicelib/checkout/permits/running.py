@@ -15,7 +15,6 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.bridging import flows as bridging
-from chalicelib.bridging.rules import Route
 from chalicelib.calldata import erc20, erc2612
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.checkout.intents.crossings import following as crossings
@@ -174,7 +173,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         deposit = rules.deposit_of(intent, route)
         if deposit is None:
             return replace(intent, reason="every route takes more than was signed and taken")
-        intent, is_approved = _approved(services, intent, route)
+        intent, is_approved = _approved(services, intent, deposit.to)
         if not is_approved:
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
@@ -182,13 +181,13 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
-def _approved(services: Services, intent: PaymentIntent, route: Route) -> tuple[PaymentIntent, bool]:
+def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[PaymentIntent, bool]:
     """Whether the bridge's contract may take what was taken; if not, a call is submitted that approves exactly that.
 
     Another payment intent may need an approval at the same time, and replace this one: then it is made again.
     """
     token, executor = rules.source_of(intent).address, intent.permit.spender
-    reading = services.chains.evm(intent.network).read_wallet(executor, [token], route.spender)
+    reading = services.chains.evm(intent.network).read_wallet(executor, [token], spender)
     if reading.tokens[token].allowance >= intent.taking:
         return intent, True
     key = f"approve/{intent.approvals}"
@@ -196,10 +195,10 @@ def _approved(services: Services, intent: PaymentIntent, route: Route) -> tuple[
     if known is not None and known.status is not CallStatus.UNKNOWN:
         return replace(intent, approvals=intent.approvals + 1), False
     if known is None:
-        grant = erc20.approve(token, route.spender, intent.taking)
+        grant = erc20.approve(token, spender, intent.taking)
         (submission,) = relayer.submit(services, [_call(intent, key, grant, APPROVE_GAS)])
         if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
-            none = erc20.approve(token, route.spender, 0)
+            none = erc20.approve(token, spender, 0)
             relayer.submit(services, [_call(intent, key, none, APPROVE_GAS)])
     return intent, False
 

@@ -16,13 +16,14 @@ import { NETWORKS, chainOf } from "./identity.js";
 
 const SYMBOLS = ["USDC", "USDT"];
 const BASIS = 10_000n;
-// What a route may take beside the amount, as the service allows it by default: basis points of it, and dollars. One that
-// takes too little is filled by nobody.
+// What a route may take beside the amount, as the service allows it by default: basis points of it, and dollars, or once
+// more the amount if that is less. One that takes too little is filled by nobody.
 const [LEAST, MOST, DOLLARS] = [9_900n, 10_200n, 5n];
 // In seconds: how long the source chain accepts a quote; how far its clock may be ahead; how long a deposit can be filled.
 const [ACCEPTED, AHEAD, SHORTEST, LONGEST, ALONE] = [3_600n, 120n, 300n, 90_000n, 60n];
 const LONGEST_SPAN = 31_536_000n; // above it, the exclusivity of a deposit is a time instead of a number of seconds
 const ZERO = "0".repeat(40);
+const TETHER = "0xdAC17F958D2ee523a2206206994597C13D831ec7"; // on Ethereum: it changes an allowance through zero only
 
 const [APPROVE, DEPOSIT] = ["095ea7b3", "7b939232"];
 const DEPOSIT_KINDS = [ADDRESS, ADDRESS, ADDRESS, ADDRESS, UINT, UINT, UINT, ADDRESS, UINT, UINT, UINT, BYTES];
@@ -115,8 +116,8 @@ function demandDeposit({ refunded, recipient, input, output, taken, brought, cha
   demand(input === digits(source.token) && output === digits(payment.token), "token");
   demand(taken === amount && brought === due, "amount");
   const [unit, other] = [10n ** BigInt(decimals), 10n ** BigInt(source.decimals)];
-  const [exact, bound] = [taken * unit * BASIS, due * other];
-  demand(exact >= bound * LEAST && exact <= bound * MOST + DOLLARS * other * unit * BASIS, "amount");
+  const [exact, bound, fixed] = [taken * unit * BASIS, due * other, DOLLARS * other * unit];
+  demand(exact >= bound * LEAST && exact <= bound * MOST + (fixed < bound ? fixed : bound) * BASIS, "amount");
 }
 
 function demandTimes({ relayer, quotedAt, fillBy, exclusivity }, { deadline, now }) {
@@ -127,7 +128,8 @@ function demandTimes({ relayer, quotedAt, fillBy, exclusivity }, { deadline, now
   demand(alone <= ALONE && (exclusivity === 0n) === (relayer === ZERO), "bridge");
 }
 
-/** On the link's chain exactly the approval and the payment are made that would be signed there. */
+/** On the link's chain exactly the approval and the payment are made that would be signed there, maybe after one of 0: an
+ *  allowance that anybody left would make the payment fail where the token cannot change it. */
 function demandMessage(message, { network, wallet, payment }) {
   const [[calls, fallback]] = decode(MESSAGE_KINDS, message);
   demand(fallback === digits(wallet), "payee");
@@ -136,7 +138,8 @@ function demandMessage(message, { network, wallet, payment }) {
   const made = calls.map(([to, data]) => ({ to: `0x${to}`, data: `0x${data}`, value: "0x0" }));
   const verdict = check(made, { network, kind: "single", wallet, payments: [payment] });
   demand(verdict.ok, verdict.reason);
-  demand(String(verdict.steps.map(({ kind }) => kind)) === "approve,pay");
+  const kinds = String(verdict.steps.map(({ kind }) => kind));
+  demand(kinds === "reset,approve,pay" || (kinds === "approve,pay" && digits(payment.token) !== digits(TETHER)));
 }
 
 /** The bridge is allowed to take exactly what it takes; before that an earlier allowance may be withdrawn. */

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from chalicelib.checkout.permits.records import End, Stage
 from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.requests.executions import ExecutionStatus
 from chalicelib.requests.records import RequestStatus
+from tests.bridging import diamond
 from tests.fakes.permits import EXECUTOR, HAD, PAYER, POOL, Permits, check_conserved
 from tests.fakes.world import PlainSigningKeys
 
@@ -99,6 +101,25 @@ def test_a_dearer_route_is_not_taken_from_others_and_a_cheaper_one_gets_all_that
     permits.world.advance(120)
     sent = permits.run_until_bridged(intent)
     assert sent.deposit.input_amount == intent.taking
+    check_conserved(permits)
+
+
+@pytest.mark.parametrize("fees", [(), ((diamond.TREASURY, 30_000),)])
+def test_what_the_router_leads_through_its_own_contract_is_deposited_in_the_bridge_itself(
+    permits: Permits, fees: tuple[tuple[str, int], ...]
+) -> None:
+    def through_it(answer: dict[str, Any]) -> dict[str, Any]:
+        wanted = permits.world.router.seen[-1]
+        return diamond.answer(diamond.true_call(wanted, int(permits.world.now.timestamp()), fees), wanted)
+
+    permits.world.router.change = through_it
+    intent = permits.begun()
+    sent = permits.run_until_bridged(intent)
+    assert sent.deposit.input_amount == intent.taking == 12_655_100 + sum(amount for _, amount in fees)
+    assert (sent.deposit.depositor, sent.deposit.recipient) == (PAYER, diamond.receiver(42161))
+    permits.fill(sent)
+    permits.settle(3)
+    assert permits.load(intent).end is End.SETTLED
     check_conserved(permits)
 
 
