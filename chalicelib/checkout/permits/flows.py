@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from chalicelib.access.callers import Owner
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, Fee
@@ -97,8 +98,9 @@ def accept(
 
     The same signature again is accepted again. Two to three calls to the source's node, a quote, four reads, one write.
     Raises NotFound; BadRequest for another nonce or deadline, a signature that is not the payer's, or one that comes
-    too late; Conflict if another signature was accepted, the request is paid or something else is due of it now; Locked
-    while another payment intent of the request is made; WriteConflict after five conflicts.
+    too late; Conflict if another signature was accepted, the request is paid, something else is due of it now, or the
+    service has another account; Locked while another payment intent of the request is made; WriteConflict after five
+    conflicts.
     """
     signed = Signed(_bytes_of("signedPaymentIntent", sent.signature), sent.nonce, sent.deadline)
     allowed = None
@@ -113,6 +115,8 @@ def accept(
             return _repeated(intent, signed)
         rules.check_signed(intent, signed, allowed, services.clock())
         request = _open_request(services, intent)
+        if (reason := trouble(services, intent)) is not None:
+            raise Conflict(f"{reason[0].upper()}{reason[1:]}: get another payment intent from /pay, and sign that")
         right = _checked(services, intent, signed.signature)
         made = _accepted(services, intent, request, right, allowed)
         _check_allowance(services, made, allowed)
@@ -181,6 +185,15 @@ def is_wanted(services: Services, request: Request) -> bool:
     """As rules.is_wanted. One read if the request is paid out to a bank account."""
     order = offramp_store.order(services.store, request.request_id) if request.is_crypto_to_fiat else None
     return rules.is_wanted(request, order)
+
+
+def trouble(services: Services, intent: PaymentIntent) -> str | None:
+    """Why nothing may be submitted: the tokens are, or were to come, into an account that is not the service's now."""
+    if not relayer.can_submit(services, intent.network):
+        return f"the service sends no transactions on {intent.network} any more"
+    if not same_address(relayer.account_address(services, intent.network), intent.permit.spender):
+        return f"the service's account on {intent.network} is not {intent.permit.spender} any more"
+    return None
 
 
 def check_not_executed(request: Request) -> None:

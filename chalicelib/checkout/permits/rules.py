@@ -262,6 +262,11 @@ def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime
     return replace(intent, stage=Stage.BRIDGED, crossing=crossing, reason=None, check_at=now)
 
 
+def undone(intent: PaymentIntent, now: datetime) -> PaymentIntent:
+    """The payment intent whose deposit a fork has undone, or put into another transaction."""
+    return replace(intent, stage=Stage.TAKEN, crossing=None, check_at=now)
+
+
 def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentIntent:
     """The payment intent after a check of its crossing.
 
@@ -275,6 +280,11 @@ def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentI
     if (end := _END.get(crossing.status)) is not None:
         return ended(replace(after, reason=reason), end, now)
     return replace(postponed(intent, now), reason=reason)
+
+
+def is_contradicted(intent: PaymentIntent, crossing: Intent) -> bool:
+    """Whether the source chain says that there was no deposit, where the relayer has said that it was made."""
+    return intent.end is None and crossing.status is not IntentStatus.PENDING
 
 
 def ended(intent: PaymentIntent, end: End, now: datetime) -> PaymentIntent:
