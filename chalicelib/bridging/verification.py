@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address, same_address
 from chalicelib.base.frozen import frozen
 from chalicelib.bridging.rules import BridgedCall, GasCost, Route, Wanted, read_source
-from chalicelib.calldata.across import QUOTE_SECONDS
+from chalicelib.calldata.across import QUOTE_SECONDS, Deposit
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.bridges import needs_reset
 from chalicelib.catalogue.networks import Network, network, network_of_chain
@@ -134,6 +134,20 @@ def _check_times(bridged: BridgedCall, now: datetime) -> None:
         raise RouteRefused(f"{deposit.exclusive_relayer} alone may fill it for {seconds} seconds")
     if (deposit.exclusivity == 0) != (deposit.exclusive_relayer == ZERO_ADDRESS):
         raise RouteRefused("its exclusivity contradicts itself")
+
+
+def has_route_times(deposit: Deposit) -> bool:
+    """Whether the deadlines of a deposit that anybody sent are within those that a route may have, whenever that was
+    shown and sent: at most QUOTE_SECONDS after its quote.
+
+    Of a deposit that was made, the exclusivity is known as an instant.
+    """
+    quoted, sent = deposit.quote_timestamp, deposit.quote_timestamp + QUOTE_SECONDS
+    first = quoted + (LEAST_TIME_TO_FILL - CLOCK_SKEW).total_seconds()
+    last, span = sent + MOST_TIME_TO_FILL.total_seconds(), MOST_EXCLUSIVITY.total_seconds()
+    alone = deposit.exclusivity
+    is_shared = alone <= (sent + span if alone > _LONGEST_EXCLUSIVITY_SPAN else span)
+    return first <= deposit.fill_deadline <= last and is_shared
 
 
 def _most(wanted: Wanted, limits: Limits) -> int:

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.bridging.flows import QuoteFailure, quotes
 from chalicelib.bridging.rules import Purpose, Route, Wanted
-from chalicelib.bridging.verification import Limits, RouteRefused, verify
+from chalicelib.bridging.verification import Limits, RouteRefused, has_route_times, verify
 from chalicelib.calldata.across import HandlerMessage, encode_message
 from chalicelib.calldata.erc20 import approve
 from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, needs_reset, source_networks, source_token
@@ -161,6 +161,20 @@ def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:
     assert passes(quote_timestamp=-3300) and not passes(quote_timestamp=-3301)
     assert passes(fill_deadline=900) and not passes(fill_deadline=899)
     assert passes(fill_deadline=86_400) and not passes(fill_deadline=86_401)
+
+
+def test_the_times_of_a_deposit_that_was_sent_are_those_of_a_route_shown_within_an_hour_of_its_quote() -> None:
+    true = deposit_of(question(wanted()), NOW)
+
+    def fits(**changes: int) -> bool:
+        return has_route_times(replace(true, exclusive_relayer=PAYER, **changes))
+
+    hour, day = 3_600, 86_400
+    for seconds, is_route in ((839, False), (840, True), (hour + day, True), (hour + day + 1, False)):
+        assert fits(fill_deadline=NOW + seconds) is is_route
+    for alone, is_route in ((0, True), (60, True), (61, False), (NOW + hour + 60, True), (NOW + hour + 61, False)):
+        assert fits(exclusivity=alone) is is_route
+    assert not fits(exclusivity=365 * day) and fits(exclusivity=365 * day + 1), "an instant, long ago"
 
 
 def test_a_route_may_take_so_much_more_than_the_amount_as_the_settings_say() -> None:
