@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest
+from chalicelib.base.errors import BadRequest, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.keccak import keccak256
@@ -15,6 +15,7 @@ from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.checkout.permits.records import LIFETIME, PaymentIntent, Stage
 from chalicelib.checkout.rules import Position
+from chalicelib.requests.executions import Execution
 from chalicelib.requests.offramps.records import Order
 from chalicelib.requests.offramps.rules import OVER
 from chalicelib.requests.records import Request, RequestStatus
@@ -28,6 +29,16 @@ LEAST_TIME_TO_TAKE = timedelta(minutes=2)
 TAKEN_AFTER_QUOTE = timedelta(minutes=10)
 """How long the signature of a converted amount is good after its rate, which is not kept by delaying the payment."""
 _NONCE_BITS = 64
+
+
+class RequestExecuted(Locked):
+    """A payment of the request is being made that its payer has signed."""
+
+    shown_by = "chalicelib.checkout.permits.schemas"
+
+    def __init__(self, execution: Execution) -> None:
+        super().__init__(f"This request is being paid by payment intent {execution.intent_id}: wait for its end")
+        self.execution = execution
 
 
 @frozen
