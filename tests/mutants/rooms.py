@@ -32,7 +32,8 @@ TARGETS = {
     "scanning": "rules.py transfer_log.py",
     "recording": "rules.py deciding.py payments.py refunds.py unmatched.py events.py valuing.py",
     "offramp": "rules.py orders.py settling.py",
-    "checkout": "**/rules.py intents/announcements.py crosschain/*.py intents/crossings/*.py",
+    "checkout": "**/rules.py intents/announcements.py crosschain/*.py intents/crossings/*.py permits/stages.py permits/flows.py "
+    "permits/running.py",
     "pages": "payment/check.js",
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""

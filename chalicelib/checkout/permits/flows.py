@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.addresses import same_address
-from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
+from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, Fee
 from chalicelib.base.signatures import SIGNATURE_BYTES
@@ -19,7 +19,7 @@ from chalicelib.checkout import conversions
 from chalicelib.checkout.crosschain.rules import Payer, check_bridged, purpose_of, wanted_for
 from chalicelib.checkout.permits import rules, store
 from chalicelib.checkout.permits.records import PaymentIntent, Stage
-from chalicelib.checkout.permits.rules import Signed, Wish
+from chalicelib.checkout.permits.rules import RequestExecuted, Signed, Wish
 from chalicelib.checkout.rules import Owed, Position
 from chalicelib.offramp import store as offramp_store
 from chalicelib.relayer import flows as relayer
@@ -197,9 +197,9 @@ def trouble(services: Services, intent: PaymentIntent) -> str | None:
 
 
 def check_not_executed(request: Request) -> None:
-    """Raises Locked while a payment of the request is made that its payer has signed."""
+    """Raises RequestExecuted while a payment of the request is made that its payer has signed."""
     if request.is_executed and request.execution is not None:
-        raise Locked(f"This request is being paid by payment intent {request.execution.intent_id}: wait for its end")
+        raise RequestExecuted(request.execution)
 
 
 def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:

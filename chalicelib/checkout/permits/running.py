@@ -18,7 +18,7 @@ from chalicelib.calldata import erc20, erc2612
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.checkout.intents.crossings import following as crossings
 from chalicelib.checkout.intents.crossings.events import Failure, failure_event
-from chalicelib.checkout.permits import rules, store
+from chalicelib.checkout.permits import rules, stages, store
 from chalicelib.checkout.permits.flows import PERMIT_GAS, TAKE_GAS, is_wanted, trouble
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.links.records import Bill, IntentStatus
@@ -102,26 +102,26 @@ def _step(services: Services, intent: PaymentIntent) -> None:
 
 def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
-    now, known = services.clock(), relayer.outcome(services, rules.call_key(intent, "take"))
+    now, known = services.clock(), relayer.outcome(services, stages.call_key(intent, "take"))
     if known is not None and known.status is CallStatus.SUCCEEDED:
-        services.store.write(rules.taken(intent, now), *_held_rate(services, intent))
+        services.store.write(stages.taken(intent, now), *_held_rate(services, intent))
     elif known is not None and known.status is CallStatus.UNKNOWN:
-        services.store.write(rules.postponed(intent, now))
-    elif known is not None or rules.cannot_be_taken(intent, now):
+        services.store.write(stages.postponed(intent, now))
+    elif known is not None or stages.cannot_be_taken(intent, now):
         why = known.reason if known is not None else intent.reason
         _end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}" if why else NOTHING_TAKEN), request, End.FAILED)
     else:
         refused = None
-        if rules.may_take(intent, now) and is_wanted(services, request):
+        if stages.may_take(intent, now) and is_wanted(services, request):
             refused = trouble(services, intent) or _submit_take(services, intent)
-        services.store.write(rules.postponed(replace(intent, reason=refused or intent.reason), now))
+        services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
 
 
 def _held_rate(services: Services, intent: PaymentIntent) -> tuple[Quote, ...]:
     """The quote by which the rate of a converted amount holds until the payment is there. One query for it."""
     if intent.rate is None:
         return ()
-    return (quotes.prolonged(services, intent.request_id, intent.rate, rules.RATE_HELD),)
+    return (quotes.prolonged(services, intent.request_id, intent.rate, stages.RATE_HELD),)
 
 
 def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
@@ -129,7 +129,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> str | None:
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
-    calls = [_call(intent, "take", rules.take_call(intent), TAKE_GAS)]
+    calls = [_call(intent, "take", stages.take_call(intent), TAKE_GAS)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, _call(intent, "permit", permit, PERMIT_GAS))
@@ -142,9 +142,9 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     After a fork that gave them back to the payer others' tokens may be in the account: those are not spent.
     """
     now, key = services.clock(), f"spend/{intent.spends}"
-    known = relayer.accepted(services, rules.call_key(intent, key))
+    known = relayer.accepted(services, stages.call_key(intent, key))
     if known is None:
-        held = relayer.outcome(services, rules.call_key(intent, "take"))
+        held = relayer.outcome(services, stages.call_key(intent, "take"))
         if held is not None and held.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED):  # since a deep fork
             _end(services, replace(intent, reason=NOTHING_TAKEN), request, End.FAILED)
             return
@@ -152,11 +152,11 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
         if held is None or held.status is not CallStatus.SUCCEEDED:
             reason = "a fork of the chain has undone the taking of the tokens"
         after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
-        services.store.write(rules.postponed(after, now))
+        services.store.write(stages.postponed(after, now))
         return
     outcome, made = known
     if outcome.status is CallStatus.UNKNOWN:
-        services.store.write(rules.postponed(intent, now))
+        services.store.write(stages.postponed(intent, now))
     elif outcome.status is not CallStatus.SUCCEEDED:  # it never can be executed any more
         services.store.write(replace(intent, spends=intent.spends + 1, reason=outcome.reason, check_at=now))
     elif same_address(made.to, rules.source_of(intent).address):
@@ -164,21 +164,21 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
         _end(services, back, request, End.REFUNDED)
     else:
         assert outcome.tx_hash is not None, "a call that succeeded has a transaction"
-        services.store.write(rules.bridged(intent, request, outcome.tx_hash, now))
+        services.store.write(stages.bridged(intent, request, outcome.tx_hash, now))
 
 
 def _submit_spend(services: Services, intent: PaymentIntent, request: Request, key: str) -> PaymentIntent:
     """Submits the call that spends the tokens, if there is one now. The payment intent has as its reason why there is
     none, or why it is not accepted."""
     token = rules.source_of(intent).address
-    if rules.is_given_up(intent, services.clock()) or not is_wanted(services, request):
+    if stages.is_given_up(intent, services.clock()) or not is_wanted(services, request):
         made = erc20.transfer(token, intent.payer, intent.taking)
     else:
         try:
             route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
         except BadRequest as error:
             return replace(intent, reason=error.message)
-        deposit = rules.deposit_of(intent, route)
+        deposit = stages.deposit_of(intent, route)
         if deposit is None:
             return replace(intent, reason="every route takes more than was signed and taken")
         intent, is_approved = _approved(services, intent, deposit.to)
@@ -200,7 +200,7 @@ def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[
     if holding.allowance >= intent.taking:
         return intent, True
     key = f"approve/{intent.approvals}"
-    known = relayer.outcome(services, rules.call_key(intent, key))
+    known = relayer.outcome(services, stages.call_key(intent, key))
     if known is not None and known.status is not CallStatus.UNKNOWN:
         return replace(intent, approvals=intent.approvals + 1), False
     if known is None:
@@ -216,9 +216,9 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
     """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
     before, bill = intent.crossing, Bill((request,))
     assert before is not None, "it is in the bridge"
-    made = relayer.outcome(services, rules.call_key(intent, f"spend/{intent.spends}"))
+    made = relayer.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
     if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
-        services.store.write(rules.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
+        services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
     after = crossings.checked(services, bill, before, set())
     if after.status is not IntentStatus.PENDING:
@@ -226,8 +226,8 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
             (after,) = crossings.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
     done = crossings.concluded(services, Bill((request,)), before, [before], [after])
-    changed = rules.followed(intent, done.intents[0], services.clock())
-    if rules.is_contradicted(changed, done.intents[0]):
+    changed = stages.followed(intent, done.intents[0], services.clock())
+    if stages.is_contradicted(changed, done.intents[0]):
         services.log.error("payment intent overdue", extra={**_facts(changed), "reason": changed.reason})
     if changed.end is None:
         services.store.write(changed)
@@ -237,7 +237,7 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
 
 def _end(services: Services, intent: PaymentIntent, request: Request, end: End) -> None:
     """Ends a payment intent that never got into the bridge, and tells the merchant why, unless the request is paid."""
-    ended, events = rules.ended(intent, end, services.clock()), tuple[Event, ...]()
+    ended, events = stages.ended(intent, end, services.clock()), tuple[Event, ...]()
     if request.status is not RequestStatus.PAID:
         status = "bounced" if end is End.REFUNDED else "failed"
         failure = Failure(intent.due, intent.returned_by, intent.network, status, intent.reason)
@@ -261,7 +261,7 @@ def _write_end(
 
 
 def _call(intent: PaymentIntent, step: str, made: Transaction, gas: int) -> Call:
-    return Call(rules.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
+    return Call(stages.call_key(intent, step), intent.network, made.to, made.data, made.value, gas)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:
@@ -273,7 +273,7 @@ def _refusal(services: Services, intent: PaymentIntent, submission: Submission) 
 
 def _watch(services: Services, intent: PaymentIntent) -> None:
     """Logs tokens that are in the service's account for long; an alarm is made of it (infra/template.yaml)."""
-    if rules.is_overdue(intent, services.clock()):
+    if stages.is_overdue(intent, services.clock()):
         services.log.error("payment intent overdue", extra={**_facts(intent), "reason": intent.reason})
 
 

@@ -16,11 +16,13 @@ from chalicelib.checkout.building import PayOptions
 from chalicelib.checkout.permits import flows
 from chalicelib.checkout.permits.flows import Offer
 from chalicelib.checkout.permits.records import Stage
+from chalicelib.checkout.permits.rules import RequestExecuted
 from chalicelib.checkout.permits.schemas import payment_intent_answer
 from chalicelib.checkout.requests import flows as requests
 from chalicelib.checkout.requests.flows import PreparedRequest
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import SourceToken
+from chalicelib.http.errors import error_body
 from chalicelib.links.reading import Viewer
 from chalicelib.outbound.lifi import RouterUnavailable
 from chalicelib.storage.store import WriteConflict
@@ -143,8 +145,9 @@ def test_the_same_signature_is_accepted_again_and_another_one_is_not(permits: Pe
 def test_while_one_is_made_nothing_else_pays_the_request(permits: Permits) -> None:
     other = permits.offer().intent
     intent = permits.begun()
-    with pytest.raises(Locked, match=intent.intent_id):
+    with pytest.raises(RequestExecuted, match=intent.intent_id) as refused:
         permits.accept(other)
+    assert error_body(refused.value)["execution"] == {"paymentIntentId": intent.intent_id, "status": "pending"}
     with pytest.raises(Locked):
         pay(permits, Owner("acct", None, None))
     viewer, owner = Viewer("acct", None), Owner("acct", None, None)
