@@ -1,6 +1,5 @@
 // The transactions of /pay, and the payments that they have to make by what the page shows.
 
-import { checkRoute } from "./bridge.js";
 import { check } from "./check.js";
 import { dueAt, endsAt, readConversion } from "./conversion.js";
 import { hashOf, isKnown } from "./identity.js";
@@ -60,8 +59,8 @@ export function expected(link, { conversions }, wallet) {
 }
 
 // Without it if the link's network or tokens differ from the page's own list, or if more may be taken than the rate says.
-/** The result of `check` for the transactions of a quote, or of `checkRoute` at the time `now` in milliseconds. */
-export function verify(link, { transactions, due, route }, owed, now) {
+/** The result of `check` for the transactions of a quote, or with a route of `checkRoute` at the time `now` in milliseconds. */
+export function verify(link, { transactions, due, route }, owed, now, checkRoute) {
   const reason = !isKnown(link) ? "identity" : due.some((each) => each.isHigh) ? "rate" : null;
   if (reason) return { ok: false, reason };
   if (!route) return check(transactions, owed);
