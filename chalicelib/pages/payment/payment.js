@@ -111,7 +111,8 @@ class Payment extends Follower {
     const asSafe = this.isSafe ? "&isSafe=true" : "";
     const from = source ? `&chain=${source.label}&token=${source.symbol}` : "";
     const asked = app.ask(`/pay?wallet=${encodeURIComponent(this.address)}${asSafe}${from}`);
-    const [response, bridge] = await Promise.all([asked, source && app.asset("bridge.js")]);
+    const needed = source ? ["bridge.js", "crossing.js"] : []; // the latter once it is sent, when it must not be missing
+    const [response, bridge] = await Promise.all([asked, ...needed.map(app.asset)]);
     const isOver = () => turn !== this.turn || this.isBusy;
     if (isOver()) return;
     if (response.status !== 200) return void (await this.showRefusal(response));
