@@ -16,8 +16,7 @@ class ClientSettings:
     """What a client id sets for its links: a fee, the record id of its payee destination, its orchestrator.
 
     With an orchestrator, only that orchestrator creates links for the client id. The payees and currencies limit what
-    the client id creates without a secret credential; None is no limit. With `uses_payment_intents` payers sign a
-    payment from another chain instead of sending its transactions.
+    the client id creates without a secret credential; None is no limit.
     """
 
     fee_percentage: str | None = None
@@ -26,7 +25,6 @@ class ClientSettings:
     orchestrator_id: str | None = None
     allowed_payees: tuple[str, ...] | None = None
     allowed_currencies: tuple[str, ...] | None = None
-    uses_payment_intents: bool = False
 
     @property
     def fee(self) -> Fee:
@@ -37,7 +35,8 @@ class ClientSettings:
 class Owner:
     """The owner of a new link: the account, and the client id and Origin that were sent.
 
-    `orchestrator_id` is set if an orchestrator acts for the client id. `mode` is how the caller authenticated.
+    `orchestrator_id` is set if an orchestrator acts for the client id. `mode` is how the caller authenticated. With
+    `uses_payment_intents` payers sign a payment from another chain instead of sending its transactions.
     """
 
     account_id: str
@@ -46,6 +45,7 @@ class Owner:
     settings: ClientSettings = ClientSettings()
     orchestrator_id: str | None = None
     mode: Mode | None = None
+    uses_payment_intents: bool = False
 
 
 @frozen
@@ -67,9 +67,10 @@ class Caller:
     `key_id` is the public id of the key that was sent; `client` is the client id, also when it is
     sent with a key. `session` is set in session mode. `sent_session` is the hash of a session token that was sent to an
     operation without credentials: signing in ends that session. `banned_until` and `ban_version` are those of the
-    caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only what
-    payers do. `quota` names whose units the call uses (rate_limits/rules.py): the account of a secret credential, or a
-    client id that is sent alone; None for anonymous callers and the payment page.
+    caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only
+    what payers do. `uses_payment_intents` is the setting of the API key, or of the client id without one. `quota`
+    names whose units the call uses (rate_limits/rules.py): the account of a secret credential, or a client id that is
+    sent alone; None for anonymous callers and the payment page.
     """
 
     mode: Mode
@@ -88,6 +89,7 @@ class Caller:
     sent_session: str | None = None
     orchestrator_id: str | None = None
     reads_any_link: bool = False
+    uses_payment_intents: bool = False
     quota: str | None = None
 
     @property
@@ -119,6 +121,13 @@ class Caller:
             client.orchestrator_id,
             client.allowed_payees,
             client.allowed_currencies,
-            client.uses_payment_intents,
         ) if client else ClientSettings()
-        return Owner(self.account_id, self.client_id, self.origin, settings, self.orchestrator_id, self.mode)
+        return Owner(
+            account_id=self.account_id,
+            client_id=self.client_id,
+            origin=self.origin,
+            settings=settings,
+            orchestrator_id=self.orchestrator_id,
+            mode=self.mode,
+            uses_payment_intents=self.uses_payment_intents,
+        )

@@ -117,6 +117,7 @@ def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fi
         if client.account_id != key.account_id:
             raise Forbidden("The client ID belongs to another account than the API key")
     common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id, "quota": account_quota(key.account_id)}
+    common |= {"uses_payment_intents": key.uses_payment_intents}
     return Caller(account_id=key.account_id, tier=key.tier, scopes=key.scopes, client=client, **common)
 
 
@@ -126,6 +127,7 @@ def _client_id(services: Services, sent: SentCredential, records: Any, common: _
         "actor": f"client_id:{client.client_id}",
         "key_scope": f"{common['digest']}/{common['origin']}",
         "quota": client_quota(client.record_id),
+        "uses_payment_intents": client.uses_payment_intents,
     }
     return Caller(account_id=client.account_id, tier=client.tier, client=client, **common)
 
@@ -141,6 +143,7 @@ def _orchestrator(services: Services, sent: SentCredential, records: Any, common
     if sent.client_id is None:
         return Caller(account_id=key.account_id, **common)
     client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)
+    common |= {"uses_payment_intents": client.uses_payment_intents}
     return Caller(account_id=client.account_id, client=client, **common)
 
 

@@ -10,7 +10,17 @@ from typing import Literal
 from chalicelib.base.frozen import frozen
 from chalicelib.bridging.asking import Answer, ask
 from chalicelib.bridging.records import KeptAnswer, RouterCircuit
-from chalicelib.bridging.rules import DESTINATION_GAS, BridgeClosed, NoRoute, Purpose, Route, Wanted, kept, try_again
+from chalicelib.bridging.rules import (
+    DESTINATION_GAS,
+    BridgeClosed,
+    NoRoute,
+    Purpose,
+    Route,
+    Wanted,
+    kept,
+    no_way,
+    try_again,
+)
 from chalicelib.bridging.store import known
 from chalicelib.bridging.verification import Limits, RouteRefused, verify
 from chalicelib.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable, step_of
@@ -114,7 +124,8 @@ def _outcome(services: Services, wanted: Wanted, answer: Answer, now: datetime) 
         return QuoteFailure(wanted, "unavailable", try_again(wanted, retry_after), retry_after)
     pair = f"{wanted.source.symbol} on {wanted.source.network}"
     if isinstance(answer, RouterRefused):
-        return QuoteFailure(wanted, "no_route", f"This cannot be paid in {pair}: {answer.message}")
+        services.log.info("router refused", extra={"reason": str(answer), "code": answer.code, "pair": pair})
+        return QuoteFailure(wanted, "no_route", no_way(wanted, answer.problems))
     try:
         return _route(services, answer, wanted, now, now)
     except RouteRefused as refused:

@@ -5,6 +5,7 @@ the deposit sends tokens to a contract on the destination chain, which approves 
 call that pays; if that fails they go to the fallback. All of this is in the bytes that the payer signs.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -22,6 +23,15 @@ from chalicelib.catalogue.tokens import Token
 
 DESTINATION_GAS = 200_000
 """What a payment through the fee proxy may use on the destination chain; measured are 96,000 to 188,000."""
+
+
+_PROBLEMS = {
+    "AMOUNT_TOO_LOW": "the amount is too small for the bridge",
+    "FEES_HIGHER_THAN_AMOUNT": "the amount is too small for the bridge",
+    "AMOUNT_TOO_HIGH": "the amount is too large for the bridge",
+    "INSUFFICIENT_LIQUIDITY": "the bridge does not have so much there now",
+}
+"""What codes of bridges mean, the first that is found."""
 
 
 class NoRoute(BadRequest):
@@ -59,14 +69,12 @@ class Purpose:
 
 
 @frozen
-class RouteCost:
-    """A part of what a route costs, as the router says. `dollars` have 8 decimals. `is_gas`: paid for gas."""
+class GasCost:
+    """What the gas of a route costs, as the router says. `dollars` have 8 decimals."""
 
-    name: str
     amount: BaseUnits
     token: Token
     dollars: BaseUnits | None
-    is_gas: bool
 
 
 @frozen
@@ -89,7 +97,7 @@ class Route:
     execution_deadline: datetime
     fill_deadline: datetime
     seconds: int
-    costs: tuple[RouteCost, ...]
+    gas_costs: tuple[GasCost, ...]
 
 
 @frozen
@@ -98,6 +106,7 @@ class BridgedCall:
 
     `taken` is what leaves the payer, in base units of the deposit's input token. `target` is allowed to take `amount`
     of its output token, and `data` is sent to it. What is left, all of it if the call fails, goes to `fallback`.
+    `resets`: an allowance that the recipient has given before is withdrawn first.
     """
 
     deposit: Deposit
@@ -107,6 +116,7 @@ class BridgedCall:
     data: str
     amount: BaseUnits
     fallback: str
+    resets: bool
 
     @property
     def execution_deadline(self) -> datetime:
@@ -142,29 +152,41 @@ def _signed(chain: Network, to: str, data: str) -> DiamondDeposit | None:
     return decode_diamond(data) if same_address(to, _deployed(LIFI_DIAMOND, chain)) else None
 
 
-def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str] | None:
-    """Target, data, amount and fallback of a message that approves all that arrives and makes one call with it."""
+def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
+    """Target, data, amount, fallback and whether an allowance is withdrawn first, of a message that approves all that
+    arrives, maybe after an approval of 0, and makes one call with it."""
     message = decode_message(deposit.message)
-    if message is None or len(message.calls) != 2:
+    if message is None or len(message.calls) not in (2, 3):
         return None
-    (token, approval, nothing), (target, call, value) = message.calls
-    if nothing or value or not same_address(token, deposit.output_token):
+    *approvals, (target, call, value) = message.calls
+    resets = len(approvals) == 2
+    amounts = [0, deposit.output_amount] if resets else [deposit.output_amount]
+    expected = [approve(deposit.output_token, target, amount) for amount in amounts]
+    if value or approvals != [(each.to, each.data, 0) for each in expected]:
         return None
-    if approval != approve(token, target, deposit.output_amount).data:
-        return None
-    return target, call, BaseUnits(deposit.output_amount), message.fallback
+    return target, call, BaseUnits(deposit.output_amount), message.fallback, resets
 
 
-def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str] | None:
+def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
+    """The same of LI.FI's receiver, whose contracts withdraw an earlier allowance themselves where that is needed."""
     message = decode_receiver_message(deposit.message)
     if message is None or not same_address(message.token, deposit.output_token):
         return None
-    return message.target, message.data, BaseUnits(message.amount), message.receiver
+    return message.target, message.data, BaseUnits(message.amount), message.receiver, True
 
 
 def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
     """The route with the time at which it was fetched, which is shown for `lifetime` from then on."""
     return replace(route, fetched_at=fetched_at, expires_at=min(fetched_at + lifetime, route.execution_deadline))
+
+
+def no_way(wanted: Wanted, problems: Collection[str]) -> str:
+    """What a payer is told if the router offers nothing, by its codes: its own words are never shown to payers."""
+    reason = next((text for problem, text in _PROBLEMS.items() if problem in problems), "the bridge offers no way now")
+    return (
+        f"This cannot be paid in {wanted.source.symbol} on {wanted.source.network}: {reason}. Choose another chain or "
+        f"token, or pay on {wanted.destination.network}"
+    )
 
 
 def try_again(wanted: Wanted, retry_after: int) -> str:

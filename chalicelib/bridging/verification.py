@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address, same_address
 from chalicelib.base.frozen import frozen
-from chalicelib.bridging.rules import BridgedCall, Route, RouteCost, Wanted, read_source
-from chalicelib.calldata.across import QUOTE_SECONDS
+from chalicelib.bridging.rules import BridgedCall, GasCost, Route, Wanted, read_source
+from chalicelib.calldata.across import QUOTE_SECONDS, Deposit
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.bridges import needs_reset
 from chalicelib.catalogue.networks import Network, network, network_of_chain
 from chalicelib.catalogue.tokens import Token, token_at, token_with_id
 from chalicelib.outbound.lifi import RouterCost, RouterStep
@@ -36,7 +37,8 @@ class RouteRefused(Exception):
 
 @frozen
 class Limits:
-    """What a route may take in addition to the amount: basis points of it, and whole dollars."""
+    """What a route may take in addition to the amount: basis points of it, and whole dollars, not more than the amount:
+    bridging one dollar must not cost five."""
 
     cost_bps: int
     cost_dollars: int
@@ -69,7 +71,7 @@ def verify(step: RouterStep, wanted: Wanted, now: datetime, limits: Limits) -> R
         execution_deadline=bridged.execution_deadline,
         fill_deadline=bridged.fill_deadline,
         seconds=step.seconds,
-        costs=(*_costs(step.fee_costs, is_gas=False), *_costs(step.gas_costs, is_gas=True)),
+        gas_costs=_gas_costs(step.gas_costs),
     )
 
 
@@ -96,6 +98,8 @@ def _check_call(bridged: BridgedCall, wanted: Wanted) -> None:
         raise RouteRefused(f"it lets the call take {bridged.amount}")
     if not same_address(bridged.fallback, wanted.fallback):
         raise RouteRefused(f"its fallback is {bridged.fallback}")
+    if needs_reset(wanted.destination) and not bridged.resets:
+        raise RouteRefused("anybody could make its call fail by an allowance of the contract that makes it")
 
 
 def _check_deposit(bridged: BridgedCall, step: RouterStep, wanted: Wanted, limits: Limits) -> None:
@@ -132,9 +136,24 @@ def _check_times(bridged: BridgedCall, now: datetime) -> None:
         raise RouteRefused("its exclusivity contradicts itself")
 
 
+def has_route_times(deposit: Deposit) -> bool:
+    """Whether the deadlines of a deposit that anybody sent are within those that a route may have, whenever that was
+    shown and sent: at most QUOTE_SECONDS after its quote.
+
+    Of a deposit that was made, the exclusivity is known as an instant.
+    """
+    quoted, sent = deposit.quote_timestamp, deposit.quote_timestamp + QUOTE_SECONDS
+    first = quoted + (LEAST_TIME_TO_FILL - CLOCK_SKEW).total_seconds()
+    last, span = sent + MOST_TIME_TO_FILL.total_seconds(), MOST_EXCLUSIVITY.total_seconds()
+    alone = deposit.exclusivity
+    is_shared = alone <= (sent + span if alone > _LONGEST_EXCLUSIVITY_SPAN else span)
+    return first <= deposit.fill_deadline <= last and is_shared
+
+
 def _most(wanted: Wanted, limits: Limits) -> int:
+    amount = _in_source_units(wanted, wanted.amount)
     dollars: int = limits.cost_dollars * 10**wanted.source.decimals
-    return _in_source_units(wanted, wanted.amount) * (10_000 + limits.cost_bps) // 10_000 + dollars
+    return amount * (10_000 + limits.cost_bps) // 10_000 + min(dollars, amount)
 
 
 def _in_source_units(wanted: Wanted, amount: int) -> int:
@@ -144,10 +163,10 @@ def _in_source_units(wanted: Wanted, amount: int) -> int:
     return -(-amount * source // destination)
 
 
-def _costs(costs: tuple[RouterCost, ...], is_gas: bool) -> tuple[RouteCost, ...]:
+def _gas_costs(costs: tuple[RouterCost, ...]) -> tuple[GasCost, ...]:
     """The costs in currencies that the catalogue knows."""
     return tuple(
-        RouteCost(each.name, each.amount, token, each.dollars, is_gas)
+        GasCost(each.amount, token, each.dollars)
         for each in costs
         if (token := _currency(each)) is not None
     )

@@ -6,6 +6,7 @@ from chalicelib.catalogue.networks import ALL_NETWORKS, Network, network
 from chalicelib.catalogue.tokens import Token, find_tokens
 
 SOURCE_SYMBOLS = ("USDC", "USDT")
+_RESET = ("USDT-mainnet",)
 _LABELS = ("BASE", "OPTIMISM", "ARBITRUM", "ETHEREUM", "POLYGON", "BNB")
 
 
@@ -29,3 +30,12 @@ def is_bridgeable(token: Token) -> bool:
     """Whether what is due in a token can be paid from another chain."""
     known = network(token.network)
     return known is not None and source_token(known.label, token.symbol) == token
+
+
+def needs_reset(token: Token) -> bool:
+    """Whether an allowance of the token can be changed through zero only, as the contract of Tether on Ethereum has it.
+
+    Of what is bridged no other one does so. Before a wallet's own approval the token itself is asked; of calls that
+    are made on another chain later nobody can know what the allowance will be.
+    """
+    return token.id in _RESET

@@ -49,6 +49,7 @@ class LoggedFill:
     origin_chain_id: int
     deposit_id: int
     depositor: str | None
+    recipient: str | None
     tx_hash: str
     block_number: int
     block_hash: str
@@ -220,7 +221,8 @@ def _fill(log: Mapping[str, Any]) -> LoggedFill:
         key=_key(of_deposit),
         origin_chain_id=quantity(log["topics"][1], 2**256),
         deposit_id=quantity(log["topics"][2], 2**256),
-        depositor=_address(data[8 * WORD : 9 * WORD]),
+        depositor=_address(words[8]),
+        recipient=_address(words[9]),
         tx_hash=hash_of(log["transactionHash"]),
         block_number=quantity(log["blockNumber"]),
         block_hash=hash_of(log["blockHash"]),

@@ -6,8 +6,9 @@ the payer is then the address that sent it the token in the same transaction. An
 The payer of a native payment is the transaction's sender if the transaction calls a payment contract directly. It is
 unknown otherwise, because somebody else may send the transaction of a Safe or a smart account.
 
-A payment that the bridge brought comes from the contract that makes the bridge's calls. Its payer is who deposited it
-on another network, by the event of the fill before the payment.
+A payment that the bridge brought comes from the contract that makes the bridge's calls: the one that the fill gave the
+tokens to or, of LI.FI's, one that got them from there. Its payer is who deposited it on another network, by the event
+of the fill before the payment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 from chalicelib.base.addresses import address_bytes, address_of_log
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.abi import WORD
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, address_of, payment_contracts
+from chalicelib.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, address_of, payment_contracts
 from chalicelib.catalogue.networks import network, network_of_chain
 from chalicelib.chain.bridges import TRANSFER_TOPIC, LoggedFill, fills_in
 from chalicelib.chain.hex_values import hash_of, quantity
@@ -81,23 +82,31 @@ def _bridged(
     name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer, payer: bytes | None
 ) -> PaymentSender | None:
     """Who deposited a payment that the bridge brought; None for other payments, and for one of two equal ones."""
-    if not receipt or payer is None or paid.token_address is None or payer != _handler(name):
+    if not receipt or payer is None or paid.token_address is None or not fills_in(name, receipt["logs"]):
         return None
     token, wanted = address_bytes(paid.token_address), (payer, address_bytes(paid.payee), paid.amount)
-    fill, found = None, list[LoggedFill]()
+    handler, receiver = _deployed(ACROSS_HANDLER, name), _deployed(LIFI_RECEIVER, name)
+    fill: LoggedFill | None = None
+    holders, found = set[bytes | None](), list[LoggedFill]()
     for log in sorted(receipt["logs"], key=lambda each: quantity(each["logIndex"])):
-        fill = next(iter(fills_in(name, [log])), fill)
-        if fill is not None and _token_transfer(log, token) == wanted:
+        for fill in fills_in(name, [log]):
+            holders = {address_bytes(fill.recipient) if fill.recipient else None} & {handler, receiver}
+        transfer = _token_transfer(log, token)
+        if fill is None or transfer is None:
+            continue
+        if transfer == wanted and payer in holders:
             found.append(fill)
+        elif receiver in holders and transfer[0] == receiver:
+            holders.add(transfer[1])  # the contract that makes the calls of LI.FI's receiver
     origin = network_of_chain(found[0].origin_chain_id) if len(found) == 1 else None
     if origin is None or found[0].depositor is None:
         return None
     return PaymentSender(found[0].depositor, is_wallet=False, bridged_from=origin.name)
 
 
-def _handler(name: str) -> bytes | None:
+def _deployed(contract: str, name: str) -> bytes | None:
     try:
-        return address_bytes(address_of(ACROSS_HANDLER, name))
+        return address_bytes(address_of(contract, name))
     except LookupError:
         return None
 

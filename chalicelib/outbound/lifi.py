@@ -36,6 +36,8 @@ _DATA = re.compile("0x(?:[0-9a-fA-F]{2}){4,65536}")
 _NUMBER = re.compile("0x[0-9a-fA-F]{1,64}|[0-9]{1,78}")
 _NAME = re.compile("[A-Za-z0-9_.-]{1,64}")
 _STATUS = re.compile("[A-Z_]{1,40}")
+_PROBLEM = re.compile(rb'"code"\s*:\s*"([A-Z_]{1,40})"')
+"""Bridges' codes stand at several depths of an answer."""
 _DOLLARS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,40})?")
 
 
@@ -48,11 +50,15 @@ class RouterUnavailable(Exception):
 
 
 class RouterRefused(Exception):
-    """The router offers no way for what was asked. `message` is its own reason, without control characters."""
+    """The router offers no way for what was asked.
 
-    def __init__(self, code: int | None, message: str) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
+    `code` is of its API, and `problems` are codes of single bridges such as AMOUNT_TOO_LOW. Its text is its own reason,
+    for the log and not for payers.
+    """
+
+    def __init__(self, code: int, reason: str, problems: frozenset[str] = frozenset()) -> None:
+        super().__init__(reason)
+        self.code, self.problems = code, problems
 
 
 @frozen
@@ -77,9 +83,8 @@ class QuoteCall:
 
 @frozen
 class RouterCost:
-    """A part of what a step costs: base units of a token, and dollars with DOLLAR_DECIMALS if the router says them."""
+    """What gas costs: base units of a token, and dollars with DOLLAR_DECIMALS if the router says them."""
 
-    name: str
     amount: BaseUnits
     chain_id: int
     token: str
@@ -90,7 +95,7 @@ class RouterCost:
 class RouterStep:
     """A transaction of the source chain as the router proposes it: claims, all of them.
 
-    `source_amount` is what leaves the sender, `to_amount_min` what arrives at least, `seconds` how long that takes.
+    `source_amount` is what leaves the sender, `seconds` how long it takes until the rest arrives.
     `raw` is the step as it was answered.
     """
 
@@ -104,9 +109,7 @@ class RouterStep:
     gas_limit: int
     approval_address: str
     source_amount: int
-    to_amount_min: int
     seconds: int
-    fee_costs: tuple[RouterCost, ...]
     gas_costs: tuple[RouterCost, ...]
     raw: Mapping[str, Any]
 
@@ -203,10 +206,8 @@ def step_of(answer: Mapping[str, Any]) -> RouterStep:
         gas_limit=_number(transaction, "gasLimit"),
         approval_address=_matching(_ADDRESS, estimate, "approvalAddress"),
         source_amount=_number(estimate, "fromAmount"),
-        to_amount_min=_number(estimate, "toAmountMin"),
         seconds=_seconds(estimate),
-        fee_costs=_costs(estimate, "feeCosts", "name"),
-        gas_costs=_costs(estimate, "gasCosts", "type"),
+        gas_costs=_gas_costs(estimate),
         raw=answer,
     )
 
@@ -223,17 +224,16 @@ def _status_of(answer: Mapping[str, Any]) -> RouterStatus:
     )
 
 
-def _costs(estimate: Mapping[str, Any], name: str, label: str) -> tuple[RouterCost, ...]:
-    found = estimate.get(name) or []
+def _gas_costs(estimate: Mapping[str, Any]) -> tuple[RouterCost, ...]:
+    found = estimate.get("gasCosts") or []
     if not isinstance(found, list) or len(found) > _MOST_COSTS:
-        raise _not_as_documented(name)
-    return tuple(_cost(_fields(each), label) for each in found)
+        raise _not_as_documented("gasCosts")
+    return tuple(_gas_cost(_fields(each)) for each in found)
 
 
-def _cost(fields: Mapping[str, Any], label: str) -> RouterCost:
+def _gas_cost(fields: Mapping[str, Any]) -> RouterCost:
     token, dollars = _object(fields, "token"), fields.get("amountUSD")
     return RouterCost(
-        name=_plain(fields.get(label)) or "fee",
         amount=BaseUnits(_number(fields, "amount")),
         chain_id=_number(token, "chainId"),
         token=_matching(_ADDRESS, token, "address"),
@@ -253,7 +253,8 @@ def _trouble(response: HttpResponse) -> RouterUnavailable | RouterRefused:
         fields = {}
     code = fields.get("code") if type(fields.get("code")) is int else None
     if response.status in (400, 404, 409, 422) and code not in _BUSY and code is not None:
-        return RouterRefused(code, _plain(fields.get("message")) or "no reason given")
+        problems = frozenset(each.decode() for each in _PROBLEM.findall(response.body))
+        return RouterRefused(code, _plain(fields.get("message")) or "no reason given", problems)
     return RouterUnavailable(f"status {response.status}, code {code}", _retry_after(response.headers))
 
 

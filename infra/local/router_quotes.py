@@ -6,6 +6,7 @@ from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.keccak import keccak256
+from chalicelib.catalogue.bridges import needs_reset
 from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
 from chalicelib.catalogue.tokens import Token, find_tokens
 from infra.local.chain import Chain
@@ -82,8 +83,9 @@ def _deposit(chain: Chain, asked: Asked) -> bytes:
     """Returns the calldata of depositV3, whose message approves the target to spend, and calls it."""
     from eth_abi import encode
 
-    approval = bytes.fromhex("095ea7b3") + encode(["address", "uint256"], [asked.spender, asked.spent])
-    calls = [(asked.destination.address, approval, 0), (asked.target, asked.calldata, 0)]
+    amounts = [0, asked.spent] if needs_reset(asked.destination) else [asked.spent]
+    approvals = [bytes.fromhex("095ea7b3") + encode(["address", "uint256"], [asked.spender, each]) for each in amounts]
+    calls = [*((asked.destination.address, each, 0) for each in approvals), (asked.target, asked.calldata, 0)]
     message = encode(["((address,bytes,uint256)[],address)"], [(calls, asked.fallback)])
     now = int(chain.rpc("eth_getBlockByNumber", "pending", False)["timestamp"], 16)
     values = [

@@ -1,12 +1,19 @@
 """What a caller's credentials say of what the caller creates and uses."""
 
-from chalicelib.access.callers import Caller, ClientSettings, Owner
-from chalicelib.access.credentials.records import ClientId, CredentialStatus
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.access.callers import Caller, ClientSettings, Owner, SentCredential
+from chalicelib.access.credentials.records import ApiKey, ClientId, CredentialStatus
+from chalicelib.access.credentials.rules import credential_hash
+from chalicelib.access.flows import identify
 from chalicelib.access.modes import Mode, Tier
 from chalicelib.base.money import Fee
-from tests.fakes.world import FEE_ADDRESS, START
+from tests.fakes.memory_store import MemoryStore
+from tests.fakes.world import FEE_ADDRESS, START, World
 
-ORIGIN = "https://shop.example"
+ORIGIN, IP = "https://shop.example", "203.0.113.9"
 CLIENT = ClientId(
     "hash",
     "cli_x",
@@ -52,3 +59,19 @@ def test_use_is_recorded_of_the_key_and_of_the_client_id_that_were_sent() -> Non
 def test_a_caller_is_not_banned_and_reads_its_own_links_alone_unless_said_otherwise() -> None:
     one = caller("01KEY", None)
     assert (one.banned_until, one.ban_version, one.reads_any_link, one.scopes) == (None, 0, False, ())
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+@pytest.mark.parametrize("by_client", [True, False])
+def test_whether_payers_sign_is_said_by_the_key_and_without_one_by_the_client_id(by_key: bool, by_client: bool) -> None:
+    services = replace(World(object()).services, store=MemoryStore())
+    key = ApiKey(credential_hash("key"), "01KEY", "shop", "", "key", CredentialStatus.ACTIVE, START)
+    client = replace(CLIENT, client_id_hash=credential_hash("cli_x"))
+    services.store.write(replace(key, uses_payment_intents=by_key), replace(client, uses_payment_intents=by_client))
+    with_key = SentCredential(Mode.API_KEY, "key")
+    for sent, expected in (
+        (with_key, by_key),
+        (replace(with_key, client_id="cli_x"), by_key),
+        (SentCredential(Mode.CLIENT_ID, "cli_x"), by_client),
+    ):
+        assert identify(services, sent, ORIGIN, IP).owner.uses_payment_intents is expected

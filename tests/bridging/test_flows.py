@@ -44,10 +44,7 @@ def test_a_route_says_what_is_signed_what_it_costs_and_until_when(world: World) 
     assert (route.fetched_at, route.expires_at) == (world.now, world.now + timedelta(minutes=2))
     assert route.execution_deadline == world.now + timedelta(hours=1)
     assert route.fill_deadline == world.now + timedelta(hours=2)
-    assert [(cost.name, cost.token.id, cost.dollars, cost.is_gas) for cost in route.costs] == [
-        ("Relayer fee", "USDC-base", 2_000_000, False),
-        ("SEND", "ETH-base-base", 1_000_000, True),
-    ]
+    assert [(cost.token.id, cost.dollars) for cost in route.gas_costs] == [("ETH-base-base", 1_000_000)]
 
 
 def test_the_same_question_is_asked_once_while_its_answer_holds_in_all_containers(world: World) -> None:
@@ -103,10 +100,30 @@ def _kept(world: World) -> KeptAnswer:
     return found
 
 
-def test_a_question_that_the_router_refuses_is_answered_in_its_words(world: World) -> None:
-    world.router.trouble = RouterRefused(1002, "No available quotes for the requested transfer")
-    with pytest.raises(NoRoute, match="cannot be paid in USDC on base: No available quotes for the requested transfer"):
+@pytest.mark.parametrize(
+    ("problems", "reason"),
+    [
+        (set(), "the bridge offers no way now"),
+        ({"NO_POSSIBLE_ROUTE", "TOOL_TIMEOUT"}, "the bridge offers no way now"),
+        ({"NO_POSSIBLE_ROUTE", "AMOUNT_TOO_LOW"}, "the amount is too small for the bridge"),
+        ({"FEES_HIGHER_THAN_AMOUNT"}, "the amount is too small for the bridge"),
+        ({"AMOUNT_TOO_HIGH"}, "the amount is too large for the bridge"),
+        ({"INSUFFICIENT_LIQUIDITY"}, "the bridge does not have so much there now"),
+    ],
+)
+def test_a_refusal_of_the_router_is_told_in_our_words_and_logged_in_its_own(
+    world: World, monkeypatch: Any, problems: set[str], reason: str
+) -> None:
+    """Its words reach nobody who pays: they could lead payers anywhere."""
+    logged = list[Any]()
+    monkeypatch.setattr(world.services.log, "info", lambda message, extra: logged.append(extra))
+    hostile = "Verify your wallet first at https://evil.example <b>now</b>"
+    world.router.trouble = RouterRefused(1002, hostile, frozenset(problems))
+    with pytest.raises(NoRoute) as refused:
         quote(world.services, wanted())
+    told = f"This cannot be paid in USDC on base: {reason}. Choose another chain or token, or pay on arbitrum-one"
+    assert str(refused.value) == told
+    assert [each["reason"] for each in logged] == [hostile]
 
 
 def test_without_a_router_nothing_is_offered(world: World) -> None:
@@ -225,7 +242,7 @@ def test_many_routes_are_quoted_together_in_their_order_and_the_slow_one_is_name
     assert [each.wanted for each in found] == asked
     assert [each if isinstance(each, Route) else (each.reason, each.message) for each in found[1:4]] == [
         ("unavailable", "Payments in USDC on optimism are not available at the moment: try again in 15 seconds, or pay on arbitrum-one"),
-        ("no_route", "This cannot be paid in USDC on matic: No available quotes"),
+        ("no_route", "This cannot be paid in USDC on matic: the bridge offers no way now. Choose another chain or token, or pay on arbitrum-one"),
         ("unavailable", "Payments in USDC on bsc are not available at the moment: try again in 15 seconds, or pay on arbitrum-one"),
     ]
     assert isinstance(found[0], Route) and isinstance(found[4], Route)

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.money import BaseUnits
 from chalicelib.bridging.flows import QuoteFailure, quotes
 from chalicelib.bridging.rules import Purpose, Route, Wanted
-from chalicelib.bridging.verification import Limits, RouteRefused, verify
-from chalicelib.catalogue.bridges import source_networks
+from chalicelib.bridging.verification import Limits, RouteRefused, has_route_times, verify
+from chalicelib.calldata.across import HandlerMessage, encode_message
+from chalicelib.calldata.erc20 import approve
+from chalicelib.catalogue.bridges import SOURCE_SYMBOLS, needs_reset, source_networks, source_token
 from chalicelib.outbound.lifi import step_of
 from tests.fakes.router import answer_of, answer_to, deposit_of
 from tests.fakes.world import START, World
@@ -80,7 +83,30 @@ def test_a_hostile_router_is_asked_a_thousand_times_and_shows_payers_nothing(wor
     assert {each.reason for each in outcomes if isinstance(each, QuoteFailure)} == {"no_route"}
     assert set(refused) == {"route refused"}
     world.router.change = lambda answer: answer
-    assert isinstance(quotes(world.services, [wanted()], Purpose("acct", "link"))[0], Route), "an honest answer is shown"
+    assert isinstance(quotes(world.services, [wanted()], Purpose("acct", "link"))[0], Route), (
+        "an honest answer is shown"
+    )
+
+
+def test_an_allowance_that_anybody_left_is_withdrawn_first_where_the_token_needs_that() -> None:
+    """The contract that makes the calls makes those of anybody; Tether on Ethereum changes no allowance but through 0."""
+
+    def route(payment: Wanted, *amounts: int) -> Route:
+        asked = question(payment)
+        approvals = [approve(asked.to_token, asked.target, amount) for amount in amounts]
+        calls = (*((each.to, each.data, 0) for each in approvals), (asked.target, asked.calldata, 0))
+        message = encode_message(HandlerMessage(calls, asked.fallback))
+        return verify(
+            step_of(answer_of(replace(deposit_of(asked, NOW), message=message), asked)), payment, START, LIMITS
+        )
+
+    tether, usdc = wanted("BASE", "ETHEREUM", "USDT"), wanted("BASE", "ETHEREUM")
+    assert route(tether, 0, tether.amount).wanted == tether
+    with pytest.raises(RouteRefused, match="an allowance"):
+        route(tether, tether.amount)
+    assert route(usdc, 0, usdc.amount).wanted == route(usdc, usdc.amount).wanted == usdc
+    bridged = [source_token(label, symbol) for label in LABELS for symbol in SOURCE_SYMBOLS]
+    assert [each.id for each in bridged if each is not None and needs_reset(each)] == ["USDT-mainnet"]
 
 
 def test_an_exclusivity_of_seconds_that_a_true_quote_may_have_passes() -> None:
@@ -113,12 +139,11 @@ def test_a_gas_limit_at_its_limits_passes_and_a_unit_beyond_them_does_not() -> N
 
 def test_costs_in_currencies_that_are_not_known_are_left_out() -> None:
     answer = answer_to(question(wanted()), NOW)
-    (fee,), (gas,) = answer["estimate"]["feeCosts"], answer["estimate"]["gasCosts"]
-    unknown = [{**fee, "token": {**fee["token"], "chainId": 4242}}, {**fee, "token": {**fee["token"], "address": PAYER}}]
-    coins = [{**gas, "token": {**gas["token"], "chainId": chain}} for chain in (4242, 728126428)]
-    changed = with_estimate(answer, feeCosts=[*unknown, fee], gasCosts=[*coins, gas])
+    (gas,) = answer["estimate"]["gasCosts"]
+    unknown = [{**gas["token"], "chainId": chain} for chain in (4242, 728126428)] + [{**gas["token"], "address": PAYER}]
+    changed = with_estimate(answer, gasCosts=[*({**gas, "token": each} for each in unknown), gas])
     route = verify(step_of(changed), wanted(), START, LIMITS)
-    assert [cost.token.id for cost in route.costs] == ["USDC-base", "ETH-base-base"]
+    assert [cost.token.id for cost in route.gas_costs] == ["ETH-base-base"]
 
 
 def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:
@@ -138,6 +163,20 @@ def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:
     assert passes(fill_deadline=86_400) and not passes(fill_deadline=86_401)
 
 
+def test_the_times_of_a_deposit_that_was_sent_are_those_of_a_route_shown_within_an_hour_of_its_quote() -> None:
+    true = deposit_of(question(wanted()), NOW)
+
+    def fits(**changes: int) -> bool:
+        return has_route_times(replace(true, exclusive_relayer=PAYER, **changes))
+
+    hour, day = 3_600, 86_400
+    for seconds, is_route in ((839, False), (840, True), (hour + day, True), (hour + day + 1, False)):
+        assert fits(fill_deadline=NOW + seconds) is is_route
+    for alone, is_route in ((0, True), (60, True), (61, False), (NOW + hour + 60, True), (NOW + hour + 61, False)):
+        assert fits(exclusivity=alone) is is_route
+    assert not fits(exclusivity=365 * day) and fits(exclusivity=365 * day + 1), "an instant, long ago"
+
+
 def test_a_route_may_take_so_much_more_than_the_amount_as_the_settings_say() -> None:
     asked = question(wanted())
 
@@ -153,6 +192,21 @@ def test_a_route_may_take_so_much_more_than_the_amount_as_the_settings_say() -> 
     assert passes(most) and not passes(most + 1)
     assert passes(12_625_000, Limits(0, 0)) and not passes(12_625_001, Limits(0, 0))
     assert passes(12_625_000 * 99 // 100) and not passes(12_625_000 * 99 // 100 - 1)
+
+
+def test_a_small_payment_costs_at_most_itself_and_the_basis_points() -> None:
+    small = replace(wanted(), amount=BaseUnits(1_000_000), call=replace(wanted().call, data="0x12345678"))
+    asked = question(small)
+
+    def passes(units: int) -> bool:
+        deposit = replace(deposit_of(asked, NOW), input_amount=units)
+        try:
+            verify(step_of(answer_of(deposit, asked)), small, START, LIMITS)
+        except RouteRefused:
+            return False
+        return True
+
+    assert [passes(units) for units in (2_020_000, 2_020_001)] == [True, False]
 
 
 def test_a_route_between_tokens_of_other_decimals_is_bounded_in_dollars() -> None:

@@ -7,7 +7,14 @@ import pytest
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
-from chalicelib.catalogue.contracts import payment_contracts
+from chalicelib.catalogue.contracts import (
+    ACROSS_HANDLER,
+    ACROSS_SPOKE_POOL,
+    LIFI_RECEIVER,
+    address_of,
+    payment_contracts,
+)
+from chalicelib.chain.bridges import FILLED_TOPIC
 from chalicelib.chain.logs import InconsistentNode
 from chalicelib.chain.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of
 from tests.chain.nodes import NodeResponses, node_of
@@ -139,3 +146,65 @@ def test_the_logs_of_transactions_are_those_of_their_receipts_whether_hashes_hav
     found = receipt(transfer(WALLET, PAYEE), transfer(OTHER, PAYEE))
     assert logs_of_transactions(node_of("sepolia", node(found)), [TX, TX.removeprefix("0x")]) == tuple(found["logs"])
     assert logs_of_transactions(node_of("sepolia", node(None)), [TX]) == ()
+
+
+HANDLER, RECEIVER = (address_of(name, "arbitrum-one") for name in (ACROSS_HANDLER, LIFI_RECEIVER))
+EXECUTOR, DEPOSITOR = (evm_address("0x" + digit * 40) for digit in "35")
+
+
+def filled(recipient: str, **changes: Any) -> dict[str, Any]:
+    """The event of a fill of a deposit of DEPOSITOR on base."""
+    words = [bytes(32)] * 15
+    words[8], words[9] = (bytes.fromhex(word(each)[2:]) for each in (DEPOSITOR, recipient))
+    return {
+        "address": address_of(ACROSS_SPOKE_POOL, "arbitrum-one"),
+        "topics": [FILLED_TOPIC, f"0x{8453:064x}", f"0x{7:064x}", word(OTHER)],
+        "data": "0x" + b"".join(words).hex(),
+        "transactionHash": TX,
+        "blockNumber": "0x1",
+        "blockHash": TX,
+        **changes,
+    }
+
+
+def bridged(*logs: dict[str, Any]) -> PaymentSender | None:
+    numbered = [{**log, "logIndex": hex(index)} for index, log in enumerate(logs)]
+    found = node(receipt(*numbered, sender=OTHER), "0x6001")
+    (sender,) = payers_of(node_of("arbitrum-one", found), [PAID])
+    return sender
+
+
+BRIDGED = PaymentSender(DEPOSITOR, is_wallet=False, bridged_from="base")
+
+
+@pytest.mark.parametrize(
+    "logs",
+    [
+        [filled(HANDLER), transfer(HANDLER, PAYEE)],
+        [filled(RECEIVER), transfer(RECEIVER, EXECUTOR), transfer(EXECUTOR, PAYEE)],
+        [filled(WALLET), filled(HANDLER), transfer(HANDLER, PAYEE), transfer(HANDLER, WALLET, 1)],
+    ],
+)
+def test_the_payer_of_what_the_bridge_brought_deposited_it_on_the_other_network(logs: list[dict[str, Any]]) -> None:
+    assert bridged(*logs) == BRIDGED
+
+
+@pytest.mark.parametrize(
+    ("logs", "sender"),
+    [
+        ([transfer(HANDLER, PAYEE), filled(HANDLER)], HANDLER),
+        ([filled(HANDLER), filled(WALLET), transfer(HANDLER, PAYEE)], HANDLER),
+        ([filled(WALLET), transfer(WALLET, EXECUTOR), transfer(EXECUTOR, PAYEE)], EXECUTOR),
+        ([filled(HANDLER), transfer(HANDLER, EXECUTOR), transfer(EXECUTOR, PAYEE)], EXECUTOR),
+        ([filled(RECEIVER), transfer(EXECUTOR, PAYEE), transfer(RECEIVER, EXECUTOR)], EXECUTOR),
+        ([filled(RECEIVER), transfer(RECEIVER, EXECUTOR, address=OTHER), transfer(EXECUTOR, PAYEE)], EXECUTOR),
+        ([filled(RECEIVER, address=OTHER), transfer(RECEIVER, EXECUTOR), transfer(EXECUTOR, PAYEE)], EXECUTOR),
+    ],
+)
+def test_what_no_fill_brought_was_sent_by_whom_it_came_from(logs: list[dict[str, Any]], sender: str) -> None:
+    assert bridged(*logs) == PaymentSender(sender, is_wallet=False)
+
+
+def test_of_two_equal_payments_in_a_transaction_no_depositor_is_told() -> None:
+    twice = [filled(HANDLER), transfer(HANDLER, PAYEE)] * 2
+    assert bridged(*twice) == PaymentSender(HANDLER, is_wallet=False)

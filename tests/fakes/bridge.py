@@ -11,7 +11,7 @@ from chalicelib.calldata import fee_proxy
 from chalicelib.calldata.abi import address_word, uint_word
 from chalicelib.calldata.across import Deposit, encode_deposit
 from chalicelib.calldata.transaction import LoggedDeposit, SentTransaction
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.catalogue.networks import network
 from chalicelib.chain.bridges import FILLED_TOPIC, TRANSFER_TOPIC, relay_hash
 from chalicelib.checkout.intents import flows as intents
@@ -122,12 +122,11 @@ class Bridge:
         chain, deposit = self.destination, sent.deposit
         chain.mine()
         self._log(chain, address_of(ACROSS_SPOKE_POOL, DESTINATION), self._filled(sent))
-        handler = address_of(ACROSS_HANDLER, DESTINATION)
         if fails:
-            self._log(chain, DESTINATION_USDC, _transfer(handler, deposit.depositor, deposit.output_amount))
+            self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, deposit.depositor, deposit.output_amount))
         else:
             amount = deposit.output_amount - 125_000
-            self._log(chain, DESTINATION_USDC, _transfer(handler, request.payee, amount))
+            self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, request.payee, amount))
             chain.pay_too(request, amount, 125_000)
         chain.filled[relay_hash(sent.logged, self._chain_id)] = len(chain.blocks) - 1
         return str(chain.blocks[-1].logs[0]["transactionHash"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from eth_abi import decode
 
-from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.access.callers import Owner
 from chalicelib.base.addresses import evm_address, hex_address, same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits, Fee
@@ -70,7 +70,7 @@ class Permits:
 
     @property
     def owner(self) -> Owner:
-        return Owner("acct", None, None, ClientSettings(uses_payment_intents=True))
+        return Owner("acct", None, None, uses_payment_intents=True)
 
     def new_request(self) -> Request:
         return store_request(self.services, currency="USDC-arbitrum-one")

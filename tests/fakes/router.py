@@ -14,6 +14,7 @@ from typing import Any
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
 from chalicelib.calldata.erc20 import approve
+from chalicelib.catalogue.bridges import needs_reset
 from chalicelib.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import Token, token_at
@@ -55,8 +56,10 @@ class FakeRouter:
 def deposit_of(wanted: QuoteCall, now: int) -> Deposit:
     """The deposit that a true quote makes at a time in seconds of Unix time."""
     destination = _network(wanted.to_chain)
-    approval = approve(wanted.to_token, wanted.target, wanted.to_amount)
-    message = HandlerMessage(((approval.to, approval.data, 0), (wanted.target, wanted.calldata, 0)), wanted.fallback)
+    amounts = [0, wanted.to_amount] if needs_reset(_token(wanted.to_chain, wanted.to_token)) else [wanted.to_amount]
+    approvals = [approve(wanted.to_token, wanted.target, amount) for amount in amounts]
+    calls = (*((each.to, each.data, 0) for each in approvals), (wanted.target, wanted.calldata, 0))
+    message = HandlerMessage(calls, wanted.fallback)
     return Deposit(
         depositor=wanted.from_address,
         recipient=address_of(ACROSS_HANDLER, destination),

@@ -8,7 +8,7 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from chalicelib.access.callers import ClientSettings, Owner
+from chalicelib.access.callers import Owner
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.calldata import permit2
@@ -83,7 +83,7 @@ class Shop:
 
     @property
     def owner(self) -> Owner:
-        return Owner("acct", None, None, ClientSettings(uses_payment_intents=True))
+        return Owner("acct", None, None, uses_payment_intents=True)
 
     def loaded(self) -> Request:
         return load_request(self.services, self.request)

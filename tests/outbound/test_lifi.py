@@ -138,10 +138,11 @@ def test_the_fields_of_a_step_are_those_of_the_answer(router: Server) -> None:
     transaction = ANSWER["transactionRequest"]
     assert (step.to, step.data, step.sender) == (transaction["to"], transaction["data"], transaction["from"])
     assert (step.value, step.chain_id, step.gas_limit) == (0, 8453, 200_000)
-    assert (step.source_amount, step.to_amount_min) == (1_010_000 + 808 + 20_000, 1_010_000)
+    assert step.source_amount == 1_010_000 + 808 + 20_000
     assert (step.tool, step.id, step.seconds, step.raw) == ("across", ANSWER["id"], 4, ANSWER)
-    assert [(cost.name, cost.amount, cost.dollars) for cost in step.fee_costs] == [("Relayer fee", 20_000, 2_000_000)]
-    assert [(cost.name, cost.token, cost.chain_id) for cost in step.gas_costs] == [("SEND", "0x" + "00" * 20, 8453)]
+    (cost,) = step.gas_costs
+    assert (cost.token, cost.chain_id) == ("0x" + "00" * 20, 8453)
+    assert (cost.amount, cost.dollars) == (5 * 10**12, 1_000_000)
 
 
 def test_the_key_is_read_once_and_sent_with_each_request(router: Server) -> None:
@@ -220,8 +221,22 @@ def test_a_refusal_has_the_code_and_the_reason_without_control_characters(router
     says(router, status, {"message": "No available quotes\n\x1b[31m" + "x" * 500, "code": code})
     with pytest.raises(RouterRefused) as refused:
         router.client.quote_call(QUESTION)
-    assert (refused.value.code, len(refused.value.message)) == (code, 200)
-    assert refused.value.message.startswith("No available quotes[31mxx")
+    assert (refused.value.code, len(str(refused.value)), refused.value.problems) == (code, 200, set())
+    assert str(refused.value).startswith("No available quotes[31mxx")
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        [{"errorType": "NO_QUOTE", "code": "AMOUNT_TOO_LOW", "tool": "across"}],
+        {"filteredOut": [], "failed": [{"subpaths": {"10:USDC-across": [{"code": "AMOUNT_TOO_LOW"}]}}]},
+    ],
+)
+def test_a_refusal_has_the_codes_of_single_bridges_in_either_form(router: Server, errors: Any) -> None:
+    says(router, 404, {"message": "No available quotes", "code": 1002, "errors": errors})
+    with pytest.raises(RouterRefused) as refused:
+        router.client.quote_call(QUESTION)
+    assert refused.value.problems == {"AMOUNT_TOO_LOW"}
 
 
 def test_an_answer_that_comes_slowly_never_or_without_end_is_none(router: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +322,7 @@ def test_a_field_of_another_kind_makes_no_step_or_one_of_the_declared_types(path
     assert isinstance(step, RouterStep)
     for name in ("id", "tool", "to", "data", "sender", "approval_address"):
         assert isinstance(getattr(step, name), str)
-    for name in ("value", "chain_id", "gas_limit", "source_amount", "to_amount_min", "seconds"):
+    for name in ("value", "chain_id", "gas_limit", "source_amount", "seconds"):
         assert type(getattr(step, name)) is int and getattr(step, name) >= 0
 
 
@@ -343,19 +358,18 @@ def reads(path: tuple[str, str], other: Any) -> bool:
 
 
 def test_fields_at_their_limits_are_read_and_beyond_them_not() -> None:
-    (fee,) = ANSWER["estimate"]["feeCosts"]
+    (gas,) = ANSWER["estimate"]["gasCosts"]
     seconds = ("estimate", "executionDuration")
     assert [reads(seconds, each) for each in (-1, 0, 604_800, 604_801)] == [False, True, True, False]
-    assert [reads(("estimate", "feeCosts"), [fee] * count) for count in (20, 21)] == [True, False]
+    assert [reads(("estimate", "gasCosts"), [gas] * count) for count in (20, 21)] == [True, False]
     assert [reads(("estimate", "fromAmount"), each) for each in (2**256 - 1, 2**256)] == [True, False]
 
 
 @pytest.mark.parametrize("dollars", [None, 5, 0.5, "x", "-1", "1e3", "", ["1"]])
 def test_a_cost_whose_dollars_are_not_told_has_none(dollars: Any) -> None:
-    (fee,) = ANSWER["estimate"]["feeCosts"]
-    for name in ("name", "amountUSD"):
-        step = step_of(replaced(ANSWER, ("estimate", "feeCosts"), [{**fee, "amountUSD": dollars, name: None}]))
-        assert [(cost.name, cost.dollars) for cost in step.fee_costs] == [("Relayer fee" if name != "name" else "fee", None)]
+    (gas,) = ANSWER["estimate"]["gasCosts"]
+    step = step_of(replaced(ANSWER, ("estimate", "gasCosts"), [{**gas, "amountUSD": dollars}]))
+    assert [cost.dollars for cost in step.gas_costs] == [None]
 
 
 def test_an_answer_of_many_brackets_is_not_parsed(router: Server) -> None:

@@ -43,12 +43,17 @@ def named(label: str, symbol: str) -> Token:
 
 
 def question(
-    source: tuple[str, str] = ("BASE", "USDC"), destination: tuple[str, str] = ("ARBITRUM", "USDC"), flips: bool = False
+    source: tuple[str, str] = ("BASE", "USDC"),
+    destination: tuple[str, str] = ("ARBITRUM", "USDC"),
+    flips: bool = False,
+    amount: int = AMOUNT,
+    fee: int = FEE,
+    taken: int | None = None,
 ) -> Json:
     """What the service gives to sign for 12.50 of the destination's token, and what the page would expect."""
     paid, due_in = named(*source), named(*destination)
     unit = 10 ** (due_in.decimals - 6)
-    due = Due(due_in, PAYEE, BaseUnits(AMOUNT * unit), BaseUnits(FEE * unit), FEES, bytes.fromhex("0011223344556677"))
+    due = Due(due_in, PAYEE, BaseUnits(amount * unit), BaseUnits(fee * unit), FEES, bytes.fromhex("0011223344556677"))
     (call,) = pay_one(due).payments
     wanted = QuoteCall(
         from_chain=paid.chain_id,
@@ -62,7 +67,9 @@ def question(
         gas_limit=200_000,
         fallback=WALLET,
     )
-    return question_of(deposit_of(wanted, NOW), paid, due, list(source), flips)
+    deposit = deposit_of(wanted, NOW)
+    deposit = deposit if taken is None else replace(deposit, input_amount=taken)
+    return question_of(deposit, paid, due, list(source), flips)
 
 
 def question_of(deposit: Deposit, paid: Token, due: Due, source: list[str], flips: bool = False) -> Json:
@@ -250,6 +257,34 @@ def test_a_route_that_costs_too_much_or_too_little_is_refused_although_it_is_sho
     amounts = (least, most, least - 1, most + 1, 2**256 - 1)
     answers = ask(*(changed(put(input_amount=each), is_shown=True) for each in amounts))
     assert [answer["ok"] for answer in answers] == [True, True, False, False, False]
+
+
+def test_a_route_for_a_small_amount_costs_at_most_that_amount_and_two_percent() -> None:
+    asked = [question(amount=990_000, fee=10_000, taken=each) for each in (2_020_000, 2_020_001)]
+    assert [answer["ok"] for answer in ask(*asked)] == [True, False]
+
+
+def test_tether_on_ethereum_has_an_allowance_withdrawn_first_which_other_tokens_may_have() -> None:
+    """Its contract changes an allowance through zero only, and anybody can leave one at the contract that pays."""
+
+    def kinds(symbol: str, *amounts: int) -> Json:
+        asked = question(destination=("ETHEREUM", symbol))
+        deposit = decode_deposit(asked["transactions"][1]["data"])
+        assert deposit is not None
+
+        def approve_first(found: list[Any]) -> None:
+            target = found[-1][0]
+            approvals = [approve(deposit.output_token, target, BaseUnits(each)) for each in amounts]
+            found[:-1] = [(each.to, each.data, 0) for each in approvals]
+
+        asked["transactions"][1]["data"] = encode_deposit(calls(approve_first)(deposit))
+        return asked
+
+    due = AMOUNT + FEE
+    answers = ask(kinds("USDT", 0, due), kinds("USDT", due), kinds("USDC", 0, due), kinds("USDC", due))
+    assert [answer["ok"] for answer in answers] == [True, False, True, True]
+    wrong = ask(kinds("USDT", due, 0), kinds("USDT", 0, 0, due), kinds("USDT", 1, due), kinds("USDT", 0, due, due))
+    assert [answer["ok"] for answer in wrong] == [False] * 4
 
 
 @pytest.mark.parametrize(

@@ -579,6 +579,7 @@ RECORDS: dict[str, Record] = {
         version=5,
     ),
     "client id": CLIENT_ID,
+    "API key, whose payers sign": replace(API_KEY, uses_payment_intents=True),
     "client id, whose payers sign": replace(CLIENT_ID, uses_payment_intents=True),
     "payment intent": PAYMENT_INTENT,
     "payment intent, with a token's permit": replace(

@@ -56,6 +56,7 @@ ADDED = {
     "Circuit": {"is_slow"},
     "IdempotentRequest": {"nonce", "steps"},
     "Account": {"sessions_since"},
+    "ApiKey": {"uses_payment_intents"},
     "ClientId": {"uses_payment_intents"},
     "Session": {"user_version"},
     "UnrecordedTransfers": {"waits_for_rate"},

@@ -69,7 +69,10 @@ class Account(Record):
 
 @frozen
 class ApiKey(Record):
-    """A credential for servers. Only the SHA-256 of the key is stored; `prefix` helps people tell keys apart."""
+    """A credential for servers. Only the SHA-256 of the key is stored; `prefix` helps people tell keys apart.
+
+    With `uses_payment_intents` a payment of a request from another chain is signed instead of sent.
+    """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "API_KEY")
     KIND = "API_KEY"
@@ -84,6 +87,7 @@ class ApiKey(Record):
     scopes: tuple[str, ...] = ()
     allowed_ips: tuple[str, ...] = ()
     expires_at: datetime | None = None
+    uses_payment_intents: bool = False
     tier: Tier = Tier.DEFAULT
     version: int = 0
 

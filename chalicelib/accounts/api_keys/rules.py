@@ -21,6 +21,7 @@ class ApiKeySettings(TypedDict, total=False):
     scopes: Sequence[str] | None
     allowed_ips: Sequence[str] | None
     expires_at: datetime | None
+    uses_payment_intents: bool
     status: CredentialStatus
 
 

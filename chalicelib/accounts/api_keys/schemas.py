@@ -7,6 +7,7 @@ from pydantic import Field, StrictBool, StringConstraints, field_validator
 from chalicelib.access.credentials.records import ApiKey, CredentialStatus
 from chalicelib.access.credentials.rules import SCOPES
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, parse_time
+from chalicelib.accounts.credentials.schemas import USES_PAYMENT_INTENTS
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.http.fields import form
@@ -33,6 +34,7 @@ class CreateApiKey(Input):
     scopes: Scopes | None = Field(None, description=_SCOPES)
     expiresAt: Time | None = Field(None, description="ISO 8601 with offset, in the future; never when null")
     allowedIps: Ranges | None = Field(None, description=_RANGES)
+    usesPaymentIntents: StrictBool = Field(False, description=USES_PAYMENT_INTENTS)
 
     @field_validator("expiresAt")
     @classmethod
@@ -45,6 +47,7 @@ class CreateApiKey(Input):
             "scopes": self.scopes,
             "allowed_ips": self.allowedIps,
             "expires_at": parse_time(self.expiresAt) if self.expiresAt is not None else None,
+            "uses_payment_intents": self.usesPaymentIntents,
         }
 
 
@@ -55,6 +58,7 @@ class UpdateApiKey(Input):
     scopes: Scopes | None = Field(default_factory=unsent, description=_SCOPES)
     allowedIps: Ranges | None = Field(default_factory=unsent, description=_RANGES)
     expiresAt: Time | None = Field(default_factory=unsent, description="As on create; null lifts the expiry")
+    usesPaymentIntents: StrictBool = Field(default_factory=unsent, description=USES_PAYMENT_INTENTS)
     isActive: StrictBool = Field(default_factory=unsent, description="false switches it off")
 
     @field_validator("expiresAt")
@@ -72,6 +76,8 @@ class UpdateApiKey(Input):
             settings["allowed_ips"] = self.allowedIps
         if "expiresAt" in sent:
             settings["expires_at"] = parse_time(self.expiresAt) if self.expiresAt is not None else None
+        if "usesPaymentIntents" in sent:
+            settings["uses_payment_intents"] = self.usesPaymentIntents
         if "isActive" in sent:
             settings["status"] = CredentialStatus.ACTIVE if self.isActive else CredentialStatus.INACTIVE
         return settings
@@ -86,6 +92,7 @@ class ApiKeyAnswer(Output):
     scopes: list[str]
     expiresAt: str | None
     allowedIps: list[str]
+    usesPaymentIntents: bool
     isActive: bool
     createdAt: str
 
@@ -99,6 +106,7 @@ class ApiKeyAnswer(Output):
             scopes=list(key.scopes or SCOPES),
             expiresAt=iso_or_none(key.expires_at),
             allowedIps=list(key.allowed_ips),
+            usesPaymentIntents=key.uses_payment_intents,
             isActive=key.status is CredentialStatus.ACTIVE,
             createdAt=iso(key.created_at),
             **more,

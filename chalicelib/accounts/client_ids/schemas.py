@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
 from chalicelib.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.access.credentials.rules import ORIGIN_PATTERN
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
+from chalicelib.accounts.credentials.schemas import USES_PAYMENT_INTENTS
 from chalicelib.base.timestamps import iso
 from chalicelib.http.fields import WHOLE, CurrencyId, EvmRecipient, Recipient, form, together
 from chalicelib.http.schemas import Input, Output, iso_or_none, unsent
@@ -70,12 +71,7 @@ class _Settings(Input):
         default_factory=unsent, description="In what, as ids of GET /v2/currencies; null for any"
     )
 
-    usesPaymentIntents: bool = Field(
-        default_factory=unsent,
-        strict=True,
-        description="Whether GET /v2/request/{requestId}/pay gives a payment from another chain as a payment intent to "
-        "sign, and not as transactions",
-    )
+    usesPaymentIntents: StrictBool = Field(default_factory=unsent, description=USES_PAYMENT_INTENTS)
 
     def settings(self) -> ClientIdSettings:
         sent: dict[str, Any] = {_FIELDS[name]: getattr(self, name) for name in self.model_fields_set}

@@ -55,11 +55,11 @@ class SentSignature:
 
 
 def is_offered(owner: Owner, position: Position) -> bool:
-    """Whether a payer signs a payment from another chain in place of its transactions: the client id wants that, and
-    the request stands by itself, is not paid out as fiat or by a schedule, and nothing is converted."""
+    """Whether a payer signs a payment from another chain in place of its transactions: the caller's credential has that
+    set, and the request stands by itself, is not paid out as fiat or by a schedule, and nothing is converted."""
     request = position.owed.request
     is_plain = request.link_token is None and request.recurring_payment_id is None and not request.is_crypto_to_fiat
-    return owner.settings.uses_payment_intents and is_plain and position.converted is None
+    return owner.uses_payment_intents and is_plain and position.converted is None
 
 
 def offer(services: Services, owner: Owner, position: Position, source: Token, paying: Payer) -> Offer:

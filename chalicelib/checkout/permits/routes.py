@@ -8,7 +8,7 @@ OPERATIONS = (
         "POST", "/v2/request/payment-intents/{intent_id}", "send_payment_intent",
         "Have a payment made that its payer has signed",
         description=(
-            "Takes the signature of `paymentIntent`, which `/v2/request/{request_id}/pay` gives to client IDs with "
+            "Takes the signature of `paymentIntent`, which `/v2/request/{request_id}/pay` gives to credentials with "
             "`usesPaymentIntents`. The service takes the tokens and brings them to the request's network; until that "
             "has ended the request cannot be paid otherwise (423), and `execution` of the request says how far it is."
         ),

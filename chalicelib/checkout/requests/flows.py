@@ -77,7 +77,7 @@ def prepare(
     NotFound, Conflict if nothing is left to pay, what `require_payable` raises if it is part of a link, BadRequest for
     options that it does not support, Forbidden for a fee that a limited client id may not ask for, and RateUnavailable.
 
-    Where the client id has payments from another chain signed, it is an offer to sign one, and no transactions.
+    Where the credential has payments from another chain signed, it is an offer to sign one, and no transactions.
     """
     due = _due(services, name, owner, viewer, options, part, account)
     request, source = due.owed.request, source_for(due.position.due.token, options.source)

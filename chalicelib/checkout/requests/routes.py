@@ -11,8 +11,8 @@ OPERATIONS = (
             "For a request by itself or of a link, found by its id or payment reference. Sign and send `transactions` "
             "in their order; `metadata.explanation` says what each does. `amount` pays a part. Facts of the wallet are "
             "there with `wallet` only. `metadata.conversion` says how an amount in another currency is converted. With "
-            "`chain` and `token` the transactions pay from another chain; a client ID with `usesPaymentIntents` gets a "
-            "payment intent to sign instead."
+            "`chain` and `token` the transactions pay from another chain; a credential with `usesPaymentIntents` gets "
+            "a payment intent to sign instead."
         ),
         problem_form=ProblemForm.SUMMARY,
         modes=(Mode.API_KEY, Mode.CLIENT_ID),

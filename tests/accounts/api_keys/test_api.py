@@ -17,7 +17,9 @@ from tests.support.opened import by_session
 from tests.support.running import running
 
 KEYS = "/v1/api-keys"
-ANSWERED = {"id", "prefix", "label", "scopes", "expiresAt", "allowedIps", "isActive", "createdAt"}
+ANSWERED = {
+    "id", "prefix", "label", "scopes", "expiresAt", "allowedIps", "usesPaymentIntents", "isActive", "createdAt"
+}
 
 
 class Dashboard:
@@ -121,6 +123,8 @@ def test_no_table_and_no_log_holds_a_key_even_under_an_idempotency_key(dashboard
         ({"allowedIps": [""]}, "allowedIps"),
         ({"allowedIps": "10.0.0.1"}, "allowedIps"),
         ({"allowedIps": ["10.0.0.1"] * 51}, "allowedIps"),
+        ({"usesPaymentIntents": "true"}, "usesPaymentIntents must be true or false"),
+        ({"usesPaymentIntents": None}, "usesPaymentIntents must be true or false"),
     ],
     ids=lambda value: str(value)[:50],
 )
@@ -138,6 +142,12 @@ def test_ranges_and_scopes_are_kept_in_their_canonical_form(dashboard: Dashboard
     made = dashboard.created(allowedIps=ranges, scopes=["webhooks:write", "audit:read", "webhooks:write"])
     assert made["allowedIps"] == ["203.0.113.0/24", "2001:db8::1/128"]
     assert made["scopes"] == ["webhooks:write", "audit:read"]
+
+
+def test_whether_payers_sign_is_set_for_each_key(dashboard: Dashboard) -> None:
+    assert dashboard.created()["usesPaymentIntents"] is False
+    made = dashboard.created(usesPaymentIntents=True)
+    assert made["usesPaymentIntents"] is True and dashboard.listed()[made["id"]]["usesPaymentIntents"] is True
 
 
 # --- limits of a key ---
@@ -225,6 +235,8 @@ def test_changing_touches_what_was_sent_alone(dashboard: Dashboard) -> None:
         {"allowedIps": ["10.1.0.0/16"]},
         {"isActive": False},
         {"isActive": True},
+        {"usesPaymentIntents": True},
+        {"usesPaymentIntents": False},
         {},
         {"allowedIps": []},
         {"label": "a", "isActive": False},

@@ -137,7 +137,7 @@ def requests_of(shop: Shop) -> int:
         (Answer(500, b""), "try again"),
         (Answer(302, b"", {"location": "http://127.0.0.1:1/"}), "try again"),
         (Answer(200, b"{}", pause=30), "try again"),
-        (Answer(404, b'{"message": "No available quotes", "code": 1002}'), "No available quotes"),
+        (Answer(404, b'{"message": "No available quotes", "code": 1002}'), "the bridge offers no way now"),
     ],
     ids=["html", "empty", "nested", "429", "500", "redirect", "never", "no route"],
 )

@@ -69,7 +69,7 @@ def _measured(
         least = least_due_of(services, (payment,), request)
     except RateUnavailable:  # then it is not known to be too little
         least = 0
-    return replace(seen, covers=covers(seen.deposit, request, least))
+    return replace(seen, covers=seen.covers and covers(seen.deposit, request, least))
 
 
 def put_off(before: Sequence[Intent], after: Sequence[Intent], now: datetime) -> list[Intent]:

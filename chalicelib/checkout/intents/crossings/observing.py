@@ -22,7 +22,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.bridging.rules import read_source
 from chalicelib.calldata.transaction import SentTransaction, Transaction
-from chalicelib.catalogue.contracts import ACROSS_HANDLER, ERC20_FEE_PROXY, address_of
+from chalicelib.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.catalogue.networks import Network, network
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.bridges import UNFILLED, LoggedFill, fill_key, fills_in, relay_hash, sent_tokens
@@ -184,6 +184,7 @@ def source_seen(
         nonce=sent.nonce,
         tx_hash=tx_hash,
         deposit=paid[0].deposit if paid else None,
+        covers=paid[0].is_timely if paid else True,
     )
     if sent.block is None or not is_deep:
         is_of_other = not paid and read_source(source, sent.to or "", sent.data) is not None
@@ -332,8 +333,7 @@ def _filled(
     for log in logs:
         if log["address"].lower() == proxy.lower() and [each.lower() for each in log["topics"]] == topics:
             return ArrivalSeen(Arrival.PAID, searched_to, fill.tx_hash)
-    handler = address_of(ACROSS_HANDLER, request.network)
-    got = sent_tokens(logs, token.address, handler, deposit.fallback)
+    got = sent_tokens(logs, token.address, fill.recipient or "", deposit.fallback)
     held = Held(deposit.fallback, token.id, BaseUnits(got)) if got else None
     return ArrivalSeen(Arrival.BOUNCED, searched_to, fill.tx_hash, held)
 

@@ -95,10 +95,11 @@ def _paid(source: Network, payment: SecurePayment, sent: SentTransaction) -> tup
 def _check_amount(
     services: Services, payment: SecurePayment, parts: Sequence[SecurePayment], paid: PaidDeposit
 ) -> None:
-    """Raises BadRequest if a deposit brings less than what is due, or takes too little to be filled."""
+    """Raises BadRequest for a deposit that brings less than what is due, takes too little to be filled, or that only
+    whoever sends it may fill: it could lock the link for long without the money for it."""
     request = request_of(payment.requests, paid.deposit)
     assert request is not None, "the deposit pays a request of the link"
-    if not covers(paid.deposit, request, least_due_of(services, parts, request)):
+    if not paid.is_timely or not covers(paid.deposit, request, least_due_of(services, parts, request)):
         raise BadRequest("This transaction does not pay what is due of this link: get the transactions from /pay again")
 
 

@@ -74,9 +74,9 @@ class SourceSeen:
     """What was read of the source chain; `time` is that of its newest block that is deep enough.
 
     `deposit` is that of the transaction if the node has it, or of what a Safe's owners sign, and `proof` how that is
-    known; `covers` is whether it brings what is due and is large enough to be filled. `destination` is where it leads
-    if that is another chain than was thought, which is searched after the block `searched_to`. The rest is set where it
-    is DEPOSITED. `reason` says why it REVERTED, if the node says so.
+    known; `covers` is whether it brings what is due, and others have the time and a reason to fill it. `destination` is
+    where it leads if that is another chain than was thought, which is searched after the block `searched_to`. The rest
+    is set where it is DEPOSITED. `reason` says why it REVERTED, if the node says so.
     """
 
     outcome: Source

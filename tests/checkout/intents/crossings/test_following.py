@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import Locked
+from chalicelib.calldata.across import decode_message
+from chalicelib.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.links.crossings import Stage
@@ -21,6 +23,7 @@ from chalicelib.requests.payments import store as payment_store
 from chalicelib.requests.payments.records import PaymentKind
 from chalicelib.scanning.jobs import scan_chain
 from chalicelib.transfers import flows as transfers
+from tests.bridging import diamond
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
 from tests.fakes.chain import SENDER
 from tests.fakes.intents import PAGE
@@ -78,6 +81,25 @@ def failures(bridge: Bridge) -> list[dict[str, Any]]:
     bridge.world.drain()
     bodies = [json.loads(posted.body) for posted in bridge.world.receiver.posted]
     return [body for body in bodies if body["event"] == "payment.failed"]
+
+
+def test_what_lifis_receiver_gives_back_is_known_as_held_too(bridge: Bridge) -> None:
+    payment = bridge.link()
+    true = bridge.deposit_for(payment.requests[0])
+    made = decode_message(true.message)
+    assert made is not None
+    (proxy, call, _), amount = made.calls[-1], true.output_amount
+    message = diamond.message(true.output_token, proxy, call, amount, made.fallback)
+    receiver = address_of(LIFI_RECEIVER, "arbitrum-one")
+    sent = bridge.send_deposit(replace(true, recipient=receiver, message=message))
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.track()
+    assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
+    crossing = bridge.intent(payment).crossing
+    assert crossing is not None and crossing.held is not None
+    assert (crossing.held.amount, crossing.held.wallet) == (12_625_000, SENDER)
 
 
 def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_told_once(bridge: Bridge) -> None:

@@ -1,0 +1,6 @@
+"""Fields that several kinds of credentials have."""
+
+USES_PAYMENT_INTENTS = (
+    "Whether GET /v2/request/{requestId}/pay gives a payment from another chain as a payment intent to sign, and not "
+    "as transactions"
+)
