@@ -117,7 +117,7 @@ class Bridge:
             self.source.transactions[sent.tx_hash] = replace(known, deposits=(sent.logged,))
         self.source.counts[self.source.transactions[sent.tx_hash].sender] = 1
 
-    def fill(self, sent: Sent, request: Request, fails: bool = False) -> str:
+    def fill(self, sent: Sent, request: Request, fails: bool = False, fee: int = 125_000) -> str:
         """A relayer fills the deposit: the call pays the request, or fails and the fallback gets the tokens."""
         chain, deposit = self.destination, sent.deposit
         chain.mine()
@@ -125,9 +125,9 @@ class Bridge:
         if fails:
             self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, deposit.depositor, deposit.output_amount))
         else:
-            amount = deposit.output_amount - 125_000
+            amount = deposit.output_amount - fee
             self._log(chain, DESTINATION_USDC, _transfer(deposit.recipient, request.payee, amount))
-            chain.pay_too(request, amount, 125_000)
+            chain.pay_too(request, amount, fee)
         chain.filled[relay_hash(sent.logged, self._chain_id)] = len(chain.blocks) - 1
         return str(chain.blocks[-1].logs[0]["transactionHash"])
 

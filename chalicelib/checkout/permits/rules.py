@@ -19,14 +19,19 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
-from chalicelib.bridging.rules import Purpose, Route, Wanted
+from chalicelib.bridging.rules import Purpose, Route, Wanted, read_source
 from chalicelib.calldata import across, permit2
 from chalicelib.calldata.permit2 import PaymentPermit
 from chalicelib.calldata.transaction import Transaction
+from chalicelib.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
+from chalicelib.catalogue.networks import network
 from chalicelib.catalogue.tokens import Token, token_with_id
 from chalicelib.checkout.permits.records import LIFETIME, End, PaymentIntent, Stage
+from chalicelib.checkout.rules import Position
 from chalicelib.links.crossings import Crossing
 from chalicelib.links.records import Intent, IntentStatus, Proof
+from chalicelib.requests.offramps.records import Order
+from chalicelib.requests.offramps.rules import OVER
 from chalicelib.requests.records import Request, RequestStatus
 from chalicelib.requests.rules import currency_of
 
@@ -35,6 +40,10 @@ MARGIN_BPS = 50
 PROCESSED_IN = timedelta(hours=5)
 LEAST_TIME_TO_TAKE = timedelta(minutes=2)
 """Before the deadline: a signature is accepted no later."""
+TAKEN_AFTER_QUOTE = timedelta(minutes=10)
+"""How long the signature of a converted amount is good after its rate, which is not kept by delaying the payment."""
+RATE_HELD = timedelta(minutes=30)
+"""How long its rate is held from when the tokens were taken."""
 TAKEN_LATEST = timedelta(minutes=10)
 """How long after the deadline, by our clock, no block can accept the call any more that takes the tokens."""
 BRIDGED_WITHIN = timedelta(minutes=15)
@@ -55,13 +64,11 @@ _END = {
 
 @frozen
 class Wish:
-    """A payment that a payer may sign: of which request, by which route, taken by the `executor`."""
+    """A payment that a payer may sign, of the caller with this `client_id`: by which route, taken by the `executor`."""
 
-    request: Request
-    account_id: str
+    position: Position
     client_id: str | None
     route: Route
-    due: BaseUnits
     executor: str
 
 
@@ -74,16 +81,30 @@ class Signed:
     deadline: str
 
 
+def check_signable(request: Request) -> None:
+    """Raises BadRequest for a request that is not paid by a signature."""
+    if request.link_token is not None:
+        raise BadRequest(
+            "A request of a link is not paid by a payment intent: pay the link from another chain with "
+            "/v2/secure-payments/{token}/pay, or omit chain and token"
+        )
+    if request.recurring_payment_id is not None:
+        raise BadRequest("A payment of a schedule is not made by a payment intent: omit chain and token to pay it now")
+
+
 def offered(wish: Wish, now: datetime, entropy: Entropy) -> PaymentIntent:
     """The payment intent of a wish, without an approval. The nonces of no two are the same."""
     wanted, intent_id = wish.route.wanted, ids.ulid(now, entropy)
+    owed, converted = wish.position.owed, wish.position.converted
     most = wish.route.source_amount * (10_000 + MARGIN_BPS) // 10_000
     net = min(most, in_source_units(wanted))
     deadline = now + LIFETIME
+    if converted is not None and converted.ends_at is not None:
+        deadline = min(deadline, converted.ends_at + TAKEN_AFTER_QUOTE)
     permit = PaymentPermit(
         network=wanted.source.network,
         source=permit2.End(wanted.payer, wanted.source.chain_id, wanted.source.address),
-        destination=permit2.End(wish.request.payee, wanted.destination.chain_id, wanted.destination.address),
+        destination=permit2.End(owed.request.payee, wanted.destination.chain_id, wanted.destination.address),
         net=net,
         fee=most - net,
         spender=wish.executor,
@@ -94,15 +115,17 @@ def offered(wish: Wish, now: datetime, entropy: Entropy) -> PaymentIntent:
     )
     return PaymentIntent(
         intent_id=intent_id,
-        account_id=wish.account_id,
+        account_id=owed.request.account_id,
         client_id=wish.client_id,
-        request_id=wish.request.request_id,
+        request_id=owed.request.request_id,
         source=wanted.source.id,
         permit=permit,
         token_permit=None,
         call=wanted.call,
         amount=wanted.amount,
-        due=wish.due,
+        due=wish.position.due.amount,
+        owed=owed.amount,
+        rate=converted.rate if converted is not None else None,
         created_at=now,
     )
 
@@ -174,9 +197,15 @@ def take_call(intent: PaymentIntent) -> Transaction:
     return permit2.take(intent.permit, intent.taking, bytes.fromhex(intent.signature[2:]))
 
 
-def may_take(intent: PaymentIntent, request: Request, now: datetime) -> bool:
-    """Whether the tokens are to be taken: the call is in time, and the request is not paid in another way."""
-    return request.status is not RequestStatus.PAID and now <= deadline_of(intent.permit)
+def is_wanted(request: Request, order: Order | None) -> bool:
+    """Whether a payment of a request is still to be made: it is not paid in another way, and the provider of its
+    off-ramp order has not ended that."""
+    return request.status is not RequestStatus.PAID and (order is None or order.status not in OVER)
+
+
+def may_take(intent: PaymentIntent, now: datetime) -> bool:
+    """Whether the call that takes the tokens is in time."""
+    return now <= deadline_of(intent.permit)
 
 
 def cannot_be_taken(intent: PaymentIntent, now: datetime) -> bool:
@@ -184,24 +213,25 @@ def cannot_be_taken(intent: PaymentIntent, now: datetime) -> bool:
     return now > deadline_of(intent.permit) + TAKEN_LATEST
 
 
-def is_returned(intent: PaymentIntent, request: Request, now: datetime) -> bool:
-    """Whether the tokens that were taken go back to the payer, and no route is looked for any more."""
+def is_given_up(intent: PaymentIntent, now: datetime) -> bool:
+    """Whether no route is looked for any more for the tokens that were taken, which go back to the payer."""
     assert intent.taken_at is not None, "they were taken"
-    is_late = now > intent.taken_at + BRIDGED_WITHIN
-    return is_late or intent.spends > MOST_SPENDS or request.status is RequestStatus.PAID
+    return now > intent.taken_at + BRIDGED_WITHIN or intent.spends > MOST_SPENDS
 
 
 def deposit_of(intent: PaymentIntent, route: Route) -> Transaction | None:
-    """The transaction of a route, with all that was taken; None if it needs more than that.
+    """The deposit of a route with all that was taken; None if it needs more than that.
 
-    Whoever fills the deposit gets what is more than needed.
+    It is made in the bridge itself, also where the route leads through the router's contract. Whoever fills it gets
+    what is more than needed.
     """
-    if route.source_amount > intent.taking:
+    source = network(intent.network)
+    made = read_source(source, route.transaction.to, route.transaction.data) if source is not None else None
+    assert made is not None, "a verified route makes a deposit"
+    if made.deposit.input_amount > intent.taking:
         return None
-    deposit = across.decode_deposit(route.transaction.data)
-    assert deposit is not None, "a verified route makes a deposit"
-    data = across.encode_deposit(replace(deposit, input_amount=intent.taking))
-    return replace(route.transaction, data=data)
+    data = across.encode_deposit(replace(made.deposit, input_amount=intent.taking))
+    return Transaction(address_of(ACROSS_SPOKE_POOL, intent.network), data, 0)
 
 
 def taken(intent: PaymentIntent, now: datetime) -> PaymentIntent:
@@ -232,6 +262,11 @@ def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime
     return replace(intent, stage=Stage.BRIDGED, crossing=crossing, reason=None, check_at=now)
 
 
+def undone(intent: PaymentIntent, now: datetime) -> PaymentIntent:
+    """The payment intent whose deposit a fork has undone, or put into another transaction."""
+    return replace(intent, stage=Stage.TAKEN, crossing=None, check_at=now)
+
+
 def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentIntent:
     """The payment intent after a check of its crossing.
 
@@ -245,6 +280,11 @@ def followed(intent: PaymentIntent, crossing: Intent, now: datetime) -> PaymentI
     if (end := _END.get(crossing.status)) is not None:
         return ended(replace(after, reason=reason), end, now)
     return replace(postponed(intent, now), reason=reason)
+
+
+def is_contradicted(intent: PaymentIntent, crossing: Intent) -> bool:
+    """Whether the source chain says that there was no deposit, where the relayer has said that it was made."""
+    return intent.end is None and crossing.status is not IntentStatus.PENDING
 
 
 def ended(intent: PaymentIntent, end: End, now: datetime) -> PaymentIntent:

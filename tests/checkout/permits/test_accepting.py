@@ -28,6 +28,7 @@ from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
 from tests.fakes.permits import CONTRACT, EXECUTOR, PAYER, WRONG, Permits
 from tests.fakes.router import answer_of, deposit_of
+from tests.fakes.world import PlainSigningKeys
 
 BASE_USDC = SourceToken("BASE", "USDC")
 
@@ -213,6 +214,18 @@ def test_a_payer_with_too_little_is_told_so(permits: Permits) -> None:
     permits.balances[PAYER.lower()] = 12_000_000
     with pytest.raises(BadRequest, match="does not have enough USDC on base"):
         permits.accept(intent)
+
+
+class OtherKeys(PlainSigningKeys):
+    private_key = bytes.fromhex("22" * 32)
+
+
+def test_a_signature_for_an_account_that_was_replaced_is_refused(permits: Permits) -> None:
+    intent = permits.offer().intent
+    permits.world.services = replace(permits.services, signing_keys=OtherKeys())
+    with pytest.raises(Conflict, match="is not .* any more: get another payment intent"):
+        permits.accept(intent)
+    assert not permits.loaded().is_executed
 
 
 def test_a_deployment_without_a_key_on_the_network_says_so() -> None:
