@@ -164,6 +164,8 @@ PAYMENT_INTENT = PaymentIntent(
     call=Transaction("0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", "0xc219a14d", 0),
     amount=BaseUnits(12_625_000),
     due=BaseUnits(12_500_000),
+    owed=BaseUnits(12_500_000),
+    rate=None,
     created_at=NOW,
 )
 INTENT = Intent(

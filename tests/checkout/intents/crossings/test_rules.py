@@ -8,24 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.checkout.intents.crossings.rules import (
-    GONE_AFTER,
+from chalicelib.checkout.intents.crossings.rules import GONE_AFTER, REFUSED_AFTER, decide, is_failure, least_input
+from chalicelib.checkout.intents.crossings.seen import Arrival, ArrivalSeen, RefundSeen, Seen, Source, SourceSeen
+from chalicelib.checkout.intents.crossings.times import (
     MAX_DELAY,
     MIN_DELAY,
     OVERDUE_AFTER,
     OVERDUE_DELAY,
-    REFUSED_AFTER,
-    Arrival,
-    ArrivalSeen,
-    RefundSeen,
-    Seen,
-    Source,
-    SourceSeen,
-    decide,
-    is_failure,
     is_overdue,
     is_unknown,
-    least_input,
 )
 from chalicelib.links.crossings import LONGEST_QUOTE, Crossing, Deposit, Held, Stage
 from chalicelib.links.records import Intent, IntentStatus, Proof
