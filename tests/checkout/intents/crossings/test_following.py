@@ -10,6 +10,7 @@ import pytest
 from chalicelib.base.errors import Locked
 from chalicelib.calldata.across import decode_message
 from chalicelib.catalogue.contracts import LIFI_RECEIVER, address_of
+from chalicelib.chain.bridges import FILLED_TOPIC
 from chalicelib.checkout.intents import flows as intents
 from chalicelib.checkout.intents import tracking
 from chalicelib.links.crossings import Stage
@@ -186,6 +187,28 @@ def test_a_receipt_of_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> Non
     bridge.source.fork(1)
     bridge.track()
     assert state_of(bridge, payment)[0] is IntentStatus.PENDING
+
+
+def test_a_fill_or_a_refund_in_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> None:
+    filled, returned = bridge.link(), bridge.link()
+    one, other = deposited(bridge, filled), deposited(bridge, returned)
+    bridge.fill(one, filled.requests[0])
+    (event,) = (each for each in bridge.destination.blocks[-1].logs if each["topics"][0] == FILLED_TOPIC)
+    true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
+    bridge.track()
+    assert state_of(bridge, filled) == (IntentStatus.PENDING, Stage.BRIDGE)
+    event["blockHash"] = true
+    bridge.track()
+    assert state_of(bridge, filled)[0] is IntentStatus.SETTLED
+    bridge.track(130)
+    bridge.refund(other)
+    (event,) = bridge.source.blocks[-1].logs
+    true, event["blockHash"] = event["blockHash"], "0x" + "99" * 32
+    bridge.track(31)
+    assert state_of(bridge, returned) == (IntentStatus.PENDING, Stage.REFUNDING)
+    event["blockHash"] = true
+    bridge.track(31)
+    assert state_of(bridge, returned)[0] is IntentStatus.REFUNDED
 
 
 def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_would_refuse_it(bridge: Bridge) -> None:
