@@ -211,6 +211,30 @@ def test_a_fill_or_a_refund_in_a_block_that_a_fork_removed_is_none(bridge: Bridg
     assert state_of(bridge, returned)[0] is IntentStatus.REFUNDED
 
 
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, is_reversed: bool
+) -> None:
+    """Whatever the order in which a node lists them."""
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER)
+    for sent in (mine, theirs):
+        bridge.announce(payment, sent)
+        bridge.include(sent)
+    bridge.track()
+    bridge.fill(mine, payment.requests[0], fails=True)
+    with monkeypatch.context() as same_block:
+        same_block.setattr(bridge.destination, "mine", lambda: None)
+        bridge.fill(theirs, payment.requests[0])
+    if is_reversed:
+        read = bridge.destination.logs_of_transactions
+        monkeypatch.setattr(bridge.destination, "logs_of_transactions", lambda hashes: read(hashes)[::-1])
+    bridge.track()
+    bridge.track()
+    statuses = {intent.wallet: intent.status for intent in bridge.intents(payment)}
+    assert statuses == {SENDER: IntentStatus.PARTIAL, OTHER: IntentStatus.SETTLED}
+
+
 def test_a_transaction_that_no_node_has_locks_the_link_until_the_source_chain_would_refuse_it(bridge: Bridge) -> None:
     payment = bridge.link()
     bridge.announce(payment, NOWHERE)
