@@ -292,6 +292,34 @@ def test_a_fill_that_was_not_among_the_logs_is_found_by_the_transaction_that_the
     assert state_of(bridge, payment) == (IntentStatus.PARTIAL, Stage.DESTINATION)
 
 
+def test_a_fill_that_the_router_names_counts_only_if_it_is_of_the_very_deposit(bridge: Bridge) -> None:
+    """A hostile router could name one that somebody made of another deposit, with its number."""
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.forge(sent, input_amount=1)
+    forged = str(bridge.destination.blocks[-1].logs[0]["transactionHash"])
+    filled = bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.hides_logs = True
+    for named, state in (
+        (forged, (IntentStatus.PENDING, Stage.BRIDGE)),
+        (filled, (IntentStatus.PARTIAL, Stage.DESTINATION)),
+    ):
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus("DONE", "PARTIAL", sent.tx_hash, named, 42161, "across")
+        bridge.track(130)
+        assert state_of(bridge, payment) == state
+
+
+def test_without_a_router_a_fill_that_was_not_among_the_logs_stays_unknown(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.destination.hides_logs = True
+    bridge.world.router.is_configured = False
+    bridge.world.router.trouble = AssertionError("it is not asked")
+    bridge.track(130)
+    assert state_of(bridge, payment) == (IntentStatus.PENDING, Stage.BRIDGE)
+
+
 def test_one_chain_or_the_router_that_does_not_answer_delays_no_other(bridge: Bridge) -> None:
     first, second = bridge.link(), bridge.link()
     one = deposited(bridge, first)
