@@ -137,13 +137,18 @@ def test_a_gas_limit_at_its_limits_passes_and_a_unit_beyond_them_does_not() -> N
     assert [passes(units) for units in (49_999, 50_000, 1_500_000, 1_500_001)] == [False, True, True, False]
 
 
-def test_costs_in_currencies_that_are_not_known_are_left_out() -> None:
+def test_gas_is_read_in_the_coin_of_the_source_alone_and_only_with_its_worth() -> None:
     answer = answer_to(question(wanted()), NOW)
     (gas,) = answer["estimate"]["gasCosts"]
-    unknown = [{**gas["token"], "chainId": chain} for chain in (4242, 728126428)] + [{**gas["token"], "address": PAYER}]
-    changed = with_estimate(answer, gasCosts=[*({**gas, "token": each} for each in unknown), gas])
-    route = verify(step_of(changed), wanted(), START, LIMITS)
-    assert [cost.token.id for cost in route.gas_costs] == ["ETH-base-base"]
+    others = [
+        {**gas, "token": {**gas["token"], "chainId": 42161}},
+        {**gas, "token": {**gas["token"], "address": PAYER}},
+        {**gas, "amountUSD": None},
+        {**gas, "amountUSD": "0"},
+        {**gas, "amount": "0"},
+    ]
+    route = verify(step_of(with_estimate(answer, gasCosts=[*others, gas])), wanted(), START, LIMITS)
+    assert [(cost.amount, cost.dollars) for cost in route.gas_costs] == [(5 * 10**12, 1_000_000)]
 
 
 def test_times_at_their_limits_pass_and_a_second_beyond_them_does_not() -> None:

@@ -127,6 +127,7 @@ def test_a_route_from_another_chain_has_its_costs_and_its_time(world: Bridged) -
     assert (bridged["speed"], bridged["price_impact"]) == ("FAST", 0)
     gas, crosschain, platform = bridged["feeBreakdown"]
     assert (gas["type"], gas["amount"], gas["currency"], gas["network"]) == ("gas", "0.00026", "POL", "matic")
+    assert gas["amountInUSD"] == "0.52", "at the price of the router"
     assert (crosschain["type"], crosschain["provider"], crosschain["amount"]) == ("crosschain", "across", "0.0301")
     assert (platform["type"], platform["amount"], platform["receiverAddress"]) == ("platform", "0.125", FEE_ADDRESS)
     assert bridged["fee"] == round(0.1551 / 12.5, 6)
@@ -157,6 +158,21 @@ def test_a_balance_that_does_not_cover_the_cost_of_the_route_offers_none(world: 
     only(world, "arbitrum-one")
     world.on("base").holding = TokenReading(BaseUnits(12_500_000), BaseUnits(0))
     assert len(routes(world)) == 1
+
+
+def test_a_balance_of_exactly_what_a_route_takes_offers_it(world: Bridged) -> None:
+    only(world, "arbitrum-one", "base")
+    for balance, number in ((12_530_000, 3), (12_529_999, 1)):
+        world.on("base").holding = TokenReading(BaseUnits(balance), BaseUnits(0))
+        assert len(routes(world)) == number
+
+
+def test_only_a_balance_of_what_is_due_at_least_is_quoted_for(world: Bridged) -> None:
+    only(world, "arbitrum-one", "base")
+    for balance, asked in ((12_499_999, 0), (12_500_000, 2)):  # in both tokens
+        world.on("base").holding = TokenReading(BaseUnits(balance), BaseUnits(0))
+        routes(world)
+        assert len(world.router.seen) == asked
 
 
 def test_what_cannot_be_bridged_has_the_direct_route_alone(world: Bridged) -> None:

@@ -287,6 +287,34 @@ def test_of_two_payers_one_is_counted_and_the_other_is_offered_the_way_back(brid
     ]
 
 
+def test_two_payers_of_a_link_from_two_chains_are_both_followed_and_one_is_counted() -> None:
+    bridge = Bridge(others=("optimism",))
+    payment = bridge.link()
+    mine, theirs = bridge.send(payment), bridge.send(payment, OTHER, source="optimism")
+    for sent in (mine, theirs):
+        bridge.announce(payment, sent, PAGE)
+        bridge.include(sent)
+    bridge.track()
+    assert {each.network: each.status for each in bridge.intents(payment)} == {
+        "base": IntentStatus.PENDING,
+        "optimism": IntentStatus.PENDING,
+    }
+    for sent in (theirs, mine):
+        bridge.fill(sent, payment.requests[0])
+    bridge.track()
+    bridge.track()
+    ended = {each.network: each.crossing for each in bridge.intents(payment) if each.status is IntentStatus.SETTLED}
+    assert {name: crossing.is_surplus for name, crossing in ended.items() if crossing} == {
+        "optimism": False,
+        "base": True,
+    }
+    told = crosschain_intents(bridge.world.load(payment).intent)
+    assert {(each["sourceNetwork"], each["isSurplus"]) for each in told} == {("base", True), ("optimism", False)}
+    listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
+    offers = [(each.refund.payer, each.refund.amount) for each in listing.transfers if each.refund is not None]
+    assert offers == [(SENDER, payment.requests[0].amount)], "the payee can send it back, to who came second"
+
+
 def test_a_second_payment_that_bounces_from_a_paid_link_is_no_failure_of_the_request(bridge: Bridge) -> None:
     bridge.world.register_webhook()
     payment = bridge.link()
