@@ -82,10 +82,15 @@ def test_each_node_is_asked_once_and_all_at_the_same_time(world: Bridged, monkey
 
 
 @pytest.mark.parametrize("down", [("bsc",), ("arbitrum-one",), ("base", "mainnet", "matic")])
-def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(world: Bridged, down: tuple[str, ...]) -> None:
+def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(
+    world: Bridged, monkeypatch: pytest.MonkeyPatch, down: tuple[str, ...]
+) -> None:
+    logged = list[dict[str, str]]()
+    monkeypatch.setattr(world.services.log, "warning", lambda message, extra: logged.append(extra))
     for name in down:
         world.on(name).is_down = True
     body = options(world)
+    assert {each["network"] for each in logged} == set(down) and all(each["reason"] for each in logged)
     assert len(body["unavailableChains"]) == len(down)
     assert set(body["paymentOptions"]) == LABELS - set(body["unavailableChains"])
 

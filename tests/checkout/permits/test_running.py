@@ -196,6 +196,33 @@ def test_a_take_that_reverts_has_taken_nothing(permits: Permits) -> None:
     assert permits.load(intent).end is End.FAILED and permits.balance(PAYER) == HAD
 
 
+def test_while_gas_is_too_dear_nothing_is_taken_and_what_was_taken_waits(permits: Permits) -> None:
+    usual, dear = permits.chain.mempool.base_fee, 10**12
+    permits.chain.mempool.base_fee = dear
+    intent = permits.begun()
+    permits.settle(5)
+    found = permits.load(intent)
+    assert found.stage is Stage.TAKING and permits.made["take"] == 0 and found.reason
+    permits.chain.mempool.base_fee = usual
+    permits.settle(2)
+    assert permits.made["take"] == 1
+    permits.chain.mempool.base_fee = dear
+    permits.settle(20)
+    assert permits.load(intent).stage is Stage.TAKEN and permits.made["transfer"] == 0
+    permits.chain.mempool.base_fee = usual
+    permits.settle(12)
+    assert permits.load(intent).end is End.REFUNDED
+    check_conserved(permits)
+
+
+def test_without_coins_for_gas_nothing_is_taken(permits: Permits) -> None:
+    permits.chain.mempool.balance = 0
+    intent = permits.begun()
+    permits.world.advance(3600 + 700)
+    permits.settle(2)
+    assert permits.load(intent).end is End.FAILED and permits.made["take"] == 0
+
+
 def test_a_token_that_keeps_an_allowance_gets_it_withdrawn_first(permits: Permits) -> None:
     permits.keeps_allowance = True
     permits.allowances[EXECUTOR.lower(), POOL.lower()] = 1
