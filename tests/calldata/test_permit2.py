@@ -105,6 +105,7 @@ def test_the_call_has_the_hash_of_the_witness_and_at_most_what_was_signed(permit
     amount = data.draw(st.integers(0, permit.most))
     signature = data.draw(st.binary(max_size=200))
     made = take(permit, amount, signature)
+    assert (made.to, made.value) == (PERMIT2, 0)
     raw = bytes.fromhex(made.data[2:])
     assert raw[:4] == keccak(text=f"permitWitnessTransferFrom({','.join(TAKE)})")[:4]
     (batch, transfers, owner, witness, kind, signed) = decode(TAKE, raw[4:])

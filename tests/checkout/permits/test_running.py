@@ -1,5 +1,6 @@
 """Signed payments are made: the tokens are taken once, and go into the bridge or back to the payer."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,8 +24,15 @@ def permits() -> Permits:
     return Permits()
 
 
-def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits) -> None:
-    intent = permits.begun()
+def told(permits: Permits) -> str:
+    """The subStatus of the one `payment.failed`."""
+    (event,) = permits.events("payment.failed")
+    return str(json.loads(event.body)["subStatus"])
+
+
+def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits, monkeypatch: pytest.MonkeyPatch) -> None:
+    intent, lines = permits.begun(), list[str]()
+    monkeypatch.setattr(permits.services.log, "error", lambda message, **_: lines.append(message))
     sent = permits.run_until_bridged(intent)
     assert permits.balance(PAYER) == HAD - intent.taking == HAD - sent.deposit.input_amount
     assert sent.deposit.depositor == PAYER
@@ -38,6 +46,7 @@ def test_a_signed_payment_is_taken_bridged_and_settled(permits: Permits) -> None
     assert request.execution is not None and request.execution.status is ExecutionStatus.SETTLED
     assert dict(permits.made) == {"take": 1, "approve": 1, "deposit": 1}
     assert permits.events("payment.failed") == [] and len(permits.events("payment.confirmed")) == 1
+    assert lines == []
     check_conserved(permits)
 
 
@@ -76,7 +85,7 @@ def test_without_a_route_what_was_taken_goes_back_once(permits: Permits) -> None
     permits.settle(30)
     found = permits.load(intent)
     assert (found.end, permits.balance(PAYER)) == (End.REFUNDED, HAD)
-    assert found.returned_by is not None and permits.made["transfer"] == 1
+    assert found.returned_by is not None and permits.made["transfer"] == 1 and told(permits) == "bounced"
     assert not permits.loaded().is_executed and len(permits.events("payment.failed")) == 1
     check_conserved(permits)
 
@@ -185,7 +194,7 @@ def test_a_payer_without_the_tokens_is_waited_for_until_the_deadline_and_nothing
     permits.world.advance(3600 + 700)
     permits.settle(2)
     found = permits.load(intent)
-    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason)
+    assert found.end is End.FAILED and "Nothing was taken" in str(found.reason) and told(permits) == "failed"
     assert len(permits.events("payment.failed")) == 1 and not permits.loaded().is_executed
 
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
+from chalicelib.bridging import flows as bridging
+from chalicelib.calldata.across import decode_deposit
 from chalicelib.checkout.permits import rules, stages
 from chalicelib.checkout.permits.records import End, PaymentIntent, Stage
 from chalicelib.checkout.permits.rules import Signed
@@ -18,7 +20,7 @@ from chalicelib.requests.offramps.records import OrderStatus
 from chalicelib.requests.offramps.rules import OVER
 from chalicelib.requests.records import RequestStatus
 from tests.fakes.offramps import load_order, store_order
-from tests.fakes.permits import CONTRACT, EXECUTOR, PAYER, RIGHT, Permits
+from tests.fakes.permits import CONTRACT, EXECUTOR, PAYER, POOL, RIGHT, Permits
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -89,7 +91,7 @@ def test_the_tokens_are_taken_until_the_deadline_and_the_payment_fails_ten_minut
 
 
 def test_a_route_is_looked_for_for_15_minutes_and_five_deposits(signed: PaymentIntent) -> None:
-    at = signed.created_at
+    at = signed.created_at + SECOND
     taken = stages.taken(replace(signed, reason="none yet"), at)
     assert (taken.stage, taken.taken_at, taken.check_at, taken.reason) == (Stage.TAKEN, at, at, None)
     assert not stages.is_given_up(taken, at + 15 * MINUTE)
@@ -99,25 +101,41 @@ def test_a_route_is_looked_for_for_15_minutes_and_five_deposits(signed: PaymentI
     assert not stages.is_overdue(replace(taken, stage=Stage.BRIDGED), at + 9 * HOUR)
 
 
+def test_a_route_is_deposited_for_with_all_that_was_taken_or_not_at_all(permits: Permits, signed: PaymentIntent) -> None:
+    route = bridging.quote(permits.services, rules.wanted_of(signed, permits.request), rules.purpose_of(signed))
+    for more in (0, 1, 1000):
+        made = stages.deposit_of(replace(signed, taking=BaseUnits(route.source_amount + more)), route)
+        deposit = decode_deposit(made.data) if made is not None else None
+        assert made is not None and deposit is not None and (made.to, made.value) == (POOL, 0)
+        assert deposit.input_amount == route.source_amount + more
+        assert replace(deposit, input_amount=0) == replace(decode_deposit(route.transaction.data), input_amount=0)  # type: ignore[type-var]
+    assert stages.deposit_of(replace(signed, taking=BaseUnits(route.source_amount - 1)), route) is None
+
+
 def test_a_deposit_is_followed_from_where_the_payment_was_accepted(permits: Permits, signed: PaymentIntent) -> None:
     at = signed.created_at + MINUTE
-    bridged = stages.bridged(stages.taken(signed, at), permits.request, "0x" + "12" * 32, at)
+    before = replace(stages.taken(signed, at - SECOND), reason="none yet")
+    bridged = stages.bridged(before, permits.request, "0x" + "12" * 32, at)
     crossing = bridged.crossing
     assert crossing is not None and crossing.crossing is not None
     assert (bridged.stage, bridged.check_at, bridged.reason) == (Stage.BRIDGED, at, None)
     assert (crossing.transaction_hash, crossing.wallet, crossing.payer_address) == ("0x" + "12" * 32, EXECUTOR, PAYER)
     assert (crossing.link_token, crossing.network, crossing.account_id) == (permits.request.bill_id, "base", "acct")
+    assert (crossing.scanned_to, crossing.created_at, crossing.check_at) == (0, at, at)
     assert (crossing.ends_at, crossing.crossing.destination) == (at + HOUR, "arbitrum-one")
     undone = stages.undone(bridged, at + MINUTE)
     assert (undone.stage, undone.crossing, undone.check_at) == (Stage.TAKEN, None, at + MINUTE)
     for status, end in ((IntentStatus.SETTLED, End.SETTLED), (IntentStatus.PARTIAL, End.PARTIAL), (IntentStatus.REFUNDED, End.REFUNDED)):
-        done = stages.followed(bridged, replace(crossing, status=status), at)
+        told = replace(crossing, status=status, crossing=replace(crossing.crossing, reason="why"))
+        done = stages.followed(bridged, told, at)
         assert (done.stage, done.end, done.ended_at, done.check_at) == (Stage.ENDED, end, at, None)
+        assert (done.crossing, done.reason) == (told, "why")
         assert not stages.is_contradicted(done, replace(crossing, status=status))
     for status in (IntentStatus.FAILED, IntentStatus.REPLACED, IntentStatus.LAPSED):
-        told = replace(crossing, status=status)
+        told = replace(crossing, status=status, crossing=replace(crossing.crossing, reason="why"))
         kept = stages.followed(bridged, told, at)
-        assert (kept.stage, kept.end, kept.crossing) == (Stage.BRIDGED, None, crossing)
+        assert (kept.stage, kept.end, kept.crossing, kept.reason) == (Stage.BRIDGED, None, crossing, "why")
+        assert stages.followed(bridged, replace(told, crossing=None), at).reason is None
         assert kept.check_at is not None and kept.check_at > at and stages.is_contradicted(kept, told)
     later = replace(crossing, check_at=at + 3 * MINUTE)
     pending = stages.followed(bridged, later, at)
