@@ -20,6 +20,7 @@ _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
 _COINS = re.compile(r"(?=.*[1-9])(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,18})?")
+_TEN_YEARS = 10 * 366 * 24 * 3600
 _TEST_NETWORKS = ("sepolia",)
 _ROLLUPS = ("arbitrum-one", "optimism", "base")
 
@@ -133,6 +134,33 @@ def _by_currency(text: str) -> dict[str, str]:
         except BadRequest as error:
             raise ValueError(f"{name}: {error.message}") from None
     return {name: str(value) for name, value in values.items()}
+
+
+_ESCROW_PARTS = ("escrow", "preApproval", "erc3009", "permit2", "operatorRefund")
+
+
+def _escrows(text: str) -> dict[str, dict[str, str]]:
+    values = _json(text)
+    if not isinstance(values, dict):
+        raise ValueError("must be a JSON object by network")
+    if not values:
+        return {}
+    from chalicelib.base.addresses import evm_address
+    from chalicelib.base.errors import BadRequest
+    from chalicelib.catalogue.networks import network
+
+    found: dict[str, dict[str, str]] = {}
+    for name, parts in values.items():
+        known = network(name)
+        if known is None or known.name == "tron":
+            raise ValueError(f"{name} is not an EVM network")
+        if not isinstance(parts, dict) or sorted(parts) != sorted(_ESCROW_PARTS):
+            raise ValueError(f"{name}: must have the addresses {', '.join(_ESCROW_PARTS)}")
+        try:
+            found[known.name] = {part: evm_address(str(address)) for part, address in parts.items()}
+        except BadRequest as error:
+            raise ValueError(f"{name}: {error.message}") from None
+    return found
 
 
 def _json(text: str) -> Any:
@@ -283,6 +311,15 @@ class Settings:
     recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
+    escrow_contracts: Mapping[str, Mapping[str, str]] = _setting(_escrows, {})
+    """The contracts that hold commerce payments, by network, where they are not those of the catalogue: {"sepolia":
+    {"escrow": "0x...", "preApproval": ..., "erc3009": ..., "permit2": ..., "operatorRefund": ...}}."""
+    commerce_pre_approval_seconds: int = _setting(_whole(60, _TEN_YEARS), 24 * 3600)
+    """How long a commerce payment can be authorized, if neither its client id nor its body says so."""
+    commerce_authorization_seconds: int = _setting(_whole(60, _TEN_YEARS), 7 * 24 * 3600)
+    """How long after that it can be captured, likewise."""
+    commerce_refund_seconds: int = _setting(_whole(60, _TEN_YEARS), 60 * 24 * 3600)
+    """How long after that a capture can be refunded, likewise."""
     page_client_id: str = _setting(_client_id, "cli_hosted_payment_page")
     """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
     page_frame_ancestors: tuple[str, ...] = _setting(
