@@ -8,11 +8,14 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
+
+if TYPE_CHECKING:
+    from chalicelib.catalogue.escrows import EscrowContracts
 
 _BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
 _OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
@@ -136,31 +139,13 @@ def _by_currency(text: str) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
-_ESCROW_PARTS = ("escrow", "preApproval", "erc3009", "permit2", "operatorRefund")
-
-
-def _escrows(text: str) -> dict[str, dict[str, str]]:
+def _escrows(text: str) -> "Mapping[str, EscrowContracts]":
     values = _json(text)
-    if not isinstance(values, dict):
-        raise ValueError("must be a JSON object by network")
-    if not values:
+    if values == {}:
         return {}
-    from chalicelib.base.addresses import evm_address
-    from chalicelib.base.errors import BadRequest
-    from chalicelib.catalogue.networks import network
+    from chalicelib.catalogue.escrows import read_escrows
 
-    found: dict[str, dict[str, str]] = {}
-    for name, parts in values.items():
-        known = network(name)
-        if known is None or known.name == "tron":
-            raise ValueError(f"{name} is not an EVM network")
-        if not isinstance(parts, dict) or sorted(parts) != sorted(_ESCROW_PARTS):
-            raise ValueError(f"{name}: must have the addresses {', '.join(_ESCROW_PARTS)}")
-        try:
-            found[known.name] = {part: evm_address(str(address)) for part, address in parts.items()}
-        except BadRequest as error:
-            raise ValueError(f"{name}: {error.message}") from None
-    return found
+    return read_escrows(values)
 
 
 def _json(text: str) -> Any:
@@ -311,9 +296,9 @@ class Settings:
     recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
-    escrow_contracts: Mapping[str, Mapping[str, str]] = _setting(_escrows, {})
-    """The contracts that hold commerce payments, by network, where they are not those of the catalogue: {"sepolia":
-    {"escrow": "0x...", "preApproval": ..., "erc3009": ..., "permit2": ..., "operatorRefund": ...}}."""
+    escrow_contracts: "Mapping[str, EscrowContracts]" = _setting(_escrows, {})
+    """The contracts that hold commerce payments, by network, where they are not those of the catalogue
+    (catalogue/escrows.py)."""
     commerce_pre_approval_seconds: int = _setting(_whole(60, _TEN_YEARS), 24 * 3600)
     """How long a commerce payment can be authorized, if neither its client id nor its body says so."""
     commerce_authorization_seconds: int = _setting(_whole(60, _TEN_YEARS), 7 * 24 * 3600)
