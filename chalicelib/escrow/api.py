@@ -21,7 +21,7 @@ from chalicelib.escrow.schemas import (
 from chalicelib.http.view import AnyCall, Call
 from chalicelib.requests.commerce.records import OperationKind, PendingOperation
 
-_NO_AUTHORIZATION, _NO_CHARGE, _NO_VOID = AuthorizeCommercePayment(), ChargeCommercePayment(), VoidCommercePayment()
+_NO_BODY = dict[str, object]()
 
 
 def create_commerce_payment(call: Call[CreateCommercePayment, None]) -> CommerceCreated:
@@ -109,12 +109,12 @@ def get_commerce_status(call: Call[None, None]) -> CommerceStatus:
 
 
 def _authorizing(body: AuthorizeCommercePayment | None) -> operating.Decide:
-    sent = (body or _NO_AUTHORIZATION).authorizing()
+    sent = (body or AuthorizeCommercePayment.model_validate(_NO_BODY)).authorizing()
     return lambda payment: rules.collecting(payment, sent)
 
 
 def _charging(body: ChargeCommercePayment | None) -> operating.Decide:
-    sent = body or _NO_CHARGE
+    sent = body or ChargeCommercePayment.model_validate(_NO_BODY)
     return lambda payment: rules.collecting(payment, sent.authorizing(), sent.charging())
 
 
@@ -124,7 +124,7 @@ def _capturing(body: CaptureCommercePayment) -> operating.Decide:
 
 
 def _voiding(body: VoidCommercePayment | None) -> operating.Decide:
-    reason = (body or _NO_VOID).reason
+    reason = body.reason if body is not None else None
     return lambda payment: rules.voiding(reason)
 
 

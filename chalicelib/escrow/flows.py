@@ -12,7 +12,7 @@ from chalicelib.calldata.escrow import calls as escrow_calls
 from chalicelib.calldata.transaction import Transaction
 from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.escrow import rules, steps, store
-from chalicelib.escrow.calls import contracts_of, contracts_on, hash_for, info_of, operator_calls
+from chalicelib.escrow.calls import contracts_of, contracts_on, info_of, operator_calls
 from chalicelib.escrow.creation import Conditions, Draft, Lifetimes, Place, create_payment, token_of
 from chalicelib.escrow.paying import PayerOptions, payer_options
 from chalicelib.escrow.reading import load
@@ -71,12 +71,13 @@ def create(services: Services, owner: Owner, draft: Draft) -> Created:
     requests.check_served(services, link.requests)
     link_permissions.check_limits(owner, (link,), bound)
     permissions.check_limits(owner, (), payment.fee_receiver, bound)
-    if payment.buyer is None:
+    buyer = payment.buyer
+    if buyer is None:
         links.save(services, link, payment)
         return Created(link, payment, None)
-    payment = replace(payment, payer=payment.buyer, payment_hash=hash_for(payment, payment.buyer, contracts))
-    options = payer_options(services, payment, payment.buyer)
-    links.save(services, link, payment, steps.reference_of(payment, payment.buyer, options.payment_hash))
+    options = payer_options(services, payment, buyer)
+    payment = replace(payment, payer=buyer, payment_hash=options.payment_hash)
+    links.save(services, link, payment, steps.reference_of(payment, buyer, options.payment_hash))
     return Created(link, payment, options)
 
 

@@ -1,6 +1,7 @@
 """Responses about commerce payments: how they are shaped from records."""
 
 from datetime import datetime
+from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.timestamps import iso
@@ -14,6 +15,7 @@ from chalicelib.escrow.schemas import (
     CommerceEvent,
     CommerceStatus,
     EscrowTransaction,
+    EventType,
     PayerSignatures,
     PaymentInfoAnswer,
     Permit2ToSign,
@@ -24,7 +26,7 @@ from chalicelib.requests.commerce.records import CommercePayment, EntryState, Es
 from chalicelib.requests.commerce.rules import CommerceStatus as Status
 from chalicelib.requests.commerce.rules import can_capture, can_refund, can_void, status_of
 
-_TYPES = {
+_TYPES: dict[EscrowEventKind, tuple[EventType, ...]] = {
     EscrowEventKind.AUTHORIZED: ("AUTHORIZED",),
     EscrowEventKind.CHARGED: ("AUTHORIZED", "CAPTURED"),
     EscrowEventKind.CAPTURED: ("CAPTURED",),
@@ -42,7 +44,7 @@ def created_answer(created: Created, pay_url: str) -> CommerceCreated:
         signatures=_signatures(created),
         paymentInfo=_info(payment),
         commercePaymentHash=payment.payment_hash,
-        securePaymentUrl=page_url(pay_url, created.link.link.token),
+        securePaymentUrl=page_url(created.link.link, pay_url),
         token=created.link.link.token,
         **_expiries(payment),
     )
@@ -98,7 +100,7 @@ def _events(found: Found, status: Status) -> list[CommerceEvent]:
     return events
 
 
-def _event(entry: EscrowEntry, kind: str) -> CommerceEvent:
+def _event(entry: EscrowEntry, kind: EventType) -> CommerceEvent:
     return CommerceEvent(
         type=kind,
         timestamp=iso(entry.at),
@@ -108,11 +110,11 @@ def _event(entry: EscrowEntry, kind: str) -> CommerceEvent:
     )
 
 
-def _without_transaction(kind: str, at: datetime) -> CommerceEvent:
+def _without_transaction(kind: EventType, at: datetime) -> CommerceEvent:
     return CommerceEvent(type=kind, timestamp=iso(at), transactionHash=None, blockNumber=None, amount=None)
 
 
-def _calldata(payment: CommercePayment, sender: str | None, transactions: tuple[Transaction, ...]) -> dict[str, object]:
+def _calldata(payment: CommercePayment, sender: str | None, transactions: tuple[Transaction, ...]) -> dict[str, Any]:
     last = transactions[-1] if transactions else None
     return {
         "requestId": payment.request_id,
@@ -155,7 +157,7 @@ def _info(payment: CommercePayment) -> PaymentInfoAnswer:
     )
 
 
-def _expiries(payment: CommercePayment) -> dict[str, str]:
+def _expiries(payment: CommercePayment) -> dict[str, Any]:
     return {
         "preApprovalExpiry": str(int(payment.pre_approval_expiry.timestamp())),
         "authorizationExpiry": str(int(payment.authorization_expiry.timestamp())),

@@ -9,7 +9,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from chalicelib.base.errors import ChainUnavailable, Conflict, ServiceError
+from chalicelib.base.errors import ChainUnavailable, Conflict
 from chalicelib.escrow import operating, rules, store
 from chalicelib.requests.commerce.records import CommercePayment
 from chalicelib.requests.commerce.rules import Refusal, reserve
@@ -81,10 +81,9 @@ def _collect(services: Services, payment: CommercePayment) -> None:
     try:
         operating.check_operator(services, payment)
         after = operating.advance(services, operating.begin(services, payment, pending))
-    except (Conflict, ServiceError) as error:
-        if isinstance(error, ChainUnavailable):
-            raise
-        services.log.error("commerce payment is not collected", extra={"bill": payment.bill_id, "reason": error.message})
+    except Conflict as error:
+        facts = {"bill": payment.bill_id, "reason": error.message}
+        services.log.error("commerce payment is not collected", extra=facts)
         after = payment
     if after.pending is None:
         services.store.write(replace(after, check_at=rules.next_look(after, services.clock())))

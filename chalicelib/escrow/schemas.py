@@ -172,7 +172,7 @@ class CommerceCreated(CommerceCalldata):
 class _Executed(Output):
     requestId: str
     transactionHash: str | None = Field(
-        description="The service's transaction; null until it is sent, and another one once it is sent with a higher fee"
+        description="The service's transaction; null until it is sent. A higher fee makes it another one"
     )
 
 
@@ -201,12 +201,13 @@ class CommerceRefunding(_Executed):
     refundAmount: str = Field(description="In base units")
 
 
+EventType = Literal["AUTHORIZED", "CAPTURED", "VOIDED", "REFUNDED", "EXPIRED", "RECLAIMED", "FAILED"]
+
+
 class CommerceEvent(Output):
     """An event of the escrow, or that time has passed."""
 
-    type: Literal["AUTHORIZED", "CAPTURED", "VOIDED", "REFUNDED", "EXPIRED", "RECLAIMED", "FAILED"] = Field(
-        description="What happened"
-    )
+    type: EventType = Field(description="What happened")
     timestamp: str = Field(description="ISO 8601 in UTC")
     transactionHash: str | None = Field(description="Null for what no transaction did")
     blockNumber: int | None = Field(description="Its block")

@@ -51,8 +51,8 @@ class _Settings(Input):
     feeAddress: Wallet | None = Field(default_factory=unsent, description="Needed with feePercentage")
     operatorWalletAddress: Wallet | None = Field(
         default_factory=unsent,
-        description="The operator of its commerce payments, and the wallet whose destination this client id may be bound "
-        "to without a key",
+        description="The operator of its commerce payments, and the wallet whose destination this client id may be "
+        "bound to without a key",
     )
     defaultPreApprovalExpiry: Seconds | None = Field(
         default_factory=unsent, description="How many seconds its commerce payments can be authorized"
