@@ -71,18 +71,20 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
     ours = {name for name in loaded if name.startswith("chalicelib.")}
     light = {"access.modes", "base.frozen", "base.limits", "http.operation", "http.routing", "settings"}
     packages = {name for name in ours if (ROOT / name.replace(".", "/") / "__init__.py").exists()}
-    assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.{name}" for name in light}
+    assert {name for name in ours - packages if not name.endswith(".routes")} == {
+        f"chalicelib.{name}" for name in light
+    }
     assert "pydantic" not in loaded
 
 
 WORKERS = {
     "deliver_webhook": ("webhooks", 51),
-    "scan_chain": ("scanning", 49),
-    "record_transfers": ("recording", 67),
-    "expire_links": ("links", 44),
-    "track_intents": ("checkout.intents", 91),
+    "scan_chain": ("scanning", 55),
+    "record_transfers": ("recording", 69),
+    "expire_links": ("links", 46),
+    "track_intents": ("checkout.intents", 96),
     "run_permits": ("checkout.permits", 140),
-    "check_offramps": ("offramp", 75),
+    "check_offramps": ("offramp", 77),
 }
 """The room of each worker's jobs, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""
@@ -92,7 +94,9 @@ PACKAGES = {".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob(
 @pytest.mark.parametrize("name", WORKERS)
 def test_a_worker_loads_no_view_and_no_model_and_little_else(name: str, loaded: set[str]) -> None:
     room, most = WORKERS[name]
-    script = f"import json, sys, app; app.services(); import chalicelib.{room}.jobs; print(json.dumps(list(sys.modules)))"
+    script = (
+        f"import json, sys, app; app.services(); import chalicelib.{room}.jobs; print(json.dumps(list(sys.modules)))"
+    )
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     ours = {each for each in json.loads(answer.stdout) if each.startswith("chalicelib.")} - loaded - PACKAGES
     assert not {each for each in ours if each.rpartition(".")[2] in ("api", "schemas", "view", "edge", "responses")}

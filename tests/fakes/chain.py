@@ -19,6 +19,7 @@ from chalicelib.catalogue.contracts import (
     NATIVE_FEE_PROXY,
     address_of,
 )
+from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
@@ -59,6 +60,7 @@ class FakeChain:
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
         self.network = network
+        self.escrow: EscrowContracts | None = None
         self._seed = seed
         self.blocks: list[Block] = []
         self.native_balance, self.gas_price, self.batch_fee_bps = 10**21, 10**9, 0
@@ -236,9 +238,7 @@ class FakeChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """Returns `simulated` if a test has set it; else every transaction succeeds."""
         self._read()
-        return self.simulated or Simulation(
-            "eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent)
-        )
+        return self.simulated or Simulation("eth_simulateV1", tuple(StepResult(True, None, 50_000) for _ in sent))
 
     def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""
