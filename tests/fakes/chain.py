@@ -19,6 +19,7 @@ from chalicelib.catalogue.contracts import (
     NATIVE_FEE_PROXY,
     address_of,
 )
+from chalicelib.catalogue.escrows import EscrowContracts
 from chalicelib.catalogue.networks import network_of_chain
 from chalicelib.catalogue.tokens import token_with_id
 from chalicelib.chain.bridges import LoggedFill, LoggedReturn, fills_in, sent_tokens
@@ -59,6 +60,7 @@ class FakeChain:
 
     def __init__(self, network: str = "sepolia", seed: int = 0) -> None:
         self.network = network
+        self.escrow: EscrowContracts | None = None
         self._seed = seed
         self.blocks: list[Block] = []
         self.native_balance, self.gas_price, self.batch_fee_bps = 10**21, 10**9, 0
