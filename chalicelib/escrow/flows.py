@@ -1,6 +1,7 @@
 """Creates commerce payments, and gives the transactions that their operators and payers send."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -26,6 +27,7 @@ from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, O
 from chalicelib.requests.commerce.rules import Operation, Refusal, can_reclaim, reserve
 from chalicelib.scanning import store as scanning
 from chalicelib.services import Services
+from chalicelib.storage.store import WriteConflict
 
 
 @frozen
@@ -95,7 +97,8 @@ def to_send(
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
     if references := steps.references(services, payment, pending):
-        services.store.write(*references)
+        with suppress(WriteConflict):  # the same was asked for at the same time
+            services.store.write(*references)
     transactions = operator_calls(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     return ToSend(payment, payment.operator, transactions)
 

@@ -1,5 +1,6 @@
 """What a payer sends or signs for a commerce payment, at its creation or when a wallet opens its link."""
 
+from contextlib import suppress
 from typing import Any
 
 from chalicelib.base.addresses import same_address
@@ -74,10 +75,10 @@ def check_payable(services: Services, link: SecurePayment, payment: CommercePaym
 
 
 def _remember(services: Services, payment: CommercePayment, wallet: str) -> None:
-    try:
-        services.store.write(*steps.reference_for(services, payment, wallet))
-    except WriteConflict:
-        return  # the same wallet has asked at the same time
+    references = steps.reference_for(services, payment, wallet)
+    if references:
+        with suppress(WriteConflict):  # the same wallet has asked at the same time
+            services.store.write(*references)
 
 
 def _permit2(
