@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from chalicelib.access.callers import Owner
 from chalicelib.base.addresses import evm_address
@@ -16,7 +16,7 @@ from chalicelib.escrow import rules, steps, store
 from chalicelib.escrow.calls import contracts_of, contracts_on, info_of, operator_calls
 from chalicelib.escrow.creation import Conditions, Draft, Lifetimes, Place, create_payment, token_of
 from chalicelib.escrow.paying import PayerOptions, payer_options
-from chalicelib.escrow.reading import load
+from chalicelib.escrow.reading import load, status_now
 from chalicelib.links import flows as links
 from chalicelib.links import permissions as link_permissions
 from chalicelib.links.records import SecurePayment
@@ -24,8 +24,7 @@ from chalicelib.relayer import flows as relayer
 from chalicelib.requests import flows as requests
 from chalicelib.requests import permissions
 from chalicelib.requests.commerce.records import CommercePayment, EscrowEntry, OperationKind
-from chalicelib.requests.commerce.rules import Operation, Refusal, can_reclaim, reserve
-from chalicelib.scanning import store as scanning
+from chalicelib.requests.commerce.rules import CommerceStatus, Operation, Refusal, can_reclaim, reserve
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 
@@ -50,11 +49,11 @@ class ToSend:
 
 @frozen
 class Found:
-    """A commerce payment with the escrow's events; the chain was read up to `read_until`, None if it never was."""
+    """A commerce payment with the escrow's events, and its status now."""
 
     payment: CommercePayment
     entries: tuple[EscrowEntry, ...]
-    read_until: datetime | None
+    status: CommerceStatus
 
 
 def create(services: Services, owner: Owner, draft: Draft) -> Created:
@@ -119,11 +118,7 @@ def reclaim(services: Services, owner: Owner, request_id: str) -> ToSend:
 def find(services: Services, owner: Owner, request_id: str) -> Found:
     """A commerce payment with its events. Three reads and a query. Raises NotFound."""
     payment = load(services, owner, request_id)
-    cursor = scanning.cursor(services.store, payment.network)
-    read_until = cursor.read_until if cursor is not None else None
-    if scanning.has_work(services.store, (payment.bill_id,)):
-        read_until = None
-    return Found(payment, store.entries(services.store, payment.request_id), read_until)
+    return Found(payment, store.entries(services.store, payment.request_id), status_now(services, payment))
 
 
 def _place(services: Services, owner: Owner, contracts: EscrowContracts) -> Place:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
@@ -46,32 +47,50 @@ def payer_options(services: Services, payment: CommercePayment, wallet: str) -> 
     return PayerOptions(hash_for(payment, wallet, contracts), transactions, erc3009, permit2, approval)
 
 
-def transactions_for(services: Services, link: SecurePayment, wallet: str | None) -> tuple[Transaction, ...]:
-    """What a wallet sends to pay a link through the escrow: an approval, and the pre-approval. None without a wallet,
-    as they name it. At most one read and one write: the entry that finds the payment by its hash with this wallet.
+@frozen
+class PreApproval:
+    """What `payer` sends so that the escrow may take its tokens, after its allowance for the called contract."""
 
-    Raises Conflict if the escrow has the money already, LinkClosed after the time to pay, WrongWallet.
+    payer: str
+    transaction: Transaction
+
+
+def pre_approval_of(services: Services, link: SecurePayment, wallet: str | None) -> PreApproval:
+    """The pre-approval of a wallet, or of the buyer. At most one read and one write: the entry that finds the payment
+    by its hash with this wallet.
+
+    Raises Conflict if the escrow has the money already, LinkClosed after the time to pay, WrongWallet, BadRequest
+    without a wallet.
     """
     payment = link.commerce
     assert payment is not None, "it is paid through the escrow"
     check_payable(services, link, payment)
-    if wallet is None:
-        return ()
-    if not wallet.startswith("0x"):
+    payer = wallet or payment.buyer
+    if payer is None:
+        raise BadRequest("wallet is needed: what the payer of a commerce payment sends names the wallet")
+    if not payer.startswith("0x"):
         raise BadRequest(f"wallet is not an address of {payment.network}, on which this is paid")
-    if payment.buyer is not None and not same_address(wallet, payment.buyer):
+    if payment.buyer is not None and not same_address(payer, payment.buyer):
         raise WrongWallet(payment.buyer)
+    if same_address(payer, payment.receiver):
+        raise BadRequest("wallet is the merchant: give the wallet that pays")
     if payment.buyer is None:
-        _remember(services, payment, wallet)
-    return payer_calls(payment, wallet, contracts_of(payment, services.settings.escrow_contracts))
+        _remember(services, payment, payer)
+    contracts = contracts_of(payment, services.settings.escrow_contracts)
+    return PreApproval(payer, payer_calls(payment, payer, contracts)[-1])
 
 
 def check_payable(services: Services, link: SecurePayment, payment: CommercePayment) -> None:
     """Raises Conflict if the escrow has the money already, LinkClosed after the time in which it could take it."""
     if payment.is_collected:
         raise Conflict("This payment is authorized already: its money is in the escrow")
-    if services.clock() >= payment.pre_approval_expiry:
-        raise LinkClosed(LinkStatus.EXPIRED, link)
+    check_open(services, link, payment)
+
+
+def check_open(services: Services, link: SecurePayment, payment: CommercePayment) -> None:
+    """Raises LinkClosed after the time in which the escrow could take the money, if it has not."""
+    if not payment.is_collected and services.clock() >= payment.pre_approval_expiry:
+        raise LinkClosed(LinkStatus.EXPIRED, link, branding.of_client(services, link.link.client_id))
 
 
 def _remember(services: Services, payment: CommercePayment, wallet: str) -> None:

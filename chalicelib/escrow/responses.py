@@ -21,10 +21,11 @@ from chalicelib.escrow.schemas import (
     Permit2ToSign,
     TypedDataToSign,
 )
+from chalicelib.escrow.terms import expiries
 from chalicelib.links.schemas import page_url
 from chalicelib.requests.commerce.records import CommercePayment, EntryState, EscrowEntry
 from chalicelib.requests.commerce.rules import CommerceStatus as Status
-from chalicelib.requests.commerce.rules import can_capture, can_refund, can_void, status_of
+from chalicelib.requests.commerce.rules import can_capture, can_refund, can_void
 
 _TYPES: dict[EscrowEventKind, tuple[EventType, ...]] = {
     EscrowEventKind.AUTHORIZED: ("AUTHORIZED",),
@@ -46,7 +47,7 @@ def created_answer(created: Created, pay_url: str) -> CommerceCreated:
         commercePaymentHash=payment.payment_hash,
         securePaymentUrl=page_url(created.link.link, pay_url),
         token=created.link.link.token,
-        **_expiries(payment),
+        **expiries(payment),
     )
 
 
@@ -55,8 +56,7 @@ def calldata_answer(made: ToSend) -> CommerceCalldata:
 
 
 def status_answer(found: Found, now: datetime) -> CommerceStatus:
-    payment = found.payment
-    status = status_of(payment, found.read_until)
+    payment, status = found.payment, found.status
     return CommerceStatus(
         requestId=payment.request_id,
         status=status.value,
@@ -77,22 +77,22 @@ def status_answer(found: Found, now: datetime) -> CommerceStatus:
         refundedAmount=str(payment.refunded),
         feeAmount=str(payment.fees),
         commercePaymentHash=payment.payment_hash,
-        **_expiries(payment),
+        **expiries(payment),
         canCapture=can_capture(payment, now),
         canVoid=can_void(payment),
         canRefund=can_refund(payment, now),
         failureReason=payment.failure,
         createdAt=iso(payment.created_at),
         updatedAt=iso(payment.changed_at),
-        events=_events(found, status),
+        events=_events(found),
     )
 
 
-def _events(found: Found, status: Status) -> list[CommerceEvent]:
+def _events(found: Found) -> list[CommerceEvent]:
     posted = [each for each in found.entries if each.state is EntryState.POSTED]
     events = [_event(each, kind) for each in posted for kind in _TYPES.get(each.kind, ())]
     payment = found.payment
-    if status is Status.EXPIRED:
+    if found.status is Status.EXPIRED:
         expiry = payment.authorization_expiry if payment.is_collected else payment.pre_approval_expiry
         events.append(_without_transaction("EXPIRED", expiry))
     if payment.failure is not None:
@@ -149,17 +149,10 @@ def _info(payment: CommercePayment) -> PaymentInfoAnswer:
         receiver=payment.receiver,
         token=token_address(payment),
         maxAmount=str(payment.max_amount),
-        **_expiries(payment),
+        **expiries(payment),
         minFeeBps=payment.min_fee_bps,
         maxFeeBps=payment.max_fee_bps,
         feeReceiver=payment.fee_receiver or ZERO_ADDRESS,
         salt=str(int(payment.salt, 16)),
     )
 
-
-def _expiries(payment: CommercePayment) -> dict[str, Any]:
-    return {
-        "preApprovalExpiry": str(int(payment.pre_approval_expiry.timestamp())),
-        "authorizationExpiry": str(int(payment.authorization_expiry.timestamp())),
-        "refundExpiry": str(int(payment.refund_expiry.timestamp())),
-    }

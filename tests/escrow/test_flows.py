@@ -11,6 +11,7 @@ from chalicelib.access.modes import Mode
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.calldata import erc20
 from chalicelib.escrow import flows, rules
+from chalicelib.escrow.paying import pre_approval_of
 from chalicelib.requests.commerce.records import OperationKind
 from tests.fakes.commerce import AMOUNT, CONTRACTS, FEES, HAD, OPERATOR, PAYER, Commerce, check_conserved
 from tests.fakes.world import PAYEE, World
@@ -76,15 +77,14 @@ def test_a_charge_authorizes_and_captures_at_once(commerce: Commerce) -> None:
 
 
 def test_any_wallet_may_pay_without_a_buyer_and_the_first_one_that_does_is_the_payer(commerce: Commerce) -> None:
-    from chalicelib.escrow.paying import transactions_for
-
     created = commerce.create(buyer_address=None)
     assert created.options is None and created.payment.payment_hash is None
     stranger = "0x" + "77" * 20
     for wallet in (stranger, PAYER, PAYER):
         link = replace(created.link, commerce=commerce.load(created))
-        made = transactions_for(commerce.services, link, wallet)
-    commerce.send(PAYER, *made)
+        made = pre_approval_of(commerce.services, link, wallet)
+    commerce.allow(PAYER, CONTRACTS.pre_approval, AMOUNT)
+    commerce.send(PAYER, made.transaction)
     commerce.settle(4)
     payment = commerce.load(created)
     assert payment.authorized == AMOUNT and payment.payer is not None and payment.payer.lower() == PAYER.lower()
