@@ -4,6 +4,7 @@ Canonical means that each dynamic value begins where the part before it ends, pa
 Different bytes never decode to the same call, so the decoded call is exactly the one that is signed.
 """
 
+
 from typing import Any
 
 from chalicelib.base.frozen import frozen

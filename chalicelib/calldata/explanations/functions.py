@@ -1,5 +1,6 @@
 """The contract functions whose calls are explained, by selector, with the names that their contracts use."""
 
+
 from chalicelib.base.frozen import frozen
 from chalicelib.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS
 from chalicelib.calldata.explanations.decode import Array, Kind
