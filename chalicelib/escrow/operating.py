@@ -29,19 +29,18 @@ Decide = Callable[[CommercePayment], Operation]
 def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, decide: Decide) -> PendingOperation:
     """The operation that the service executes now; `decide` makes it of the payment.
 
-    The same one again, while it is pending, is the same. Raises NotFound, Forbidden for a client id alone,
-    ValidationFailed or Conflict for what the payment or the chain refuses, and WriteConflict after five conflicts.
+    The same one again, while it is pending, is the same. Raises NotFound, ValidationFailed or Conflict for what the
+    payment or the chain refuses, and WriteConflict after five conflicts.
     """
     for _ in range(_TRIES):
         payment = load(services, owner, request_id)
-        rules.check_executes(owner, payment, kind)
-        check_operator(services, payment)
-        wanted = decide(payment)
-        pending = reserve(payment, wanted, services.clock())
+        rules.check_executes(payment, kind)
+        pending = reserve(payment, decide(payment), services.clock())
         if isinstance(pending, Refusal):
             rules.raise_refusal(pending, kind)
         if payment.pending is not None:
             return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
+        check_operator(services, payment)
         try:
             written = begin(services, payment, pending)
         except WriteConflict:

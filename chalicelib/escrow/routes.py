@@ -3,7 +3,7 @@
 from chalicelib.access.modes import Mode
 from chalicelib.http.operation import Operation
 
-_CALLERS = (Mode.API_KEY, Mode.CLIENT_ID)
+_CALLERS, _SECRET = (Mode.API_KEY, Mode.CLIENT_ID), (Mode.API_KEY,)
 _ROOT = "/v2/commerce-payments"
 _CALLDATA = "For an operator with a wallet of its own, which sends the transaction. Amounts are in base units."
 _EXECUTED = (
@@ -41,7 +41,7 @@ OPERATIONS = (
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/charge", "charge_commerce_payment",
         "Authorize and capture at once",
-        description=_EXECUTED, modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        description=_EXECUTED, modes=_SECRET, scope="requests:write", errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/charge/calldata", "charge_commerce_calldata",
@@ -51,7 +51,7 @@ OPERATIONS = (
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/capture", "capture_commerce_payment",
         "Capture a part or all of what is held",
-        description=_EXECUTED, modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        description=_EXECUTED, modes=_SECRET, scope="requests:write", errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/capture/calldata", "capture_commerce_calldata",
@@ -61,7 +61,7 @@ OPERATIONS = (
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/void", "void_commerce_payment",
         "Give all that is held back to the payer",
-        description=_EXECUTED, modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        description=_EXECUTED, modes=_SECRET, scope="requests:write", errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/void/calldata", "void_commerce_calldata",
@@ -75,7 +75,7 @@ OPERATIONS = (
             f"{_EXECUTED} The tokens come from the merchant's wallet, which has allowed them to the service's own "
             "account before: `operator` of the status. At most what the merchant received."
         ),
-        modes=_CALLERS, scope="requests:write", errors=_ERRORS,
+        modes=_SECRET, scope="requests:write", errors=_ERRORS,
     ),
     Operation(
         "POST", f"{_ROOT}/{{request_id}}/refund/calldata", "refund_commerce_calldata",

@@ -1,13 +1,11 @@
-"""What callers ask of a commerce payment, as the operation of its ledger; who may have it executed."""
+"""What callers ask of a commerce payment, as the operation of its ledger."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NoReturn
 
-from chalicelib.access.callers import Owner
-from chalicelib.access.modes import Mode
 from chalicelib.base.addresses import evm_address, same_address
-from chalicelib.base.errors import Conflict, Forbidden
+from chalicelib.base.errors import Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.requests.commerce.records import Collector, CommercePayment, OperationKind, PendingOperation
@@ -43,14 +41,8 @@ class Capturing:
     fee_receiver: str | None = None
 
 
-def check_executes(owner: Owner, payment: CommercePayment, kind: OperationKind) -> None:
-    """Raises Forbidden for a client id alone, with which anybody could move money, and Conflict if the operator is not
-    the service's own account."""
-    if owner.mode is Mode.CLIENT_ID and kind is not OperationKind.AUTHORIZE:
-        raise Forbidden(
-            f"A client ID is public, and a {kind.value} moves money: send an API key. "
-            f"With a client ID there is /{kind.value}/calldata"
-        )
+def check_executes(payment: CommercePayment, kind: OperationKind) -> None:
+    """Raises Conflict if the operator is not the service's own account."""
     if not payment.is_service_operator:
         raise Conflict(
             f"The operator of this payment is the wallet {payment.operator}, which the service cannot sign for: "

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.access.callers import ClientSettings, Owner
-from chalicelib.access.modes import Mode
-from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
+from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.calldata import erc20
 from chalicelib.escrow import flows, rules
 from chalicelib.escrow.paying import pre_approval_of
@@ -194,18 +193,6 @@ def test_an_operation_that_the_chain_refuses_goes_back_with_the_reason(commerce:
     commerce.capture(created, 10)
     commerce.settle(2)
     assert commerce.load(created).captured == 10
-
-
-def test_a_client_id_alone_moves_no_money(commerce: Commerce) -> None:
-    created = commerce.authorized()
-    public = Owner("acct", None, None, mode=Mode.CLIENT_ID)
-    for kind, wanted in ((C, rules.Capturing(1)), (V, None), (R, 1)):
-        with pytest.raises(Forbidden, match="send an API key"):
-            commerce.execute(created, kind, wanted, owner=public)
-    made = flows.to_send(
-        commerce.services, public, created.payment.request_id, C, lambda each: rules.capturing(each, rules.Capturing(1))
-    )
-    assert made.transactions[0].to == CONTRACTS.escrow and made.sender == OPERATOR
 
 
 def test_an_operator_with_its_own_wallet_sends_the_transactions_itself(commerce: Commerce) -> None:
