@@ -157,6 +157,13 @@ def next_look(payment: CommercePayment, now: datetime) -> datetime | None:
     return now + DAILY if payment.is_collected and now < refunds_until else None
 
 
+def is_over(payment: CommercePayment, now: datetime) -> bool:
+    """Whether by the clock the time is over to take the money, or to capture what is held."""
+    if payment.is_collected:
+        return payment.held > 0 and now >= payment.authorization_expiry
+    return now >= payment.pre_approval_expiry
+
+
 def may_collect(payment: CommercePayment, now: datetime) -> bool:
     """Whether the service itself puts tokens into the escrow, as their payer has pre-approved them."""
     return (

@@ -11,11 +11,17 @@ from datetime import timedelta
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
 from chalicelib.escrow import operating, rules, store
+from chalicelib.escrow.reading import read_until
+from chalicelib.links import store as link_store
+from chalicelib.recording import escrows
+from chalicelib.recording.reconciliation import reconcile_escrow
 from chalicelib.requests.commerce.records import CommercePayment
-from chalicelib.requests.commerce.rules import Refusal, reserve
+from chalicelib.requests.commerce.rules import Refusal, has_expired, reserve
 from chalicelib.services import Services
 from chalicelib.storage.store import WriteConflict
 from chalicelib.storage.sweeping import Sweep
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.records import Event
 
 _DUE_PER_SHARD = 60
 _TIME_PER_RUN = timedelta(seconds=40)
@@ -90,4 +96,20 @@ def _collect(services: Services, payment: CommercePayment) -> None:
 
 
 def _close(services: Services, payment: CommercePayment) -> None:
-    services.store.write(replace(payment, check_at=rules.next_look(payment, services.clock())))
+    """Tells that a payment has expired, once its chain was read past that; compares its books with the escrow's.
+
+    An expiry that is over by the clock alone is looked at again soon.
+    """
+    now, events = services.clock(), tuple[Event, ...]()
+    after = replace(payment, check_at=rules.next_look(payment, now))
+    until = read_until(services, payment)
+    if has_expired(payment, until):
+        bill = link_store.bill(services.store, payment.bill_id)
+        assert bill is not None, "a payment has a link"
+        after, event = escrows.expired(after, bill.requests[0], webhooks.event_context(services))
+        events = (event,) if event is not None else ()
+    elif rules.is_over(payment, now):
+        after = replace(after, check_at=now + rules.RETRY_DELAY)
+    services.store.write(after, *events)
+    webhooks.queue_announcements(services, events)
+    reconcile_escrow(services, payment.bill_id)

@@ -12,7 +12,7 @@ from chalicelib.calldata import erc20
 from chalicelib.escrow import flows, rules
 from chalicelib.escrow.paying import pre_approval_of
 from chalicelib.requests.commerce.records import OperationKind
-from tests.fakes.commerce import AMOUNT, CONTRACTS, FEES, HAD, OPERATOR, PAYER, Commerce, check_conserved
+from tests.fakes.escrows import AMOUNT, CONTRACTS, FEES, HAD, OPERATOR, PAYER, Commerce, check_conserved
 from tests.fakes.world import PAYEE, World
 
 A, C, V, R = OperationKind.AUTHORIZE, OperationKind.CAPTURE, OperationKind.VOID, OperationKind.REFUND
