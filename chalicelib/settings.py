@@ -8,14 +8,11 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
-
-if TYPE_CHECKING:
-    from chalicelib.catalogue.escrows import EscrowContracts
 
 _BASE_URL = re.compile(r"https?://[^\s?#]*[^/\s?#]")
 _OPTIONAL_URL = re.compile(f"(?:{_BASE_URL.pattern})?")
@@ -139,9 +136,8 @@ def _by_currency(text: str) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
-def _escrows(text: str) -> "Mapping[str, EscrowContracts]":
-    values = _json(text)
-    if values == {}:
+def _escrows(text: str) -> Mapping[str, Any]:
+    if (values := _json(text)) == {}:
         return {}
     from chalicelib.catalogue.escrows import read_escrows
 
@@ -259,13 +255,11 @@ class Settings:
     price_max_age_seconds: int = _setting(_whole(1), 600)
     """How old a price of the HTTP source may be."""
     feed_max_age_seconds: int = _setting(_whole(1), 25 * 3600)
-    """How old an answer of a Chainlink feed may be, also for the contracts that convert by it. Feeds of stablecoins and
-    fiat are updated once a day while they do not move."""
+    """How old an answer of a Chainlink feed may be; those of stablecoins and fiat that do not move come once a day."""
     rate_tolerance_bps: int = _setting(_whole(0, 1000), 100)
     """How far the two sources may differ, in basis points of the lower rate."""
     payment_tolerance_bps: int = _setting(_whole(0, 1000), 100)
-    """How much less than the rest of a request counts as the rest where a payment is valued without a quote, in basis
-    points."""
+    """How much less than a request's rest counts as the rest of it without a quote, in basis points."""
     conversion_slippage_bps: int = _setting(_whole(0, 1000), 100)
     """By how much the rate may rise, in basis points, between /pay and a payment that a contract converts."""
     quote_seconds: int = _setting(_whole(10, 3600), 300)
@@ -296,15 +290,12 @@ class Settings:
     recurring_relayer_fees: Mapping[str, str] = _setting(_by_currency, {})
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
-    escrow_contracts: "Mapping[str, EscrowContracts]" = _setting(_escrows, {})
-    """The contracts that hold commerce payments, by network, where they are not those of the catalogue
-    (catalogue/escrows.py)."""
+    escrow_contracts: Mapping[str, Any] = _setting(_escrows, {})
+    """The contracts of commerce payments by network, where they are not the catalogue's (catalogue/escrows.py)."""
     commerce_pre_approval_seconds: int = _setting(_whole(60, _TEN_YEARS), 24 * 3600)
-    """How long a commerce payment can be authorized, if neither its client id nor its body says so."""
     commerce_authorization_seconds: int = _setting(_whole(60, _TEN_YEARS), 7 * 24 * 3600)
-    """How long after that it can be captured, likewise."""
     commerce_refund_seconds: int = _setting(_whole(60, _TEN_YEARS), 60 * 24 * 3600)
-    """How long after that a capture can be refunded, likewise."""
+    """How long a commerce payment can be authorized, then captured, then refunded, if nothing else is asked for."""
     page_client_id: str = _setting(_client_id, "cli_hosted_payment_page")
     """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""
     page_frame_ancestors: tuple[str, ...] = _setting(

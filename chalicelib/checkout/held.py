@@ -1,5 +1,4 @@
-"""Builds what pays a commerce payment: the approval and the pre-approval of the escrow's collector, in place of a fee
-proxy's payment."""
+"""Builds what pays a commerce payment: the approval and the pre-approval for the escrow, never a fee proxy's payment."""
 
 from dataclasses import replace
 
