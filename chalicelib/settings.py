@@ -20,7 +20,6 @@ _ORIGIN = re.compile(r"https?://[a-z0-9.*:\[\]-]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{0,64}")
 _CLIENT_ID = re.compile(r"[\w-]{1,64}")
 _COINS = re.compile(r"(?=.*[1-9])(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,18})?")
-_TEN_YEARS = 10 * 366 * 24 * 3600
 _TEST_NETWORKS = ("sepolia",)
 _ROLLUPS = ("arbitrum-one", "optimism", "base")
 
@@ -211,13 +210,11 @@ class Settings:
     rate_limit_scale: int = _setting(_whole(1), 1)
     """Multiplies every rate limit; above 1 for local stacks and load tests only."""
     trusted_proxy_header: str = _setting(_header, "")
-    """The header from which a caller's address is taken; empty: the address of the connection. The proxy in front of
-    the service overwrites it, and the service can be reached through that proxy only."""
+    """The header with a caller's address, which the only proxy in front overwrites; empty: that of the connection."""
     session_origins: tuple[str, ...] = _setting(_texts(), ())
     """Origins of the dashboards that may send session cookies from a browser."""
     session_domain: str = _setting(_text, "")
-    """The Domain of the session cookie, such as example.com, which lets browsers send it to the API host too; empty
-    keeps it to the auth host."""
+    """The Domain of the session cookie, such as example.com, for the API host too; empty: for the auth host alone."""
     safe_service_urls: Mapping[str, str] = _setting(
         _by_network(_base_url, str),
         {
@@ -292,9 +289,9 @@ class Settings:
     human-readable amounts: {"USDC-base": "0.05"}; nothing in other currencies. The payer signs it with the permit."""
     escrow_contracts: Mapping[str, Any] = _setting(_escrows, {})
     """The contracts of commerce payments by network, where they are not the catalogue's (catalogue/escrows.py)."""
-    commerce_pre_approval_seconds: int = _setting(_whole(60, _TEN_YEARS), 24 * 3600)
-    commerce_authorization_seconds: int = _setting(_whole(60, _TEN_YEARS), 7 * 24 * 3600)
-    commerce_refund_seconds: int = _setting(_whole(60, _TEN_YEARS), 60 * 24 * 3600)
+    commerce_pre_approval_seconds: int = _setting(_whole(60, 10**9), 24 * 3600)
+    commerce_authorization_seconds: int = _setting(_whole(60, 10**9), 7 * 24 * 3600)
+    commerce_refund_seconds: int = _setting(_whole(60, 10**9), 60 * 24 * 3600)
     """How long a commerce payment can be authorized, then captured, then refunded, if nothing else is asked for."""
     page_client_id: str = _setting(_client_id, "cli_hosted_payment_page")
     """The client id that the hosted payment page sends; it is stored nowhere, and admits the page's origin alone."""

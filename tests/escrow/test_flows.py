@@ -13,13 +13,13 @@ from chalicelib.escrow import flows, rules
 from chalicelib.escrow.paying import pre_approval_of
 from chalicelib.requests.commerce.records import OperationKind
 from tests.fakes.escrows import AMOUNT, CONTRACTS, FEES, HAD, OPERATOR, PAYER, Commerce, check_conserved
-from tests.fakes.world import PAYEE, World
+from tests.fakes.world import PAYEE
 
 A, C, V, R = OperationKind.AUTHORIZE, OperationKind.CAPTURE, OperationKind.VOID, OperationKind.REFUND
 
 
 @pytest.fixture
-def commerce(world: World) -> Commerce:
+def commerce() -> Commerce:
     return Commerce()
 
 
@@ -248,6 +248,6 @@ def test_on_a_network_without_the_escrow_those_are_named_that_have_it(commerce: 
         commerce.create(currency="USDC-mainnet")
 
 
-def test_without_an_operator_the_answer_says_what_to_set(world: World) -> None:
+def test_without_an_operator_the_answer_says_what_to_set() -> None:
     with pytest.raises(BadRequest, match="set operatorWalletAddress"):
         Commerce(relayer_keys={}).create()

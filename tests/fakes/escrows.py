@@ -27,6 +27,7 @@ from chalicelib.escrow.flows import Created
 from chalicelib.requests.commerce.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.webhooks.records import Event
 from tests.fakes.crash import Guarded
+from tests.fakes.memory_store import MemoryStore
 from tests.fakes.mempool import Raw
 from tests.fakes.world import PAYEE, PlainSigningKeys, World
 
@@ -51,7 +52,8 @@ class Commerce:
 
     def __init__(self, seed: int = 0, **settings: Any) -> None:
         known = {"relayer_keys": {"sepolia": "secret"}, "escrow_contracts": {"sepolia": CONTRACTS}, **settings}
-        self.world = World(seed=seed, **known)
+        self.world = World(client=object(), seed=seed, **known)
+        self.world.services = replace(self.world.services, store=MemoryStore())
         self.chain: Any = self.world.chain
         self.world.register_webhook()
         token = token_with_id(CURRENCY)
@@ -175,7 +177,7 @@ class Commerce:
 
     def guarded(self, wire: Any) -> Any:
         """The services of a process whose calls to the store and the node are guarded by a tripwire."""
-        stored = ("get", "get_many", "query", "query_mixed", "due", "write", "put_many")
+        stored = ("get", "get_many", "query", "due", "write", "put_many")
         chain = Guarded(self.chain, ("read_account", "run_each", "send_raw", "read_wallet"), wire)
         chains = SimpleNamespace(of=lambda _: chain, evm=lambda _: chain, networks=self.services.chains.networks)
         return replace(self.services, store=Guarded(self.services.store, stored, wire), chains=chains)
