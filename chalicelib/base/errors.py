@@ -36,7 +36,6 @@ ServiceError                         a status and a message that tells the calle
     └── InconsistentNode       503   two responses of the node contradict each other, in chain.logs
 """
 
-
 from typing import Any
 
 from chalicelib.base.frozen import frozen

@@ -1,6 +1,5 @@
 """Stored records: payee destinations, and the nonces that wallets sign."""
 
-
 from datetime import datetime
 from enum import StrEnum
 

@@ -36,9 +36,7 @@ class Changes:
         self.records[record.key] = record
 
 
-def decide(
-    bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext
-) -> Changes:
+def decide(bill: Bill, part: UnrecordedTransfers, stored: Stored, accepted: Accepted, context: EventContext) -> Changes:
     """What a part changes: first its removed transfers are undone, then its added ones recorded.
 
     A transfer that moved to another block with the same content is not undone: only its block changes. A part that was
@@ -256,7 +254,12 @@ def _is_later(known: Payment, entry: LoggedTransfer) -> bool:
 def _same_content(removed: LoggedTransfer, added: LoggedTransfer) -> bool:
     def content(entry: LoggedTransfer) -> tuple[object, ...]:
         return (
-            entry.reference_topic, entry.token_address, entry.payee, entry.amount, entry.fee_amount, entry.fee_address
+            entry.reference_topic,
+            entry.token_address,
+            entry.payee,
+            entry.amount,
+            entry.fee_amount,
+            entry.fee_address,
         )
 
     return content(removed) == content(added)

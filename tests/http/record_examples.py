@@ -53,4 +53,3 @@ def public(value: Any) -> Any:
     for host, shown in HOSTS.items():
         text = text.replace(host, shown)
     return json.loads(text)
-

@@ -240,5 +240,3 @@ class _Slow:
         if name == "put_item":
             self._world.advance(20)
         return getattr(self._world.client, name)
-
-

@@ -345,7 +345,17 @@ BANK_ACCOUNT = BankAccount(
 )
 CALL = RelayedCall("recurring/01KJM9CZ34/2/1", "base", WALLET, 12, NOW)
 RELAYED = RelayedTransaction(
-    "base", WALLET, 12, CALL.call_key, WALLET, "0xac7a9e00", BaseUnits(0), 180_000, BaseUnits(2 * 10**9), BaseUnits(10**8), NOW
+    "base",
+    WALLET,
+    12,
+    CALL.call_key,
+    WALLET,
+    "0xac7a9e00",
+    BaseUnits(0),
+    180_000,
+    BaseUnits(2 * 10**9),
+    BaseUnits(10**8),
+    NOW,
 )
 TAKING = Taking(WALLET, WALLET, WALLET, BaseUnits(10**34))
 OFFRAMP = Order(
@@ -485,12 +495,25 @@ RECORDS: dict[str, Record] = {
     "reference": Reference("0x" + HASH, TOKEN, 3),
     "refund, offered": REFUND,
     "refund, sent": replace(
-        REFUND, sent=BaseUnits(7), sent_count=2, tx_hash="0x" + HASH, block_number=8_000_123, announced_count=1, version=2
+        REFUND,
+        sent=BaseUnits(7),
+        sent_count=2,
+        tx_hash="0x" + HASH,
+        block_number=8_000_123,
+        announced_count=1,
+        version=2,
     ),
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
     "intent, pending": INTENT,
     "intent, of a known Safe": replace(
-        INTENT, wallet=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, is_public=True, public_claims=2
+        INTENT,
+        wallet=WALLET,
+        nonce=0,
+        deadline=NOW + HOUR,
+        payer_address=WALLET,
+        span=100,
+        is_public=True,
+        public_claims=2,
     ),
     "intent, settled": replace(
         INTENT, status=IntentStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
@@ -506,7 +529,15 @@ RECORDS: dict[str, Record] = {
             8_000_000,
             Stage.RETURNED,
             Deposit(
-                WALLET, WALLET, "USDC-base", BaseUnits(7), BaseUnits(6), "0x0123456789abcdef", BaseUnits(5), NOW, NOW + HOUR
+                WALLET,
+                WALLET,
+                "USDC-base",
+                BaseUnits(7),
+                BaseUnits(6),
+                "0x0123456789abcdef",
+                BaseUnits(5),
+                NOW,
+                NOW + HOUR,
             ),
             deposit_id=MAX_UINT256,
             relay_hash="0x" + OTHER_HASH,
@@ -563,7 +594,9 @@ RECORDS: dict[str, Record] = {
     "cursor, with times": Cursor(
         "sepolia", 8_000_000, (), 2000, read_until=NOW, read_at=NOW, verifications=(Verification(1, 2, NOW),), version=3
     ),
-    "cursor, with unfinished blocks": Cursor("sepolia", 8_000_000, (), 2000, unfinished=BlockRange(8_000_001, 8_000_005)),
+    "cursor, with unfinished blocks": Cursor(
+        "sepolia", 8_000_000, (), 2000, unfinished=BlockRange(8_000_001, 8_000_005)
+    ),
     "cursor": Cursor("tron", 60_000_000, (Checkpoint(1, "0x01"), Checkpoint(2, "0x02")), 1, version=44),
     "account": Account(ACCOUNT, "the shop", NOW),
     "user, by wallet": User(WALLET, ACCOUNT, None, NOW),
@@ -700,7 +733,9 @@ RECORDS: dict[str, Record] = {
     "circuit, open": replace(
         CIRCUIT, state=CircuitState.OPEN, failed_probes=3, due_at=NOW + HOUR, client_id=None, version=9
     ),
-    "circuit, draining": replace(CIRCUIT, failed_deliveries=(), failing_since=None, closed_at=NOW, due_at=NOW, version=10),
+    "circuit, draining": replace(
+        CIRCUIT, failed_deliveries=(), failing_since=None, closed_at=NOW, due_at=NOW, version=10
+    ),
     "reference of a refund": Reference(HASH, TOKEN, 3, is_refund=True),
     "link, whose expiry is checked again": replace(LINK, expiry_check_at=NOW + HOUR, version=2),
     "intent, of an account": replace(INTENT, account_id=ACCOUNT),
@@ -729,8 +764,12 @@ RECORDS: dict[str, Record] = {
         version=1,
     ),
     "transaction, not signed": RELAYED,
-    "transaction, replaced": replace(RELAYED, hashes=("0x" + HASH, "0x" + HASH[::-1]), raw="0x02f8", signed_at=NOW, version=3),
-    "transaction, superseded": replace(RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4),
+    "transaction, replaced": replace(
+        RELAYED, hashes=("0x" + HASH, "0x" + HASH[::-1]), raw="0x02f8", signed_at=NOW, version=3
+    ),
+    "transaction, superseded": replace(
+        RELAYED, hashes=("0x" + HASH,), signed_at=NOW, unseen_since=NOW, closed_at=NOW + HOUR, version=4
+    ),
     "account of the relayer": RelayerAccount("base", WALLET, 13, "2026-03-01", BaseUnits(10**17), version=12),
     "answer of the router": KeptAnswer(HASH, '{"tool": "across"}', NOW, NOW + HOUR),
     "circuit of the router": RouterCircuit(5, 1, NOW + HOUR, NOW, version=5),

@@ -1,6 +1,5 @@
 """Stored records: bans and call counters."""
 
-
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen

@@ -1,6 +1,5 @@
 """Stored records: sessions, and the wallet that signed in."""
 
-
 from datetime import datetime
 from enum import StrEnum
 

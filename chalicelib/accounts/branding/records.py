@@ -1,6 +1,5 @@
 """Stored record: the branding of a client id."""
 
-
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen

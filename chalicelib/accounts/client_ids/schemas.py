@@ -165,4 +165,3 @@ class ClientIdAnswer(_Answer):
     createdAt: str
     updatedAt: str
     lastUsedAt: str | None
-

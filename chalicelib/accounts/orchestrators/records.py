@@ -1,6 +1,5 @@
 """Stored records: orchestrators and their links to client ids."""
 
-
 from datetime import datetime
 from enum import StrEnum
 

@@ -1,6 +1,5 @@
 """Stored record: the challenge that a wallet signs."""
 
-
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
