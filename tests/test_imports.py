@@ -80,7 +80,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 WORKERS = {
     "deliver_webhook": ("webhooks", 51),
     "scan_chain": ("scanning", 55),
-    "record_transfers": ("recording", 69),
+    "record_transfers": ("recording", 72),
     "expire_links": ("links", 46),
     "track_intents": ("checkout.intents", 96),
     "run_permits": ("checkout.permits", 140),

@@ -65,6 +65,12 @@ def is_balanced(payment: CommercePayment) -> bool:
     return gone <= payment.authorized and payment.refunded <= payment.captured
 
 
+def is_state_of(payment: CommercePayment, collected: bool, capturable: int, refundable: int) -> bool:
+    """Whether the totals are what the escrow has stored for the payment."""
+    known = (payment.is_collected, payment.held, payment.refundable)
+    return is_balanced(payment) and known == (collected, capturable, refundable)
+
+
 def _with_totals(payment: CommercePayment, entry: EscrowEntry, sign: int) -> CommercePayment:
     amount, fee = sign * entry.amount, sign * fee_on(entry.amount, entry.fee_bps)
 
